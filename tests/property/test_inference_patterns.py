@@ -115,6 +115,11 @@ def test_what_re2_does_not_know_is_tried(source: str, text: str) -> None:
     assert bool(Screen([pattern]).search(text)) == bool(pattern.regex.search(text))
 
 
+def test_what_re2_does_not_know_is_tried_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    Screen([Pattern("en.any", "veto", r"(a)\1|wr"), Pattern("en.other", "veto", r"(?>wr)")])
+    assert capfd.readouterr() == ("", "")
+
+
 def test_little_memory_makes_it_slow_and_not_deaf(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen_module, "MEMORY", 1 << 20)
     screen = Screen(LANGUAGES["en"])

@@ -139,6 +139,8 @@ def test_a_task_with_a_complaint_stays_a_rejection(message: str) -> None:
         "it works. where do i find the setting?",
         "great, that fixed it! well done! now please do the same for the logout page",
         "thank you, it's a good page; make the header blue",
+        "it works. thank you, it's a good page. where do i find the setting?",
+        "it works. i need a footer. where do i find the setting?",
     ],
 )
 def test_praise_before_the_next_request_is_approval(message: str) -> None:
@@ -154,6 +156,9 @@ def test_praise_before_the_next_request_is_approval(message: str) -> None:
         "does it make sense to show both? we need one",
         "that's good. the header of the page is 40 pixels high and the footer is 20",
         "no, thank you for that. can you find another?",
+        "it works. where do i find the setting? the footer of the page is 20 pixels high",
+        "it works. the footer of the page is 20 pixels high. where do i find the setting?",
+        "where do i find the setting? it works",
     ],
 )
 def test_a_courtesy_a_question_or_a_remark_is_no_praise_before_a_request(message: str) -> None:

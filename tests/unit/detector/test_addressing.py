@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from detector.addressing import Address, addressed, in_scope, questions_of
+from detector.addressing import Address, Exchange, addressed, in_scope, questions_of
 from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Role, Verdict
 
@@ -186,3 +188,167 @@ def test_another_persons_reply_to_the_agent_is_not_talk_to_the_writer() -> None:
     assert address_of(conversation(*asked, said("r1", "cem", "Thanks!", reply_to="a1"), word)).aside is None
     spoken = address_of(conversation(*asked, said("r1", "cem", "Thanks!"), word)).aside
     assert spoken is not None and spoken.message_id == "r1"
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("@ann Tram 4.", "q1"),
+        ("  <@ann> Tram 4.", "q1"),
+        ("Ann, tram 4.", "q1"),
+        ("ann: tram 4.", "q1"),
+        ("@ann: tram 4.", "q1"),
+        ("ann tram 4.", "q2"),  # a bare name
+        ("annex, tram 4.", "q2"),
+        ("@anna Tram 4.", "q2"),
+        ("@ann", "q2"),
+        ("Tram 4, ann.", "q2"),
+    ],
+)
+def test_an_answer_that_opens_with_a_name_is_for_that_person(text: str, question: str) -> None:
+    before = (said("q1", "ann", "Which tram?"), said("q2", "kai", "Who?"), said("a1", "bot", text))
+    assert [one and one.message_id for one in questions_of(before)] == [None, None, question]
+
+
+@pytest.mark.parametrize(
+    ("reply_to", "thread", "turn", "question"),
+    [
+        ("q1", None, "q2", "q1"),  # the reply comes before the turn
+        (None, None, "q1", "q1"),
+        (None, None, "t9", "q3"),  # the name
+        ("gone", None, "q1", "q1"),
+        ("q1", "q1", "q2", "q2"),  # in a thread, a reply to the root shows only the place
+        ("q2", "q1", "q1", "q2"),
+        ("q1", "r0", "q2", "q2"),  # also if the first message that is there is the root
+    ],
+)
+def test_reply_turn_and_name_tell_the_question_in_this_order(
+    reply_to: str | None, thread: str | None, turn: str, question: str
+) -> None:
+    asked = [said(f"q{n}", name, "Which?") for n, name in ((1, "ann"), (2, "kai"), (3, "eva"), (4, "ida"))]
+    answer = said("a1", "bot", "@eva Tram 4.", reply_to=reply_to, thread=thread, turn=turn)
+    found = questions_of((*asked, answer))[-1]
+    assert found is not None and found.message_id == question
+
+
+def test_an_answer_before_any_question_has_none() -> None:
+    hello = said("a0", "bot", "Good morning.")
+    assert questions_of((hello, said("q1", "ann", "Hi"))) == (None, None)
+    address = address_of(conversation(hello, said("q1", "ann", "That's wrong")))
+    assert (address.answered and address.answered.message_id, address.request, address.own) == ("a0", None, True)
+    assert address_of(conversation(said("q0", "kai", "Hi"), said("q1", "ann", "That's wrong"))).answered is None
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("carl, are you coming?", True),
+        ("No, are you sure?", False),
+        ("bot, are you sure?", False),
+        ("helper, are you sure?", False),
+        ("ok, kai, that's wrong", False),
+        ("kai, can you help?", True),
+        ("eva, can you help?", True),  # a name that nobody has here, though the writer is called so
+        ("@bot that's wrong", False),
+    ],
+)
+def test_a_call_is_no_opening_word_and_no_agents_name(text: str, called: bool) -> None:
+    agent = Message("a1", "q1", "bot", "agent", "helper", "Tram 4.", 0)
+    before = (said("q0", "kai", "Who?"), said("q1", "eva", "Which tram?"), agent)
+    assert (address_of(conversation(*before, said("q2", "eva", text))).answered is None) is called
+
+
+def test_the_latest_answer_to_the_writer_comes_before_a_later_one_to_another() -> None:
+    before = (
+        said("q1", "eva", "Which tram?"),
+        said("a1", "bot", "Tram 4.", turn="q1"),
+        said("q2", "kai", "Who?"),
+        said("a2", "bot", "Kim.", turn="q2"),
+    )
+    for person, answer, request in (("eva", "a1", "q1"), ("kai", "a2", "q2"), ("ida", "a2", None)):
+        address = address_of(conversation(*before, said("x", person, "That's wrong")))
+        assert address.answered is not None and address.answered.message_id == answer
+        assert (address.request and address.request.message_id, address.own) == (request, bool(request))
+        assert address.aside is None
+
+
+def test_the_latest_message_between_that_no_agent_responded_to_is_the_aside() -> None:
+    asked = (said("q1", "eva", "Which tram?"), said("a1", "bot", "Tram 4.", turn="q1"))
+    talk = (said("c1", "kai", "lunch?"), said("c2", "ida", "at noon"), said("c3", "eva", "fine"))
+    word = said("x", "eva", "That's wrong")
+    for between, aside in ((talk, "c2"), (talk[:1], "c1"), (talk[2:], None)):
+        address = address_of(conversation(*asked, *between, word))
+        assert (address.aside and address.aside.message_id) == aside
+    answered = (said("a2", "bot", "Soup.", turn="c1"),)
+    address = address_of(conversation(*asked, *talk[:1], *answered, word))
+    assert (address.answered and address.answered.message_id, address.aside) == ("a1", None)
+
+
+def test_the_exchange_with_an_answer_has_its_texts_and_times() -> None:
+    before = (
+        said("q1", "eva", "Which tram?"),
+        said("a1", "bot", "Tram 4.", turn="q1"),
+        said("c1", "kai", "lunch?"),
+        said("q2", "eva", "And which bus?"),
+        said("a2", "bot", "Bus 12.", turn="q2"),
+    )
+    x = Exchange.of(conversation(*before, said("x", "eva", "That's wrong")))
+    assert (x.request, x.answer, x.aside, x.silence) == ("And which bus?", "Bus 12.", None, MINUTE)
+    assert [one.message_id for one in x.candidates] == ["a1", "a2"]
+    older = x.about("a1")
+    assert (older.request, older.answer, older.address.rule, older.silence) == (
+        "Which tram?", "Tram 4.", "older_named", 4 * MINUTE
+    )  # fmt: skip
+    first = older.next_word()
+    assert first is not None
+    assert (first.message.message_id, first.answer, first.aside) == ("q2", "Tram 4.", "lunch?")
+    assert x.next_word() is None, "the judged message is the first after the answer"
+    alone = Exchange.of(conversation(said("x", "eva", "That's wrong")))
+    assert (alone.request, alone.answer, alone.aside, alone.silence, alone.next_word()) == ("", "", None, 0, None)
+
+
+@pytest.mark.parametrize(("later", "silence"), [(-1, 0), (0, 0), (1, 1), (MINUTE, MINUTE)])
+def test_the_silence_is_the_time_since_the_answer_unless_the_clock_went_back(later: int, silence: int) -> None:
+    asked, answer, word = (
+        said("q", "eva", "Which tram?"),
+        said("a", "bot", "4.", turn="q", at=1),
+        said("x", "eva", "ok"),
+    )
+    x = Exchange.of(Neighbourhood((asked, answer), replace(word, at=answer.at + later)))
+    assert x.answer == "4."
+    assert x.silence == silence
+
+
+def test_the_first_message_after_an_answer_may_be_about_another() -> None:
+    before = (
+        said("q1", "eva", "Which tram?"),
+        said("a1", "bot", "Tram 4.", turn="q1"),
+        said("a2", "bot", "Or bus 12.", turn="q1"),
+        said("q2", "eva", "No, that's wrong", reply_to="a2"),
+    )
+    x = Exchange.of(conversation(*before, said("x", "eva", "Tram 4 was wrong")))
+    assert x.about("a1").next_word() is None
+    found = x.about("a2").next_word()
+    assert found is not None and found.message.message_id == "q2"
+
+
+def test_context_is_limited_to_24_messages() -> None:
+    before = [said(f"m{n:02}", "eva", "Which tram?") for n in range(25)]
+    assert [one.message_id for one in in_scope(conversation(*before, said("x", "eva", "no"))).before] == [
+        f"m{n:02}" for n in range(1, 25)
+    ]
+
+
+def test_the_first_message_of_a_thread_is_its_root_under_any_id() -> None:
+    """Some chats name a thread otherwise than its first message."""
+    begun = (said("q1", "eva", "Which tram?", thread="t"), said("a1", "bot", "Tram 4.", thread="t"))
+    for reply_to, rule in (("q1", "thread"), ("t", "thread"), ("a1", "named")):
+        address = address_of(conversation(*begun, said("x", "eva", "That's wrong", reply_to=reply_to, thread="t")))
+        assert (address.answered and address.answered.message_id, address.rule) == ("a1", rule)
+
+
+def test_in_a_thread_below_an_answer_a_reply_to_the_root_may_be_an_aside() -> None:
+    begun = (said("a0", "bot", "Good morning."), said("q1", "eva", "Which tram?", thread="a0"))
+    talk = (said("a1", "bot", "Tram 4.", thread="a0"), said("c1", "kai", "lunch?", thread="a0", reply_to="a0"))
+    aside = address_of(conversation(*begun, *talk, said("x", "eva", "That's wrong", thread="a0"))).aside
+    assert aside is not None and aside.message_id == "c1"

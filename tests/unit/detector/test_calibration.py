@@ -93,6 +93,22 @@ def test_a_calibration_that_changes_announcements_is_refused(tmp_path: Path) -> 
         ConfidenceCalibration.load(file)
 
 
+@pytest.mark.parametrize(
+    ("score", "confidence"),
+    [
+        (ANNOUNCEMENT_THRESHOLD, 0.7),
+        (0.8, 0.75),
+        (1.0, 0.85),
+        (0.5, 0.377541),
+        (0.0, 0.018828),  # as from 0.001
+        (0.001, 0.018828),
+    ],
+)
+def test_a_rejection_is_calibrated_on_its_side_of_the_threshold(score: float, confidence: float) -> None:
+    one = ConfidenceCalibration({kind: Curve(-0.5, 0.5) for kind in KINDS}, 0.5)
+    assert one.confidence(decision("rejected", "learned", score, "not_ok"), LONG) == pytest.approx(confidence, abs=1e-6)
+
+
 def of(verdict: Verdict) -> tuple[object, ...]:
     one = verdict
     return one.feedback, one.reaction, one.gate, one.status, one.held_back, one.target, one.rules, one.scores["score"]

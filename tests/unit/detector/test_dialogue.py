@@ -293,6 +293,12 @@ def test_languages(text: str, language: str | None) -> None:
         ("graag", "other"),
         ("danke okay", None),  # of two languages neither
         ("danke sehr bitte", "de"),
+        ("lumo nova vega zeta", None),  # no common word, and the model is unsure
+        ("okay lumo nova vega", "en"),  # unsure: the common word tells
+        ("tak okay danke nova xyz danke bitte", "de"),  # the most frequent of the common words
+        ("tak okay danke nova xyz", "de"),  # of two equally frequent ones the first by its code
+        ("graag lumo nova vega", "other"),
+        ("danke lumo okay nova bitte vega", "de"),  # the model is sure
     ],
 )
 def test_short_messages_are_told_by_script_and_common_words(text: str, language: str | None) -> None:

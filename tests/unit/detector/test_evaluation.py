@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,16 @@ import typer
 from contracts.intervals import wilson
 from detector.detector import Detector
 from detector.evaluation import comparison, scoring
+from detector.evaluation.errors import SHOWN, cut, side_by_side, worst
 from detector.evaluation.evaluate import evaluate
+from detector.evaluation.messages import length_of
 from detector.evaluation.plotting import plot
 from detector.evaluation.rows import NEEDED, UnknownRows, neighbourhood
 from detector.evaluation.tables import markdown
+from detector.model import Feedback, Target, Verdict
 from standalone.cli.evaluate import evaluate as command
+
+Command = Callable[..., None]
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -74,6 +80,15 @@ def test_target_rows(detector: Detector, tmp_path: Path) -> None:
     }
     report = evaluate(write(tmp_path / "targets.jsonl", [target]), detector)
     assert (report["accuracy"], report["accuracy_further_back"]) == (1.0, 1.0)
+    near = {**target, "message": "no", "target_indices": [0, 2], "assistant_turns_back": 1}
+    missed = {**target, "message": "that's wrong"}
+    silent = {**target, "message": "no", "history": []}
+    report = evaluate(write(tmp_path / "targets.jsonl", [target, near, missed, silent]), detector)
+    names = ("rows", "accuracy", "rows_further_back", "accuracy_further_back")
+    assert [report[name] for name in names] == [4, 0.5, 3, pytest.approx(1 / 3)]
+    by_rules = evaluate(write(tmp_path / "targets.jsonl", [missed, silent]), detector)
+    assert [by_rules["by_rules"][name] for name in names] == [1, 0.0, 1, 0.0]
+    assert by_rules["by_verdict"] == by_rules["by_rules"]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +140,192 @@ def test_auc_and_calibration_on_paper() -> None:
     bins = scoring.reliability([0.95, 0.95, 0.55], [True, False, True])
     assert scoring.expected_calibration_error(bins) == pytest.approx((2 * 0.45 + 0.45) / 3)
     assert scoring.at_prevalence(0.0, 0.0) == 0.0
+    assert scoring.at_prevalence(0.5, 0.01) == pytest.approx(0.04 / 0.0492)
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores", "auc"),
+    [
+        ([True, True, False, False], [0.9, 0.4, 0.5, 0.1], 3 / 4),
+        ([True, True, False, False, False], [0.5, 0.4, 0.5, 0.4, 0.1], 4 / 6),
+        ([True, True, True], [0.9, 0.4, 0.5], 0.5),
+        ([False, False], [0.9, 0.4], 0.5),
+        ([], [], 0.5),
+    ],
+)
+def test_the_auc_is_the_share_of_pairs_in_order(truth: list[bool], scores: list[float], auc: float) -> None:
+    assert scoring.auc(truth, scores) == pytest.approx(auc)
+
+
+@pytest.mark.parametrize(
+    ("truth", "positive", "recall", "false_share"),
+    [
+        ("ab", [True, True], 1.0, 1.0),
+        ("aabbb", [True, False, True, False, False], 1 / 2, 1 / 3),
+        ("bb", [False, True], 0.0, 1 / 2),
+        ("aa", [False, True], 1 / 2, 0.0),
+    ],
+)
+def test_recall_and_false_positives(truth: str, positive: list[bool], recall: float, false_share: float) -> None:
+    assert scoring.called(truth, positive, "a") == (recall, false_share)
+
+
+def test_a_class_that_is_never_met_has_zeros() -> None:
+    nothing = {"precision": 0.0, "recall": 0.0, "f1": 0.0}
+    assert scoring.per_class("abb", "acb", "abcd") == {
+        "a": {"precision": 1.0, "recall": 1.0, "f1": 1.0},
+        "b": {"precision": 1.0, "recall": 0.5, "f1": pytest.approx(2 / 3)},
+        "c": nothing,
+        "d": nothing,
+    }
+    assert scoring.balanced_accuracy("abb", "acb") == 0.75
+    assert scoring.accuracy("abb", "acb") == pytest.approx(2 / 3)
+    assert (scoring.accuracy("", ""), scoring.share("x", 0, 0)) == (0.0, {"x": 0.0, "x_low": 0.0, "x_high": 1.0})
+
+
+def test_a_bin_includes_its_upper_bound_only() -> None:
+    bins = scoring.reliability([0.1, 0.2, 0.15, 0.95, 1.0], [True, False, True, False, True])
+    assert [(one["low"], one["high"], one["rows"], one["accuracy"]) for one in bins] == [
+        (0.0, 0.1, 1, 1.0),
+        (0.1, 0.2, 2, 0.5),
+        (0.9, 1.0, 2, 0.5),
+    ]
+    assert [one["confidence"] for one in bins] == pytest.approx([0.1, 0.175, 0.975])
+    assert scoring.expected_calibration_error([]) == 0.0
+
+
+def test_the_diagram_shows_bins_and_error(tmp_path: Path) -> None:
+    bins = scoring.reliability([0.95, 0.55], [True, False])
+    reports = [
+        {"reliability": bins, "rows": 2, "ece": 0.3},
+        {"reliability": bins, "rows": 2, "ece": 0.301},
+        {"reliability": bins[:1], "rows": 2, "ece": 0.3},
+    ]
+    for number, one in enumerate(reports):
+        plot(one, tmp_path / f"{number}.png")
+    assert len({(tmp_path / f"{number}.png").read_bytes() for number in range(3)}) == 3
+
+
+def rate(name: str, value: float) -> dict[str, float]:
+    return {name: value, f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
+
+
+def test_tables_show_each_kind_of_rows() -> None:
+    targets = rate("accuracy", 0.51234) | rate("accuracy_further_back", 0.41234)
+    found = {"kind": "targets", "rows": 1200, "rows_further_back": 8, **targets}
+    shares = rate("announced_rejected", 0.31234) | rate("announced_ok", 0.21234) | rate("called_rejected", 0.41234)
+    pairs = {"kind": "pairs", "rows": 1200, "auc": 0.98765, **rate("accuracy", 0.51234)}
+    phrases = {"kind": "phrases", "rows": 9, "label": 8, "announced": 7, "both": 6, "false_rejections": 1}
+    text = markdown(
+        {
+            "t": {**found, "by_verdict": {**found, "rows": 11}, "by_rules": {**found, "rows": 7}},
+            "p": {**pairs, "per_source": {"s": {**pairs, "rows": 3}}},
+            "h": phrases,
+            "u": {"kind": "unlabelled", "rows": 1200, **shares, "per_source": {"s": {"rows": 5, **shares}}},
+        }
+    )
+    share = "0.312 (0.212–0.412) | 0.212 (0.112–0.312) | 0.412 (0.312–0.512)"
+    blocks = [block.split("\n")[2:] for block in text.split("\n\n")]
+    assert blocks == [
+        [f"| **u** | 1,200 | {share} |", f"| u: s | 5 | {share} |"],
+        ["| **h** | 9 | 8 | 7 | 6 | 1 |"],
+        [
+            "| **p** | 1,200 | 0.512 (0.412–0.612) | 0.988 |",
+            "| p: s | 3 | 0.512 (0.412–0.612) | 0.988 |",
+        ],
+        [
+            f"| {part} | {rows} | 0.512 (0.412–0.612) | 8 | 0.412 (0.312–0.512) |"
+            for part, rows in (("**t**", 1200), ("t: verdicts", 11), ("t: rules", 7))
+        ],
+    ]
+
+
+def test_a_table_of_messages_shows_groups_of_which_there_are_several() -> None:
+    rejected = {"announced": 3, "precision_at_8pct": 0.14567, **rate("precision", 2 / 3), **rate("recall", 0.5)}
+    scores = {"rows": 1200, "macro_f1": 0.61234, "ece": 0.05678}
+    report = {"kind": "messages", **scores, "at_emission": {"rejected": rejected, "ok": {"announced": 0}}}
+    none = {**report, "rows": 4, "at_emission": {"rejected": {**rejected, "announced": 0}, "ok": rejected}}
+    by = {"source": {"a": report, "b": none}, "language": {"en": report}}
+    right, recall = "2 of 3, 0.67 (0.57–0.77)", "0.50 (0.40–0.60)"
+    line = f"| 1,200 | 0.612 | 0.057 | {right} | {recall} | 0.15 | none announced |"
+    assert markdown({"m": {**report, "by": by}}).split("\n")[2:] == [
+        f"| **m** {line}",
+        f"| m: a {line}",
+        f"| m: b | 4 | 0.612 | 0.057 | none announced | {recall} |  | {right} |",
+    ]
+    assert markdown({"m": report}).split("\n")[2:] == [f"| **m** {line}"]
+
+
+def test_scores_of_parts_of_the_messages(detector: Detector, tmp_path: Path) -> None:
+    weak = {"tier": "weak", "acceptable": ["rejected", "neutral"], "gate_acceptable": ["not_ok"]}
+    rows = [*(one for one in ROWS[:2] for _ in range(10)), ROWS[2] | weak, ROWS[3]]
+    report = evaluate(write(tmp_path / "rows.jsonl", rows), detector)
+    hand, other = report["per_source"]["hand"], report["per_source"]["other"]
+    assert (hand["rows"], hand["accuracy"], hand["recall"]) == (20, 1.0, {"accepted": 1.0, "rejected": 1.0})
+    assert (other["rows"], other["accuracy"], other["recall"]) == (2, 0.5, {"neutral": 0.0, "rejected": 1.0})
+    assert report["macro_f1_source_mean"] == 1.0, "a source with fewer than 20 rows does not count"
+    assert evaluate(write(tmp_path / "few.jsonl", rows[1:]), detector)["macro_f1_source_mean"] == 0
+    of_two = pytest.approx(2 / 3)
+    assert (report["macro_f1_strong"], report["macro_f1_without"]["other"]) == (of_two, of_two)
+    assert report["macro_f1_without"]["hand"] == pytest.approx(2 / 3 / 3)
+    rejected = 2 * (11 / 12) / (1 + 11 / 12)
+    assert report["macro_f1"] == pytest.approx((rejected + 1) / 3)
+    assert report["macro_f1_lenient"] == report["gate"]["macro_f1_lenient"] == of_two
+    assert report["gate"]["macro_f1"] == pytest.approx((rejected + 1) / 3)
+    assert report["decided_by"] == {"rules": 22, "learned": 0}
+    assert report["rejected_precision_at_8pct"] == pytest.approx(0.08 / (0.08 + 0.92 / 11))
+    assert report["at_emission"]["rejected"]["false_share"] == pytest.approx(1 / 11)
+
+
+def verdict(feedback: Feedback, confidence: float, announced: bool = True, status_only: bool = False) -> Verdict:
+    target = Target("t1", "a1", "bot", 0.9, 0.9, 0.9, 1) if announced else None
+    return Verdict(feedback, None, confidence, None, "", target, (), "rules", "ok", status_only=status_only)
+
+
+def test_the_worst_errors_are_announced_and_sure() -> None:
+    judged = [
+        verdict("rejected", 0.9, announced=False),
+        verdict("accepted", 0.8),
+        verdict("rejected", 0.95),
+        verdict("neutral", 0.99),
+        verdict("accepted", 0.99, status_only=True),
+        verdict("accepted", 0.8),
+    ]
+    rows = [{"id": number, "label": "neutral", "message": "no"} for number in range(6)]
+    assert [one["id"] for one in worst(rows, judged, 9)] == [2, 1, 5, 0]
+    assert [one["id"] for one in worst(rows, judged, 2)] == [2, 1]
+    [topic] = worst([{"id": 4, "label": "rejected", "message": "no"}], judged[4:5], 9)
+    assert (topic["label"], topic["said"], topic["announced"]) == ("rejected", "accepted", False)
+
+
+def test_an_error_shows_its_texts_on_one_line() -> None:
+    row = {"message": "that's\n wrong", "history": [{"role": "assistant", "text": "x" * (SHOWN + 1)}]}
+    asked = {"role": "user", "text": "and?"}
+    shown = side_by_side({**row, "history": [*row["history"], asked]}, verdict("rejected", 0.9))
+    assert (shown["message"], shown["previous_assistant"]) == ("that's wrong", "x" * (SHOWN - 1) + "…")
+    assert (shown["id"], shown["label"], shown["confidence"]) == (None, None, 0.9)
+    assert cut("x" * SHOWN) == "x" * SHOWN
+    assert side_by_side({"message": "no"}, verdict("rejected", 0.9))["previous_assistant"] == ""
+    given = {"message": "no", "previous_assistant": "a"}
+    assert side_by_side(given, verdict("rejected", 0.9))["previous_assistant"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("words", "group"),
+    [
+        (1, "00-05 words"),
+        (5, "00-05 words"),
+        (6, "06-10 words"),
+        (10, "06-10 words"),
+        (11, "11-25 words"),
+        (25, "11-25 words"),
+        (26, "26-60 words"),
+        (60, "26-60 words"),
+        (61, "61 words and more"),
+    ],
+)
+def test_messages_are_grouped_by_length(words: int, group: str) -> None:
+    assert length_of({"message": "word " * words}) == group
 
 
 def test_announcements_as_they_come(detector: Detector, tmp_path: Path) -> None:
@@ -254,6 +455,83 @@ def test_the_command_saves_and_compares(tmp_path: Path, capsys: pytest.CaptureFi
     assert "announced rejections: precision" in capsys.readouterr().out
     with pytest.raises(typer.Exit):
         command([write(tmp_path / "rows.jsonl", ROWS[:1])], against=tmp_path / "rows.jsonl", sentence_encoder="none")
+
+
+@pytest.fixture
+def command_here(detector: Detector, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Return the command with the detector that the tests share, because loading one takes a second."""
+    monkeypatch.setattr("standalone.cli.evaluate.detector_with", lambda _: detector)
+    return command
+
+
+def test_the_command_prints_the_worst_errors_that_it_is_asked_for(
+    command_here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = write(tmp_path / "rows.jsonl", [*ROWS, row("forget it", "neutral", "neutral")])
+    for asked, shown in ((0, 0), (1, 1), (5, 2)):
+        command_here([rows], errors=asked)
+        assert capsys.readouterr().out.count("labelled neutral, called rejected") == shown, asked
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("", None),
+        (" , ", None),
+        ("source", ["source"]),
+        ("source, length", ["length", "source"]),
+        ("language,source,length,", ["length", "source", "language"]),
+    ],
+)
+def test_the_command_scores_the_groups_that_it_is_asked_for(
+    command_here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], by: str, groups: list[str] | None
+) -> None:
+    command_here([write(tmp_path / "rows.jsonl", ROWS)], by=by, as_json=True)
+    found = json.loads(capsys.readouterr().out).get("by")
+    assert found == groups if groups is None else sorted(found) == sorted(groups)
+
+
+def test_the_command_names_the_groups_that_it_does_not_know(command_here: Command, tmp_path: Path) -> None:
+    said = r"^--by takes length, source, language, not age, size\.$"
+    with pytest.raises(typer.BadParameter, match=said):
+        command_here([write(tmp_path / "rows.jsonl", ROWS)], by="size,source,age")
+
+
+def test_the_command_names_each_of_several_files(
+    command_here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [write(tmp_path / f"{name}.jsonl", ROWS) for name in ("first", "second")]
+    command_here(files, as_json=True)
+    assert json.loads(capsys.readouterr().out).keys() == {"first", "second"}
+    command_here(files)
+    assert capsys.readouterr().err.split() == ["first", "second"]
+    command_here(files[:1])
+    assert capsys.readouterr().err == ""
+    command_here(files, table=True, as_json=True)
+    assert "| **first** | 4 |" in capsys.readouterr().out
+
+
+def test_the_command_plots_messages_only(
+    command_here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "plot.png"
+    command_here([write(tmp_path / "rows.jsonl", ROWS)], plot=picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"Plotted into {picture}." in " ".join(capsys.readouterr().err.split())
+    pairs = [{"a": "how old are you", "b": "what is your age", "same_intent": "yes", "source": "x"}]
+    with pytest.raises(typer.BadParameter, match=r"^--plot needs rows of messages: pairs and targets"):
+        command_here([write(tmp_path / "pairs.jsonl", pairs)], plot=picture)
+
+
+def test_the_command_says_how_many_outcomes_it_saved(
+    command_here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "saved.json"
+    files = [write(tmp_path / "first.jsonl", ROWS), write(tmp_path / "second.jsonl", ROWS[:1])]
+    command_here(files, save=saved, as_json=True)
+    heard = capsys.readouterr()
+    assert "".join(heard.err.split()) == "".join(f"Saved the outcomes of 5 messages in {saved}.".split())
+    assert not any("outcomes" in report or "differences" in report for report in json.loads(heard.out).values())
 
 
 def test_messages_without_labels_give_shares(detector: Detector, tmp_path: Path) -> None:

@@ -62,6 +62,17 @@ def test_an_opinions_reasons_are_the_features_that_contribute_most() -> None:
     assert (many.gate, none.reasons) == ("ok", ())
 
 
+def test_the_vectors_of_message_and_answer_are_reasons_of_their_own() -> None:
+    weights = np.zeros((features.WIDTH + 3 + 2, len(CLASSES)))
+    weights[features.WIDTH :, 3] = 1.0
+    layer = Layer("e", weights, np.zeros(len(CLASSES)), 1.0, (0.7, 0.7), answer_dimension=2)
+    messages = np.array([[0.2, 0.2, 0.2], [0, 0, 0], [0.2, 0.2, 0.2], [0, 0, 0.06]], dtype=np.float32)
+    answers = np.array([[0, 0], [0.3, 0.1], [0.4, 0.4], [0, 0]], dtype=np.float32)
+    found = layer.opinions(np.zeros((4, features.WIDTH), dtype=np.float32), messages, answers)
+    message, answer = "learned.the words of the message", "learned.the words of the answer"
+    assert [one.reasons for one in found] == [(message,), (answer,), (answer, message), (message,)]
+
+
 def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
     stored = json.loads(WEIGHTS.read_text())
     stored["features"][0] = "something_else"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
 from detector.encoders.embedder import Embedder, Vectors
 from detector.encoders.minilm import MiniLm
-from detector.encoders.minilm_files import ModelMissing
+from detector.encoders.minilm_files import ModelMissing, model_directory, present
 from detector.model import Message, Neighbourhood, Role
 from detector.rewording import Scale
 
@@ -22,6 +23,11 @@ from detector.rewording import Scale
 )
 def test_a_comparison_does_not_depend_on_the_last_digits(cosine: float, sameness: tuple[float, float]) -> None:
     assert tuple(Scale(weight=2.0, bias=-0.5).sameness(cosine)) == sameness
+
+
+def test_the_committed_scale_tells_the_same_request_from_another() -> None:
+    scale = Scale.load()
+    assert scale.sameness(1.0).same_intent > 0.8 > 0.5 > scale.sameness(0.5).same_intent > 0
 
 
 @pytest.fixture(scope="session")
@@ -73,6 +79,14 @@ def test_vectors_have_length_one_and_do_not_depend_on_company(minilm: MiniLm, la
     assert not lengths[1:3].any()
     for text, row in zip(texts, together, strict=True):
         assert (encoder.embed([text])[0] == row).all()
+
+
+@pytest.mark.parametrize("layers", ["all", "early"])
+def test_of_a_text_64_pieces_are_read_with_the_marks_at_both_ends(minilm: MiniLm, layers: str) -> None:
+    encoder: Embedder = minilm if layers == "all" else minilm.early
+    almost, full, longer = encoder.embed(["word " * 61, "word " * 62, "word " * 62 + "and another one"])
+    assert (full == longer).all()
+    assert (full != almost).any()
 
 
 @pytest.mark.parametrize(
@@ -132,9 +146,27 @@ def test_none_and_auto_never_ask_for_anything(tmp_path_factory: pytest.TempPathF
         assert sentence_encoder("auto", fail) is None
 
 
-def test_a_changed_model_is_not_used(minilm: MiniLm, tmp_path_factory: pytest.TempPathFactory) -> None:
-    from detector.encoders.minilm_files import model_directory, present
+def test_auto_takes_the_model_that_is_on_the_machine(minilm: MiniLm) -> None:
+    said: list[str] = []
+    found = sentence_encoder("auto", said.append)
+    assert isinstance(found, MiniLm) and (found.name, said) == (minilm.name, [])
 
+
+def test_a_vector_is_the_mean_over_the_pieces_of_the_text_alone(minilm: MiniLm) -> None:
+    onnx, tokenizers = import_module("onnxruntime"), import_module("tokenizers")
+    files = present()
+    assert files is not None
+    whole = onnx.InferenceSession(files.model.read_bytes(), providers=["CPUExecutionProvider"])
+    tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
+    for text in ("hotel", "how do I reset my password"):
+        read = tokenizer.encode(text)
+        ids = np.array([read.ids[: sum(read.attention_mask)]], dtype=np.int64)
+        fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        mean = whole.run(["last_hidden_state"], fed)[0][0].mean(axis=0)
+        assert np.allclose(minilm.embed([text])[0], mean / np.linalg.norm(mean), atol=1e-3)
+
+
+def test_a_changed_model_is_not_used(minilm: MiniLm, tmp_path_factory: pytest.TempPathFactory) -> None:
     files = present()
     assert files is not None
     with pytest.MonkeyPatch.context() as patch:

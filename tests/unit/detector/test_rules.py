@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from detector import caps
 from detector.caps import CAPS
 from detector.evidence import Evidence
 from detector.explain import CAP_HEADS, RULE_HEADS, cap_rows, rule_rows
+from detector.intent import Sameness
 from detector.learned import Opinion
 from detector.patterns import agent_hits, human_hits, kinds
 from detector.reasons import reason_in_words
@@ -28,7 +31,7 @@ ALIKE = {"similarity": 0.95, "same_intent": 0.9}
 
 
 def evidence(message: str, answer: str = WALK, request: str = "a walk at the harbour", **facts: object) -> Evidence:
-    found = human_hits(prepare(message))
+    found = human_hits(prepare(message), str(facts.get("language", "en")))
     texts = (prepare(message), prepare(request), prepare(answer))
     facts = {"similarity": 0.5, **facts}
     return Evidence(*texts, found, kinds(found), kinds(agent_hits(prepare(answer))), **facts)  # type: ignore[arg-type]
@@ -123,6 +126,106 @@ def test_the_command_prints_the_tables() -> None:
     assert shown.exit_code == 0, shown.output
     lines = [line.split("  ")[0] for line in shown.output.splitlines() if line]
     assert lines == ["rule", *(rule.name for rule in RULES), "rule", *(cap.name for cap in CAPS)]
+
+
+REPORTED = {
+    "rule.nothing_to_judge": (),
+    "rule.outweighs": ("en.is_wrong",),
+    "rule.for_and_against": ("en.too_much", "en.thanks"),
+    "rule.rejects_finally": ("en.too_much",),
+    "rule.rejects": ("en.is_wrong", "en.bare_wrong"),
+    "rule.gives_up_politely": ("en.never_mind",),
+    "rule.gives_up": ("en.never_mind",),
+    "rule.closes_with_thanks": ("rule.closes", "en.thanks"),
+    "rule.praises_and_goes_on": ("en.that_works",),
+    "rule.thanks_in_answer": ("en.thanks",),
+    "rule.thanks": ("en.thanks",),
+    "rule.approves_in_answer": ("en.thanks",),
+    "rule.approves": ("en.thanks",),
+    "rule.follows": ("en.what_about",),
+    "rule.leans_against": ("en.leading_actually", "en.negated", "en.negative_word", "en.dislike"),
+    "rule.leans_for": ("en.leading_yes", "en.positive_word"),
+    "rule.hints_for": ("en.positive_word",),
+    "rule.nothing": (),
+}
+"""Reasons of the rows that do not report their own names."""
+
+
+@pytest.mark.parametrize(("name", "seen"), DECIDED)
+def test_each_row_reports_its_reasons(name: str, seen: Evidence) -> None:
+    assert decide(seen, None).rules == REPORTED.get(name, (name,))
+
+
+@pytest.mark.parametrize(
+    ("message", "language", "reasons"),
+    [
+        ("thanks, what about the tunnel?", "en", ("en.thanks", "en.what_about")),
+        ("thanks, is the tunnel open?", "en", ("en.thanks",)),
+        ("danke, wann ist der Tunnel offen?", "de", ("de.danke", "rule.asks_on")),
+        ("danke", "de", ("de.danke",)),
+    ],
+)
+def test_an_approval_also_reports_that_the_person_goes_on(message: str, language: str, reasons: Sequence[str]) -> None:
+    assert decide(evidence(message, language=language), None).rules == reasons
+
+
+@pytest.mark.parametrize(("name", "seen"), DECIDED)
+def test_only_a_repeated_request_is_about_the_last_answer_for_certain(name: str, seen: Evidence) -> None:
+    assert decide(seen, None).look_back is (name != "rule.same_request")
+
+
+@pytest.mark.parametrize(
+    ("similarity", "same_intent", "alike"),
+    [(0.8, 0.9, False), (0.801, 0.7, True), (0.801, 0.699, False), (0.9, 0.9, True), (0.0, 1.0, False)],
+)
+def test_a_request_is_alike_above_a_similarity_and_from_a_probability(
+    similarity: float, same_intent: float, alike: bool
+) -> None:
+    by_words = evidence("the walk", similarity=similarity, same_intent=same_intent)
+    assert by_words.is_alike is alike
+    unlike: dict[str, Any] = {"similarity": 1.0 - similarity, "same_intent": 1.0 - same_intent}
+    by_sentences = evidence("the walk", sentences=Sameness(similarity, same_intent), **unlike)
+    assert by_sentences.is_alike is alike
+    assert by_sentences.sameness == by_words.sameness == (similarity, same_intent)
+
+
+def test_a_reply_is_short_up_to_eight_words_and_a_question_alone_up_to_forty() -> None:
+    assert [evidence("word " * words).is_short for words in (1, 8, 9)] == [True, True, False]
+    asked = [f"{'harbour ' * (words - 5)}which colour would you like?" for words in (5, 40, 41)]
+    seen = [evidence("the red one", answer) for answer in asked]
+    assert [len(one.answer.words) for one in seen] == [5, 40, 41]
+    assert [one.asks_only for one in seen] == [one.is_answer_to_question for one in seen] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message", "holds"),
+    [
+        ("is_order", "continue with the tunnel", True),
+        ("is_order", "continue, that is wrong", False),
+        ("is_order", "write a poem", True),
+        ("is_order", "write a poem, that is wrong", False),
+        ("is_order", "the tunnel", False),
+        ("is_about_subject", "too bad, the tunnel is closed", True),
+        ("is_about_subject", "the tunnel is closed, by the way", True),
+        ("is_about_subject", "too bad, you closed the tunnel", False),
+        ("is_about_subject", "too bad, that is wrong", False),
+        ("is_about_subject", "the tunnel is closed", False),
+        ("has_final_question", f"my mother came {'very ' * 10}late, is it?", True),
+        ("has_final_question", f"my mother came {'very ' * 9}late, is it?", False),
+        ("has_final_question", f"my mother came {'very ' * 10}late, it is.", False),
+        ("has_final_question", f"that is wrong, my mother came {'very ' * 10}late, is it?", False),
+        ("has_contradiction", "it works, but the page is missing", True),
+        ("has_contradiction", "thanks, it returns 404", True),
+        ("has_contradiction", "thanks, how original", True),
+        ("has_contradiction", "thanks, not today", True),
+        ("has_contradiction", "Thanks! Traceback (most recent call last)", True),
+        ("has_contradiction", "thanks, no errors", False),
+        ("has_contradiction", "not bad, thanks", False),
+        ("has_contradiction", "it works, thanks", False),
+    ],
+)
+def test_a_cap_holds_for_one_message_and_not_for_its_neighbour(condition: str, message: str, holds: bool) -> None:
+    assert getattr(caps, condition)(evidence(message)) is holds
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from detector.encoders.embedder import WORD_CACHE, WordLlamaEmbedder, WordVectors
+from detector.encoders.embedder import WORD_CACHE, WordLlamaEmbedder, WordVectors, encodable, unit_rows
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +33,18 @@ def test_the_cache_holds_32_768_words(embedder: WordLlamaEmbedder) -> None:
         assert len(set(rows)) == 8_000
         assert max(rows) < 32_768
     assert len(words.matrix) <= 65_536
+
+
+def test_of_a_word_forty_characters_are_read(embedder: WordLlamaEmbedder) -> None:
+    word = "harbour" * 6
+    shortened = [[word[:length]] for length in (39, 40, 41, 42)]
+    almost, forty, *longer = embedder.embed_words(shortened)
+    assert not np.array_equal(almost, forty)
+    assert all(np.array_equal(forty, one) for one in longer)
+
+
+def test_a_rows_length_is_one_or_zero() -> None:
+    rows = np.array([[3, 4], [0, 0], [np.inf, 4], [-np.inf, 0], [1e-10, 0], [np.nan, -2]], dtype=np.float32)
+    wanted = [[0.6, 0.8], [0, 0], [0, 1], [0, 0], [0, 0], [0, -1]]
+    assert np.allclose(unit_rows(rows), np.array(wanted))
+    assert encodable("a\ud83db") == "a?b"
