@@ -6,8 +6,9 @@ import asyncpg
 import pytest
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 
-from servicekit.error_kinds import is_outage, is_transient, permanent_reason
-from servicekit.errors import LogUnavailable, Permanent, Unavailable
+from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason, signature_of, unavailable_as
+from servicekit.errors import LogUnavailable, Permanent, RequestRefused, Unavailable
+from servicekit.web.refusals import answer_of, unavailable
 
 WAITS = [
     Unavailable("the database"),
@@ -56,3 +57,74 @@ def test_what_condemns_its_record(error: Exception, reason: str) -> None:
 def test_anything_else_is_a_bug(error: Exception) -> None:
     assert not is_transient(error)
     assert permanent_reason(error) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (Unavailable("the provider"), "the provider is not available"),
+        (LogUnavailable("secret"), "the log does not take what is written to it"),
+        (KafkaConnectionError("secret"), "the log does not answer"),
+        (asyncpg.TooManyConnectionsError("secret"), "the database is short of memory or connections"),
+        (asyncpg.DiskFullError("secret"), "the database's disk is full"),
+        (asyncpg.LockNotAvailableError("secret"), "a lock in the database is held by somebody else"),
+        (asyncpg.QueryCanceledError("secret"), "the database takes too long"),
+        (asyncpg.InvalidPasswordError("secret"), "the database rejects the user or password"),
+        (asyncpg.InvalidCatalogNameError("secret"), "the database is not there by its name"),
+        (asyncpg.ConnectionDoesNotExistError("secret"), "the database cannot be reached"),
+        (asyncpg.InterfaceError("secret"), "the database cannot be reached"),
+        (ConnectionResetError("secret"), "the database cannot be reached"),
+        (asyncpg.DeadlockDetectedError("secret"), "DeadlockDetectedError"),
+        (ValueError("secret"), "ValueError"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_operator_is_told_in_words_without_the_errors_own_text(error: Exception, words: str) -> None:
+    assert in_words(error) == words
+
+
+def test_only_what_waiting_may_mend_becomes_unavailable() -> None:
+    with pytest.raises(Unavailable) as raised, unavailable_as("the store"):
+        raise asyncpg.QueryCanceledError("secret")
+    assert str(raised.value) == str(Unavailable("the store", "the database takes too long"))
+    with pytest.raises(ValueError, match="a bug"), unavailable_as("the store"):
+        raise ValueError("a bug")
+
+
+def test_a_bug_is_known_by_its_line_or_its_sql_state() -> None:
+    def fails(text: str) -> None:
+        raise KeyError(text)
+
+    signatures = []
+    for text in ("what Ann wrote", "what Bob wrote"):
+        try:
+            if text == "what Ann wrote":
+                fails(text)
+            fails(text)
+        except KeyError as error:
+            signatures.append(signature_of(error))
+    assert len({*signatures}) == 1
+    assert signatures[0].startswith("KeyError test_failures.py:")
+    assert signature_of(KeyError("what Ann wrote")) == "KeyError "
+    assert signature_of(asyncpg.UniqueViolationError("what Ann wrote")) == "UniqueViolationError 23505"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "seconds"),
+    [
+        (RequestRefused(503, "Later."), "5"),
+        (RequestRefused(503, "Later.", 60), "60"),
+        (RequestRefused(503, "Later.", 0), "0"),
+        (RequestRefused(429, "Too many.", 7), "7"),
+        (RequestRefused(429, "Too many."), None),
+        (RequestRefused(403, "No."), None),
+    ],
+)
+def test_a_refusal_for_a_time_says_when_to_come_back(refusal: RequestRefused, seconds: str | None) -> None:
+    answer = answer_of(refusal)
+    assert answer.status_code == refusal.status
+    assert answer.headers.get("retry-after") == seconds
+
+
+def test_a_caller_is_told_what_is_unavailable() -> None:
+    assert unavailable(Unavailable("the database")) == "The database is not available; send this again later."

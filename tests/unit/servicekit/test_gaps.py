@@ -10,6 +10,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaTimeoutError
 from aiokafka.structs import ConsumerRecord
 
+from servicekit import metrics
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.positions import Positions, Span, spans_of
@@ -59,7 +60,8 @@ class Reading(Subscription):
     """Subscription on a given partition. Its records are not JSON, so no handler is needed."""
 
     def __init__(self, partition: Partition) -> None:
-        super().__init__(Delivery("chat_bridge", NoWork(), RecordingLog(), clock=HandClock()), HandClock())
+        self.clock = HandClock()
+        super().__init__(Delivery("chat_bridge", NoWork(), RecordingLog(), clock=self.clock), self.clock)
         self._given = partition
 
     @property
@@ -142,6 +144,49 @@ async def test_the_committed_offset_is_asked_for_once_per_assignment(committed: 
     await reading.on_partitions_assigned([LANE])
     assert [await reading.lag() for _ in range(3)] == [5] * 3
     assert partition.committed_asked == 2
+
+
+async def test_the_lag_is_shown_as_a_number_of_records_and_an_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    partition = Partition(begin=0, end=50, committed=50)
+    reading = Reading(partition)
+    shown = []
+    for end, begin in ((50, 0), (58, 0), (58, 0), (60, 55)):
+        partition.begin, partition.end = begin, end
+        assert await reading.lag() == end - max(50, begin)
+        shown.append([gauge.labels("chat_bridge")._value.get() for gauge in (metrics.LAG, metrics.LAG_SECONDS)])
+        reading.clock.forward(5)
+    assert shown == [[0, 0], [8, 0], [8, 5], [5, 10]]
+    monkeypatch.setattr(partition, "assignment", set)
+    assert await reading.lag() == 0
+    assert [gauge.labels("chat_bridge")._value.get() for gauge in (metrics.LAG, metrics.LAG_SECONDS)] == [0, 0]
+
+
+@pytest.mark.parametrize(("end", "is_ready"), [(50, True), (51, False)])
+async def test_a_group_that_has_read_everything_stays_ready_without_records(end: int, is_ready: bool) -> None:
+    reading = Reading(Partition(begin=0, end=end, committed=50))
+    reading.assigned = True
+    for _ in range(2):
+        reading.clock.forward(59)
+        await reading.lag()
+    assert (reading.not_ready() is None) is is_ready
+
+
+async def test_committed_offsets_of_other_processes_are_asked_for_each_time() -> None:
+    partition, elsewhere = Partition(begin=0, end=50, committed=20), TopicPartition(TOPIC, 1)
+    reading = Reading(partition)
+    assert await reading.committed([LANE, elsewhere]) == {LANE: 20, elsewhere: 20}
+    partition.at = 30
+    assert await reading.committed([LANE, elsewhere]) == {LANE: 20, elsewhere: 30}
+    partition.at = None
+    assert await reading.committed([elsewhere]) == {elsewhere: 0}
+    assert await reading.committed([]) == {}
+    assert partition.committed_asked == 4
+
+
+async def test_a_group_without_a_connection_has_committed_nothing() -> None:
+    subscription = Subscription(Delivery("chat_bridge", NoWork(), RecordingLog(), clock=HandClock()), HandClock())
+    assert await subscription.committed([LANE]) == {LANE: 0}
+    assert await subscription.lag() == 0
 
 
 async def test_a_committed_offset_from_before_an_assignment_is_asked_for_again(

@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 import pytest_asyncio
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from servicekit.web import application as module
 from servicekit.web.application import Surface, add_routes, application, guarded
 from servicekit.web.auth import AccessToken
+from servicekit.web.permissions import PUBLIC
 
 PATHS = ("/openapi.json", "/docs", "/asyncapi.json")
 
@@ -53,6 +54,34 @@ async def test_it_is_compressed_for_those_who_take_it(http: httpx.AsyncClient) -
         raw = b"".join([piece async for piece in packed.aiter_raw()])
     assert "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
     assert gzip.decompress(raw) == plain.content
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [("gzip", True), ("GZIP", True), ("br,gzip", True), ("gzip; q=0.5, br", True), ("gzip;q=0", False),
+     ("gzip; q=0, br", False), ("br, deflate", False), ("xgzip", False), ("", False)],
+)  # fmt: skip
+async def test_gzip_is_sent_only_if_the_client_names_it(http: httpx.AsyncClient, accepted: str, packed: bool) -> None:
+    answer = await http.get("/openapi.json", headers={"Accept-Encoding": accepted})
+    assert ("content-encoding" in answer.headers) is packed
+    assert answer.headers["vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize(("size", "packed"), [(1023, False), (1024, True), (1025, True)])
+async def test_an_answer_of_a_kibibyte_is_compressed(size: int, packed: bool) -> None:
+    app, router = application(ready), APIRouter()
+
+    @router.get("/text")
+    def text() -> Response:
+        return Response("x" * size)
+
+    add_routes(app, [router])
+    guard = guarded(app, AccessToken("t"), Surface({("GET", "/text"): PUBLIC}))
+    transport = httpx.ASGITransport(app=guard)
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        answer = await client.get("/text", headers={"Accept-Encoding": "gzip"})
+    assert (answer.status_code, answer.text) == (200, "x" * size)
+    assert ("content-encoding" in answer.headers) is packed
 
 
 async def test_routes_that_are_added_later_are_in_it() -> None:

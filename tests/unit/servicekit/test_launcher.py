@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
+import weakref
 from typing import Any
 
 import pytest
@@ -12,7 +14,8 @@ from pydantic_settings import SettingsConfigDict
 
 import servicekit.launcher
 from servicekit.definition import ServiceDefinition
-from servicekit.errors import Unavailable
+from servicekit.errors import StartError, Unavailable
+from servicekit.garbage_collection import YOUNG, tune_gc
 from servicekit.launcher import _start, _started
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.settings import Settings
@@ -95,6 +98,97 @@ async def test_a_task_that_drops_a_cancellation_does_not_hold_the_stop() -> None
     await asyncio.sleep(0)
     await asyncio.wait_for(service.stop(), PATIENCE_SECONDS)
     assert dropped == 1 and all(task.cancelled() for task in service._tasks)
+
+
+def test_a_process_is_prepared_before_its_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Any] = []
+    for part in ("configure_logging", "raise_again", "share_one_arena", "read_env_file"):
+        monkeypatch.setattr(servicekit.launcher, part, lambda part=part: done.append(part))
+    monkeypatch.setattr(servicekit.launcher, "run_program", lambda *given: given)
+    monkeypatch.setattr("servicekit.launcher.uvloop.run", done.append)
+    monkeypatch.setenv("AGENT_FEEDBACK_TOKEN", "t" * 16)
+    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.argv", ["chat_bridge", "--host", "::1", "--port", "65535"])
+    servicekit.launcher.main(program)
+    *parts, ran = done
+    assert sorted(parts) == ["configure_logging", "raise_again", "read_env_file", "share_one_arena"]
+    assert ran == (program, "::1", 65535, "t" * 16)
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "http"])
+def test_a_port_that_is_none_is_refused(
+    port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.argv", ["chat_bridge", "--port", port])
+    with pytest.raises(SystemExit) as ended:
+        servicekit.launcher.main(program)
+    assert ended.value.code == 2
+    assert "--port" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [(StartError("The setting is missing."), 3, "The setting is missing.\n"), (KeyboardInterrupt(), 130, "")],
+)
+def test_a_program_that_cannot_start_says_why_and_an_interrupted_one_says_nothing(
+    error: BaseException,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fails(_: object) -> None:
+        raise error
+
+    for part in ("configure_logging", "raise_again", "share_one_arena", "read_env_file", "run_program"):
+        monkeypatch.setattr(servicekit.launcher, part, lambda *_: None)
+    monkeypatch.setattr("servicekit.launcher.uvloop.run", fails)
+    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.argv", ["chat_bridge"])
+    with pytest.raises(SystemExit) as ended:
+        servicekit.launcher.main(program)
+    assert (ended.value.code, capsys.readouterr().err) == (code, said)
+
+
+async def test_a_started_process_has_created_no_topics_and_tunes_its_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Any] = []
+
+    async def topics(cluster: object, **options: Any) -> None:
+        done.append((str(cluster), options["create"]))
+
+    async def build(_: SomeSettings, service: Service) -> None:
+        done.append("build")
+
+    async def start(service: Service) -> None:
+        done.append("start")
+
+    monkeypatch.setattr(servicekit.launcher, "ensure_topics", topics)
+    monkeypatch.setattr(Service, "start", start)
+    monkeypatch.setattr(servicekit.launcher, "tune_gc", lambda: done.append("tune_gc"))
+    service = await _started(ServiceDefinition("chat_bridge", SomeSettings, build, "nothing"))
+    await service.stop()
+    assert done == [("localhost:1", False), "build", "start", "tune_gc"]
+
+
+def test_the_tuned_collector_leaves_what_was_there_and_collects_less_often() -> None:
+    class Node:
+        """An object that is only reachable from itself."""
+
+    gc.freeze()  # the objects of other tests, which take seconds to look through
+    exempt, before = gc.get_freeze_count(), gc.get_threshold()
+    node: Any = Node()
+    node.itself = node
+    gone, kept = weakref.ref(node), [[number] for number in range(100)]
+    del node
+    try:
+        tune_gc()
+        assert gone() is None, "garbage is not kept"
+        assert gc.get_freeze_count() >= exempt + len(kept)
+        assert gc.get_threshold()[0] == YOUNG > before[0]
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
 
 
 async def test_a_start_is_repeated_while_a_dependency_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:

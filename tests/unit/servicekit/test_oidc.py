@@ -111,7 +111,10 @@ async def test_a_known_document_is_used_while_the_provider_is_down(provider: fak
     for _ in range(3):
         await one.authorization_url(SECRETS)
     assert provider.asked.count(DISCOVERED) == 1
-    clock.forward(KEEP_SECONDS)
+    clock.forward(KEEP_SECONDS - 1)
+    await one.authorization_url(SECRETS)
+    assert one.refreshing is None, "it is not old yet"
+    clock.forward(1)
     provider.down.add(DISCOVERED)
     await one.authorization_url(SECRETS)
     await refreshed(one)

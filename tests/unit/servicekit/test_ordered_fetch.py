@@ -13,7 +13,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, IN_LOG_ORDER
-from servicekit.log.bounded_fetch import BoundedRecords, BoundedResult, bound_fetching
+from servicekit.log.bounded_fetch import POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
 from servicekit.log.log_order import HOLD_SECONDS
 from servicekit.log.ordered_fetch import OrderedFetcher, order_fetching
 from standalone.embedded.memory_broker import MemoryBroker
@@ -131,11 +131,13 @@ class Buffers(OrderedFetcher):
             reassignment_in_progress=False, subscription=SimpleNamespace(assignment=assignment)
         )
 
-    def fetched(self, lane: TopicPartition, *seconds: int) -> BoundedResult:
-        """Add records of a partition to its buffer."""
-        builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 1 << 20)
+    def fetched(self, lane: TopicPartition, *seconds: int, size: int = 1) -> BoundedResult:
+        """Add records of a partition to its buffer, with values of at least `size` bytes."""
+        builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, (1 << 20) + len(seconds) * size)
         for offset, second in enumerate(seconds):
-            builder.append(offset, timestamp=FIRST_MS + second * SECOND_MS, key=None, value=b"%d" % second, headers=[])
+            value = b"%d" % second
+            at = FIRST_MS + second * SECOND_MS
+            builder.append(offset, timestamp=at, key=None, value=value.ljust(size), headers=[])
         records = MemoryRecords(bytes(builder.build()))
         read = BoundedRecords(lane, records, [], self._states[lane].position, None, None, True, READ_UNCOMMITTED)
         result = BoundedResult(lane, assignment=self._states[lane], partition_records=read, backoff=1_000)
@@ -175,6 +177,21 @@ async def test_a_batch_is_cut_at_the_same_time_on_every_topic() -> None:
     buffers.fetched(MESSAGES, 0, 10, 20)
     batches = [await buffers.poll(2) for _ in range(3)]
     assert batches == [[(MESSAGES.topic, second), (REPLIES.topic, second)] for second in (0, 10, 20)]
+
+
+async def test_a_batch_takes_a_bounded_number_of_bytes_from_each_topic() -> None:
+    """The topics are read in turns, so the bound holds for all turns of a topic together."""
+    buffers = Buffers({MESSAGES: Partition(highwater=4), REPLIES: Partition(highwater=4)})
+    for lane in (MESSAGES, REPLIES):
+        buffers.fetched(lane, 0, 1, 2, 3, size=POLL_BYTES // 2)
+    batches = [sorted(await buffers.poll(), key=lambda one: (one[1], one[0] != MESSAGES.topic)) for _ in range(4)]
+    messages, replies = ([(lane.topic, second) for second in range(4)] for lane in (MESSAGES, REPLIES))
+    assert batches == [
+        [messages[0], replies[0], messages[1]],
+        [replies[1], messages[2], replies[2]],
+        [messages[3], replies[3]],
+        [],
+    ]
 
 
 async def test_only_partitions_of_one_number_wait_for_each_other() -> None:

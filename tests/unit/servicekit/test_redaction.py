@@ -274,6 +274,29 @@ def test_own_patterns_of_all_projects_and_of_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("event", "clean"),
+    [
+        (
+            '{"tenant":"acme","project":"support","x":"P1234 L77"}',
+            '{"tenant":"acme","project":"support","x":"***** L77"}',
+        ),
+        ('{"tenant":"acme","project":"other","x":"P1234 L77"}', None),
+        ('{"tenant":"acme","tenant":"acme","project":"support","x":"L77"}', "***"),
+        ('{"tenant":"acme","project":"sales","project":"support","x":"L77"}', "***"),
+        ('{"tenant":"acme","x":"L77"}', "***"),
+        ('["tenant","project","L77"]', "***"),
+    ],
+    ids=["its own", "no table", "two tenants", "two projects", "no project", "no object"],
+)
+def test_an_event_of_an_uncertain_project_is_redacted_for_all(event: str, clean: str | None) -> None:
+    one = redactor(
+        kinds=frozenset(), patterns_of={"acme/support": {"policy": "P[0-9]{4}"}, "acme/sales": {"lead": "L[0-9]+"}}
+    )
+    expected = clean if clean and clean.startswith("{") else event.replace("L77", clean) if clean else event
+    assert one.redact(event.encode())[0].decode() == expected
+
+
+@pytest.mark.parametrize(
     ("variable", "value", "why"),
     [
         ("PATTERNS", '{"employee": "("}', "is not an RE2 pattern"),
@@ -282,6 +305,8 @@ def test_own_patterns_of_all_projects_and_of_one() -> None:
         ("PATTERNS", '{"employee": "x*"}', "matches an empty text"),
         ("PATTERNS", '{"employee": "[a-z]+"}', "matches the mask"),
         ("PATTERNS", '{"card": "EMP"}', "built-in kind"),
+        ("PATTERNS", json.dumps({f"p{n}": f"EMP{n}" for n in range(51)}), "at most 50 patterns"),
+        ("PATTERNS_OF", json.dumps({"acme/x": {f"p{n}": f"EMP{n}" for n in range(51)}}), "at most 50 patterns"),
         ("PATTERNS_OF", '{"acme": {"employee": "EMP"}}', "is not tenant/project"),
         ("PATTERNS_OF", '{"acme/x": {"employee": "("}}', "is not an RE2 pattern"),
         ("KINDS", '["card", "name"]', "REDACTION_KINDS"),
@@ -291,6 +316,11 @@ def test_unusable_settings_stop_the_start(monkeypatch: pytest.MonkeyPatch, varia
     monkeypatch.setenv(f"REDACTION_{variable}", value)
     with pytest.raises(StartError, match=why):
         read_settings(RedactionSettings)
+
+
+def test_fifty_patterns_are_allowed() -> None:
+    one = redactor(patterns={f"p{n}": f"EMP{n}x" for n in range(50)})
+    assert said(one, "EMP0x EMP49x EMP50x") == "[p0] [p49] EMP50x"
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, Self
 
+import pytest
+
+import servicekit.service
 from contracts.topics import Consumer
-from servicekit.service import Periodic, Service, ServiceContext
+from servicekit import metrics
+from servicekit.log.subscriber import Subscription
+from servicekit.service import STUCK_SECONDS, Periodic, Service, ServiceContext
+from tests.support.hand_clock import HandClock
 from tests.support.unit_handlers import NoWork
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -34,4 +41,92 @@ async def test_woken_work_does_not_wait_for_its_interval() -> None:
     service.wake("announce")
     await asyncio.wait_for(runs.get(), PATIENCE_SECONDS)
     assert runs.empty()
+    task.cancel()
+
+
+class Admin:
+    """Stand-in for aiokafka's admin client, which counts how often it is started and closed."""
+
+    def __init__(self) -> None:
+        self.started = self.closed = 0
+
+    def __call__(self, **_: Any) -> Self:
+        return self
+
+    async def start(self) -> None:
+        self.started += 1
+        await asyncio.sleep(0)  # as a connection does, so that other tasks run
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+async def test_the_members_are_checked_after_each_assignment_of_any_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    service, admin, looks = Service("feedback", ServiceContext("localhost:1")), Admin(), asyncio.Queue[str]()
+    monkeypatch.setattr(servicekit.service, "AIOKafkaAdminClient", admin)
+    groups: tuple[Consumer, ...] = ("feedback", "feedback_turns")
+
+    async def look(subscription: Subscription, _: Any) -> None:
+        await looks.put(subscription.group)
+
+    monkeypatch.setattr(Subscription, "look_for_foreign_members", look)
+    for group in groups:
+        service.consume(group, NoWork())
+    task = asyncio.create_task(service._watch_members())
+    for number, group in enumerate(groups, start=1):
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert (admin.started, admin.closed) == (number - 1, number - 1), "nothing was assigned"
+        service.subscription(group).dealt_out.set()
+        assert [await asyncio.wait_for(looks.get(), PATIENCE_SECONDS) for _ in groups] == [*groups]
+    task.cancel()
+
+
+async def test_a_service_that_is_not_ready_says_which_part_of_it_is_not() -> None:
+    service, fails = Service("feedback", ServiceContext("localhost:1")), True
+
+    async def probe() -> None:
+        if fails:
+            raise OSError("secret")
+
+    service.probe(probe)
+    service.consume("feedback", NoWork())
+    said = [await service.not_ready()]
+    service.started = True
+    said.append(await service.not_ready())
+    service.subscription("feedback").assigned = True
+    said.append(await service.not_ready())
+    assert metrics.READY.labels("feedback")._value.get() == 0
+    fails = False
+    assert await service.not_ready() is None
+    assert metrics.READY.labels("feedback")._value.get() == 1
+    service.superseded = "The schema is too new."
+    assert await service.not_ready() == "The schema is too new."
+    assert said == [
+        "feedback is starting",
+        "feedback: the group feedback is not ready: it has no partitions",
+        "feedback: its database does not answer (OSError)",
+    ]
+
+
+async def test_a_task_that_does_not_end_is_a_warning() -> None:
+    clock, ends, runs = HandClock(), asyncio.Event(), asyncio.Event()
+    service = Service("feedback", ServiceContext("localhost:1", clock=clock))
+
+    async def work() -> None:
+        runs.set()
+        await ends.wait()
+
+    task = asyncio.create_task(service._run(Periodic("announce", 3_600, work)))
+    await runs.wait()
+    clock.forward(STUCK_SECONDS - 1)
+    assert service.warnings == []
+    clock.forward(1)
+    assert service.warnings == [f"feedback: the task 'announce' has been running for {STUCK_SECONDS // 60:.0f} minutes"]
+    service.watched.append(lambda: ["another"])
+    assert len(service.warnings) == 2
+    ends.set()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert service.warnings == ["another"]
     task.cancel()
