@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,16 @@ import pytest
 import pytest_asyncio
 
 import chat_bridge.service
+from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+from chat_bridge.sql import SQL
 from chat_bridge.store import MessageStore
 from chat_bridge.store_memory import MemoryMessageStore
 from chat_bridge.store_postgres import PostgresMessageStore
+from contracts.erasure import Person
 from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.db.pools import open_pool
+from tests.support.databases import empty_schema
 
 MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
 
@@ -53,11 +58,15 @@ def message(
     return replace(IndexedMessage(key, "t1", "bot", "agent", "bot", "hi", False, NO_PROVENANCE, held), **fields)
 
 
+def of_project(one: IndexedMessage, project: str) -> IndexedMessage:
+    return replace(one, key=one.key._replace(project=project))
+
+
 def waiting(event_id: str = "e1", original: str = "m1", conversation: str = "c1", **fields: Any) -> ParkedEvent:
     place = fields.pop("tenant", "acme"), fields.pop("project", "p")
     key = ParkedKey(*place, fields.pop("topic", "chat.message.reply.ingested"), event_id)
     values: dict[str, Any] = {"cause": f"{key.topic}:0:{event_id[1:]}", "log_time": 5, "parked_at": 10} | fields
-    about = named(original, key.tenant, conversation)
+    about = MessageKey(*place, conversation, original)
     return ParkedEvent(key, about, None, b"\x00\xff", traceparent=None, **values)
 
 
@@ -127,6 +136,25 @@ async def test_a_question_is_in_the_answers_own_conversation_project_and_tenant(
     assert (await store.find([answer.key]))[answer.key].question_message_id is None
     await store.index([asked])
     assert (await store.find([answer.key]))[answer.key].question_message_id == "q1"
+
+
+async def test_of_a_turns_questions_of_one_time_the_least_id_is_first(store: MessageStore) -> None:
+    asked = [
+        message(name, 90, sender_id="", sender_type="human", agent_id=None, content=None) for name in ("q3", "q1", "q2")
+    ]
+    for one in (*asked, message("a1")):
+        await store.index([one])
+    assert (await store.find([named("a1")]))[named("a1")].question_message_id == "q1"
+
+
+async def test_a_copy_gets_nothing_from_a_message_of_another_place(store: MessageStore) -> None:
+    held = message("a1", turn_id="t0", reply_to="q0", thread_id="th")
+    place = {"tenant": "acme", "project": "p", "conversation_id": "c1"}
+    elsewhere = [replace(held, key=MessageKey(**place | {part: "another"}, message_id="a1")) for part in place]
+    await store.index(elsewhere)
+    assert await store.placed([message("a1")]) == [message("a1")]
+    await store.index([held])
+    assert await store.placed([message("a1")]) == [message("a1", thread_id="th")]
 
 
 async def test_copies_get_the_question_and_the_thread_that_the_index_knows(store: MessageStore) -> None:
@@ -204,8 +232,44 @@ async def test_parked_events_are_released_by_their_original_only(store: MessageS
     assert await store.released_by([message().key]) == [(early, message()), (late, message())]
     assert await store.released_by([named("m1", "globex"), named("m1", conversation="c2"), other.original]) == []
     assert await store.releasable(1) == [(early, message())]
-    await store.index([message("m9", tenant="globex"), message("m9", conversation="c2")])
+    theirs = [message("m9", tenant="globex"), message("m9", conversation="c2"), of_project(message("m9"), "q")]
+    await store.index(theirs)
+    assert await store.released_by([other.original, *(one.key for one in theirs)]) == []
     assert await store.releasable(10) == [(early, message()), (late, message())]
+
+
+async def test_events_of_the_same_log_time_are_released_in_the_order_of_their_causes(store: MessageStore) -> None:
+    parked = [waiting(f"e{number}", cause=f"chat:0:{9 - number}") for number in (3, 1, 5, 2, 4)]
+    await store.park(parked)
+    await store.index([message()])
+    pairs = await store.released_by([message().key])
+    assert [event.cause for event, _ in pairs] == [f"chat:0:{number}" for number in (4, 5, 6, 7, 8)]
+
+
+ELSEWHERE: dict[str, Any] = {
+    "tenant": waiting(tenant="globex"),
+    "project": waiting(project="q"),
+    "topic": waiting(topic="chat.message.reaction.ingested"),
+    "event": waiting("e2"),
+}
+
+
+@pytest.mark.parametrize("differs", ELSEWHERE)
+async def test_each_part_of_a_key_tells_two_parked_events_apart(store: MessageStore, differs: str) -> None:
+    one, other = replace(waiting(), cause="chat:0:1"), replace(ELSEWHERE[differs], cause="chat:0:2")
+    assert await store.park([one]) == {one.key: one.cause}
+    assert await store.parked_under([one.key, other.key]) == {one.key: one.cause}
+    assert await store.park([other]) == {other.key: other.cause}
+    await store.rewrite([replace(one, value=b"short")])
+    values = {event.key: event.value for event in await store.expired(1_000, 10)}
+    assert values == {one.key: b"short", other.key: other.value}
+    await store.unpark([one.key])
+    assert await store.expired(1_000, 10) == [other]
+
+
+async def test_only_the_tenants_asked_for_are_counted(store: MessageStore) -> None:
+    await store.park([waiting("e1"), waiting("e2"), waiting("e1", tenant="globex"), waiting("e1", tenant="initech")])
+    assert await store.parked_by_tenant(["acme", "globex", "nobody"]) == {"acme": 2, "globex": 1}
 
 
 async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: MessageStore) -> None:
@@ -240,7 +304,7 @@ async def test_what_is_waited_for_comes_in_pages_and_each_once(store: MessageSto
     beginning = MessageKey("", "", "", "")
     assert await store.waited_for(beginning, 10) == []
     theirs = waiting("e9", "m0", tenant="globex")
-    await store.park([waiting("e1", "m2"), waiting("e2", "m1"), waiting("e3", "m2"), theirs])
+    await store.park([waiting("e1", "m2"), waiting("e2", "m1"), waiting("e3", "m1"), waiting("e4", "m2"), theirs])
     first = await store.waited_for(beginning, 2)
     assert first == [named("m1"), named("m2")]
     assert await store.waited_for(first[-1], 2) == [named("m0", "globex")]
@@ -260,6 +324,27 @@ async def test_a_tenants_parked_events_are_read_page_by_page(store: MessageStore
     assert [len(page) for page in pages] == [2, 2, 1]
     assert [event for page in pages for event in page] == theirs
     assert [page async for page in store.scan_parked("nobody", 2)] == []
+
+
+async def test_what_is_unparked_while_it_is_read_is_in_no_later_page(store: MessageStore) -> None:
+    await store.park([waiting(f"e{number}") for number in range(5)])
+    read: list[ParkedEvent] = []
+    async for page in store.scan_parked("acme", 2):
+        read += page
+        await store.unpark([waiting(f"e{number}").key for number in (0, 1, 3)])
+    assert read == [waiting(f"e{number}") for number in (0, 1, 2, 4)]
+
+
+async def test_an_agent_with_the_id_of_an_erased_person_keeps_it(postgres_url: str) -> None:
+    async with empty_schema(postgres_url, "chat_bridge") as pool:
+        agents, persons = message("m1", sender_id="ann"), message("m2", sender_id="ann", sender_type="human")
+        store = PostgresMessageStore(pool)
+        await store.index([agents, persons])
+        held = await pool.fetch(*SQL.held_messages(tenant="acme", user_id="ann"))
+        assert [json.loads(row["held"])["message_id"] for row in held] == ["m2"]
+        assert await ChatBridgeErasures(pool, store).erase({Person("acme", "ann"): 1}) == 1
+        found = await store.find([agents.key, persons.key])
+        assert {key.message_id: one.sender_id for key, one in found.items()} == {"m1": "ann", "m2": ""}
 
 
 async def test_pages_of_parked_events_cross_projects_and_topics(store: MessageStore) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import asyncpg
 import pytest_asyncio
+from prometheus_client import REGISTRY
 
 import chat_bridge.service
 from chat_bridge.refused import EventRefusal
-from chat_bridge.refused_store import RefusedEvents
+from chat_bridge.refused_store import SHOWN, RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
 from servicekit.db.pools import open_pool
 from servicekit.db.retention import Retention
@@ -26,6 +27,10 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
     await opened.execute("truncate refused")
     yield opened
     await opened.close()
+
+
+def told(rule: str, topic: str = "chat.message.ingested", event_id: str = "e-1", field: str = "a") -> EventRefusal:
+    return EventRefusal("acme", "support", topic, event_id, field, rule)
 
 
 def refusal(number: int, tenant: str = "acme", project: str = "support") -> EventRefusal:
@@ -51,6 +56,66 @@ async def test_a_tenant_keeps_its_newest_refusals_and_takes_none_of_anothers_roo
     assert await listed(events) == [("e-2", 3), ("e-6", 1), ("e-5", 1), ("e-4", 1)]
     assert await listed(events, project="sales") == [("e-7", 1)]
     assert await listed(events, "globex") == [("e-0", 1)]
+
+
+async def test_refusals_of_one_time_are_listed_by_topic_event_field_and_rule(pool: asyncpg.Pool) -> None:
+    events = RefusedEvents(pool, HandClock())
+    expected = [
+        told(rule, topic, event_id, field)
+        for topic in ("chat.message.ingested", "chat.message.reply.ingested")
+        for event_id in ("e-1", "e-2")
+        for field in ("a", "b")
+        for rule in ("r", "s")
+    ]
+    for one in expected[::3] + expected[2::3] + expected[1::3]:
+        await events.note([one])
+    rows = await events.since("acme", "support", 0)
+    assert [EventRefusal("acme", "support", *row[:4]) for row in rows] == expected
+
+
+async def test_the_newest_are_listed_and_no_more_than_a_thousand(pool: asyncpg.Pool) -> None:
+    clock = HandClock()
+    events = RefusedEvents(pool, clock)
+    await events.note([refusal(number) for number in range(SHOWN)])
+    clock.forward(1)
+    await events.note([refusal(SHOWN), refusal(SHOWN, project="sales"), refusal(SHOWN, "globex")])
+    found = await listed(events)
+    assert len(found) == 1_000
+    assert found[0] == (f"e-{SHOWN}", 1)
+
+
+async def test_a_moment_includes_what_was_refused_at_it(pool: asyncpg.Pool) -> None:
+    clock = HandClock()
+    events = RefusedEvents(pool, clock)
+    await events.note([refusal(1)])
+    now = clock.now()
+    assert [len(await events.since("acme", "support", moment)) for moment in (now - 1, now, now + 1)] == [1, 1, 0]
+
+
+async def test_a_refusal_is_counted_at_its_latest_time_by_whatever_clock(pool: asyncpg.Pool) -> None:
+    clock = HandClock()
+    events = RefusedEvents(pool, clock)
+    await events.note([refusal(1)])
+    latest = clock.now()
+    clock.forward(-5)
+    await events.note([refusal(1), refusal(1)])
+    [row] = await events.since("acme", "support", 0)
+    assert (row["times"], row["refused_at"]) == (3, latest)
+
+
+def counted(one: EventRefusal) -> float:
+    labels = {"topic": one.topic, "field": one.field, "rule": one.rule}
+    return REGISTRY.get_sample_value("agent_feedback_refused_events_total", labels) or 0.0
+
+
+async def test_refusals_are_counted_each_time_even_without_a_database(postgres_url: str) -> None:
+    pool = await open_pool(postgres_url, "chat_bridge", MIGRATIONS, size=1)
+    await pool.close()
+    one, other = told("counted"), told("counted otherwise")
+    before = counted(one), counted(other)
+    await RefusedEvents(pool, HandClock()).note([one, other, one])
+    await RefusedEvents(pool, HandClock()).note([])
+    assert (counted(one) - before[0], counted(other) - before[1]) == (2, 1)
 
 
 async def test_one_batch_beyond_the_bound_is_cut_to_it(pool: asyncpg.Pool) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from chat_bridge.batch import Batch
 from contracts.chat import ChatMessageIngested
+from contracts.topics import BY_NAME
 from servicekit import Outcome, Received
 from servicekit.log.records import Coordinates, RawRecord
 from tests.support.logs import example
 
-TOPIC = "chat.message.ingested"
+TOPIC, REPLY = "chat.message.ingested", "chat.message.reply.ingested"
 STORED, UNCHANGED = Outcome.STORED, Outcome.UNCHANGED
 
 
@@ -21,6 +24,16 @@ def read(number: int, content: str) -> Received[ChatMessageIngested]:
     changes = {"eventId": f"e{number}", "occurredAt": f"2026-11-20T09:0{number}:00Z", "content": content}
     event = ChatMessageIngested.model_validate_json(example(TOPIC, "agent", **changes))
     return Received(event, RawRecord(Coordinates(TOPIC, 0, number), None, b"{}", (), event.occurred_at))
+
+
+def a_persons(topic: str, number: int) -> Received[Any]:
+    """Return a person's reply, from its message event or its reply event; both say the same."""
+    about = {"originalMessageId": "m1"} if topic == REPLY else {}
+    said = {"messageId": "m2", "conversationId": "c1", "senderId": "ann", "senderType": "human", "content": "Sure?"}
+    place = {"tenant": "acme", "project": "support", "eventId": f"e{number}", "version": 1}
+    value = json.dumps(place | said | about | {"occurredAt": f"2026-11-20T09:0{number}:00Z"}).encode()
+    event = BY_NAME[topic].event.model_validate_json(value)
+    return Received(event, RawRecord(Coordinates(topic, 0, number), None, value, (), event.occurred_at))
 
 
 @pytest.mark.parametrize(
@@ -38,4 +51,34 @@ def test_a_message_is_stored_if_it_changes_the_index(
 ) -> None:
     batch = Batch.of([read(number, content) for number, content in enumerate(contents)])
     batch.indexed({batch.messages[0].key} if is_changed else set())
+    assert [one.outcome for one in batch.events] == outcomes
+
+
+def test_an_earlier_version_that_comes_later_changes_nothing() -> None:
+    batch = Batch.of([read(2, "At nine."), read(1, "At ten."), read(3, "At nine."), read(4, "At ten.")])
+    assert [one.content for one in batch.messages] == ["At ten."]
+    batch.indexed({batch.messages[0].key})
+    assert [one.outcome for one in batch.events] == [STORED, UNCHANGED, UNCHANGED, STORED]
+
+
+def test_of_the_versions_of_a_message_the_latest_is_indexed_in_any_order() -> None:
+    versions = [read(number, f"At {number}.") for number in (2, 3, 1)]
+    for batch in (Batch.of(versions), Batch.of(versions[::-1]), Batch.of([*versions, *versions])):
+        assert [one.content for one in batch.messages] == ["At 3."]
+
+
+@pytest.mark.parametrize(
+    ("topics", "outcomes"),
+    [
+        ([REPLY, TOPIC], [None, STORED]),
+        ([REPLY, TOPIC, TOPIC], [None, STORED, UNCHANGED]),
+        ([TOPIC, REPLY], [STORED, None]),
+        ([TOPIC, REPLY, TOPIC], [STORED, None, UNCHANGED]),
+    ],
+)
+def test_a_messages_own_event_after_a_reply_event_is_news(
+    topics: Sequence[str], outcomes: Sequence[Outcome | None]
+) -> None:
+    batch = Batch.of([a_persons(topic, number) for number, topic in enumerate(topics)])
+    batch.indexed({batch.messages[0].key})
     assert [one.outcome for one in batch.events] == outcomes

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import pytest
 
 from chat_bridge.ingest import IngestProject, TooManyLines, ValidLine, check, check_line
-from tests.support.logs import example
+from chat_bridge.intake import Intake
+from chat_bridge.refused import EventRefusal
+from contracts.instants import SECOND, format_instant, parse_instant
+from contracts.log_time import FUTURE_LIMIT
+from servicekit.log.messages import Message, Written
+from tests.support.hand_clock import HandClock
+from tests.support.logs import RecordingLog, example
 
 TOPIC = "chat.message.ingested"
 HERE = IngestProject("acme", "support")
 EVENT = json.loads(example(TOPIC, "least"))
+TOPICS = (
+    "topic must be one of chat.message.ingested, chat.message.reply.ingested, chat.message.reaction.ingested, "
+    "post.published"
+)
+LIMIT = parse_instant("2026-11-20T09:29:00Z")
+"""Latest time of the log at which an event five minutes later is one of the future."""
 
 
 def line(**changes: object) -> bytes:
@@ -60,21 +74,86 @@ async def test_others_run_while_a_long_request_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "reason"),
+    ("sent", "reason", "detail"),
     [
-        (b"[]", "invalid_json"),
-        (b'"text"', "invalid_json"),
-        (b"\xff", "invalid_json"),
-        (without("topic"), "unknown_topic"),
-        (line(topic=7), "unknown_topic"),
-        (line(topic="feedback.created"), "unknown_topic"),
-        (line(project="sales"), "other_project"),
-        (line(tenant=None), "other_tenant"),
-        (line(messageId=None), "invalid_event"),
+        (b"[]", "invalid_json", "not a JSON object"),
+        (b'"text"', "invalid_json", "not a JSON object"),
+        (b"\xff", "invalid_json", "not one JSON value in UTF-8"),
+        (without("topic"), "unknown_topic", TOPICS),
+        (line(topic=7), "unknown_topic", TOPICS),
+        (line(topic="feedback.created"), "unknown_topic", TOPICS),
+        (line(project="sales"), "other_project", "project differs from the one in the path"),
+        (line(tenant=None), "other_tenant", "tenant differs from the one in the path"),
+        (line(tenant="globex", project="sales"), "other_project", "project differs from the one in the path"),
+        (line(messageId=None), "invalid_event", "messageId: "),
     ],
 )
-def test_the_first_broken_rule_refuses_a_line(sent: bytes, reason: str) -> None:
-    assert check_line(sent, HERE)[0] == reason
+def test_the_first_broken_rule_refuses_a_line(sent: bytes, reason: str, detail: str) -> None:
+    refused = check_line(sent, HERE)
+    assert not isinstance(refused, ValidLine)
+    assert refused[0] == reason
+    assert refused[1].startswith(detail)
+
+
+def test_a_line_has_the_time_of_its_event() -> None:
+    taken = check_line(line(occurredAt="2026-11-20T09:29:00Z"), HERE)
+    assert isinstance(taken, ValidLine)
+    assert (taken.occurred_at, taken.number) == (parse_instant("2026-11-20T09:29:00Z"), 1)
+
+
+class TimedLog(RecordingLog):
+    """Log that gives its records these times, or none."""
+
+    def __init__(self, *times: int | None) -> None:
+        super().__init__()
+        self._times = times
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        written = await super().send(messages)
+        return [replace(one, log_time=at) for one, at in zip(written, self._times, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("log_times", "judge_at", "refused"),
+    [
+        ((LIMIT, LIMIT - 1, None), None, [2]),
+        ((None, None, None), None, []),
+        ((LIMIT, LIMIT - 1, None), LIMIT - 1, [1, 2, 3]),
+        ((LIMIT - 1, LIMIT - 1, None), LIMIT, []),
+    ],
+    ids=["the log's", "the clock's", "too early", "late enough"],
+)
+async def test_an_event_of_the_future_is_written_and_refused(
+    log_times: Sequence[int | None], judge_at: int | None, refused: list[int]
+) -> None:
+    clock, log = HandClock(), TimedLog(*log_times)
+    clock.forward(LIMIT / SECOND - clock.monotonic())
+    at = format_instant(LIMIT + FUTURE_LIMIT)
+    checked = await check(b"\n".join(line(occurredAt=at, messageId=f"m{n}") for n in (1, 2, 3)), HERE)
+    told = await Intake(log, clock, judge_at).write(checked.valid)
+    assert [(one.line, one.reason) for one in told] == [(number, "future") for number in refused]
+    assert len(log.messages) == 3
+
+
+async def test_refused_lines_are_noted_with_their_own_event_ids() -> None:
+    noted: list[EventRefusal] = []
+
+    async def note(refusals: Collection[EventRefusal]) -> None:
+        assert refusals
+        noted.extend(refusals)
+
+    broken = line(eventId="e3", messageId=None)
+    body = b"\n".join([line(eventId="e1"), line(eventId="e2", tenant="globex"), b"", broken])
+    checked = await check(body, HERE)
+    intake = Intake(RecordingLog(), HandClock(), note_refused=note)
+    await intake.refuse(HERE, body, checked.refused)
+    assert [(one.tenant, one.project, one.event_id, one.field, one.rule) for one in noted] == [
+        ("acme", "support", "e2", "", "other_tenant"),
+        ("acme", "support", "e3", "messageId", noted[1].rule),
+    ]
+    await intake.refuse(HERE, body, [])
+    await Intake(RecordingLog(), HandClock()).refuse(HERE, body, checked.refused)
+    assert len(noted) == 2
 
 
 @pytest.mark.parametrize("missing", [(), ("tenant",), ("project",), ("tenant", "project")])

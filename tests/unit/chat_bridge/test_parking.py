@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from prometheus_client import REGISTRY
 
+from chat_bridge import parking
 from chat_bridge.erasure import ChatBridgeErasures, _is_covered
 from chat_bridge.handlers import ChatHandler
-from chat_bridge.parking import Parking
+from chat_bridge.message_source import Originals
+from chat_bridge.missing_originals import MissingOriginals
+from chat_bridge.model import MessageKey, indexed
+from chat_bridge.parking import Parking, list_parked
 from chat_bridge.store_memory import MemoryMessageStore
+from contracts.chat import OriginalMessage
 from contracts.erasure import Person, author_of
-from contracts.instants import SECOND
+from contracts.headers import derived_headers
+from contracts.instants import SECOND, format_instant
 from contracts.topics import BY_NAME
+from contracts.versions import version_of
 from servicekit.errors import LogUnavailable
 from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Message, Written
@@ -241,6 +250,111 @@ async def test_the_original_releases_what_waits_for_it_without_any_sweep(topic: 
     assert await bridge.take(event(MESSAGE, 2)) == [Outcome.STORED]
     assert (len(bridge.topics), await bridge.store.parked()) == (1, 0)
     assert [one.outcome for one in bridge.observed] == [Outcome.STORED]
+
+
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+@pytest.mark.parametrize("replay_of", [None, 1_600_000_000_000_000])
+async def test_a_released_event_keeps_its_trace_and_the_time_at_which_it_was_first_in_the_log(
+    replay_of: int | None,
+) -> None:
+    bridge, reply = Bridge(), event(REPLY, 1)
+    raw = reply.raw._replace(headers=(("traceparent", TRACE.encode()),), replay_of=replay_of)
+    await bridge.take(Received(reply.event, raw))
+    await bridge.take(event(MESSAGE, 2))
+    [sent] = bridge.log.messages
+    assert [(name, value.decode()) for name, value in sent.headers] == derived(f"{REPLY}:2:1", raw.first_log_time)
+
+
+def derived(cause: str, log_time: int) -> list[tuple[str, str]]:
+    return [(name, value.decode()) for name, value in derived_headers(cause, log_time, TRACE)]
+
+
+async def test_what_waits_is_listed_without_its_content_oldest_first() -> None:
+    bridge = Bridge()
+    await bridge.take(event(REPLY, 1, "reply"))
+    bridge.clock.forward(1)
+    await bridge.take(event(REACTION, 2))
+    listed = await list_parked(bridge.store)
+    assert [one["record"] for one in listed] == [f"{REPLY}:2:1", f"{REACTION}:2:2"]
+    about = event(REPLY, 1).event
+    assert listed[0] == {
+        "group": "chat_bridge",
+        "record": f"{REPLY}:2:1",
+        "cause": f"{REPLY}:2:1",
+        "reason": "original_unknown",
+        "detail": "",
+        "noted_at": format_instant(bridge.clock.now() - SECOND),
+        "tenant": "acme",
+        "project": "support",
+        "event_id": "e1",
+        "message_id": about.original_message_id,
+    }
+
+
+def gauge(name: str) -> float | None:
+    return REGISTRY.get_sample_value(f"agent_feedback_{name}", {"service": "chat_bridge"})
+
+
+async def test_a_sweep_measures_how_many_wait_and_how_long() -> None:
+    bridge = Bridge()
+    await bridge.parking.sweep()
+    assert (gauge("parked"), gauge("parked_oldest_seconds")) == (0, 0)
+    await bridge.take(event(REPLY, 1))
+    bridge.clock.forward(3)
+    await bridge.take(event(REACTION, 2))
+    bridge.clock.forward(4)
+    await bridge.parking.sweep()
+    assert (gauge("parked"), gauge("parked_oldest_seconds")) == (2, 7)
+    await bridge.take(event(MESSAGE, 3))
+    await bridge.parking.sweep()
+    assert (gauge("parked"), gauge("parked_oldest_seconds")) == (0, 0)
+
+
+async def test_a_sweep_handles_all_that_wait_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parking, "SWEEP_BATCH", 2)
+    bridge = Bridge()
+    await bridge.take(*(event(REPLY, number) for number in range(5)))
+    await bridge.take(*(event(REPLY, number, originalMessageId="x") for number in range(5, 10)))
+    found = indexed(event(MESSAGE, 11).event, "acme", "support", version_of(event(MESSAGE, 11).event))
+    await bridge.store.index([found])
+    bridge.clock.forward(DAYS_7 + 1)
+    await bridge.parking.sweep()
+    assert Counter(bridge.topics) == {"feedback.reply.received": 5, f"{REPLY}.dlq": 5}
+    assert await bridge.store.parked() == 0
+
+
+class ChatService:
+    """Message source that knows some messages, and keeps the keys that it is asked for."""
+
+    def __init__(self) -> None:
+        self.known: dict[MessageKey, OriginalMessage] = {}
+        self.asked: list[list[MessageKey]] = []
+
+    async def fetch(self, keys: Collection[MessageKey]) -> Originals:
+        self.asked.append(list(keys))
+        return {key: self.known[key] for key in keys if key in self.known}
+
+
+async def test_missing_originals_are_asked_for_in_turn_and_released() -> None:
+    bridge, chat = Bridge(limit=1_000), ChatService()
+    await bridge.take(*(event(REPLY, number, originalMessageId=f"x{number:03}") for number in range(150)))
+    missing = MissingOriginals(bridge.store, chat)
+    for _ in range(3):
+        await missing.fetch_next()
+    names = [[key.message_id for key in keys] for keys in chat.asked]
+    assert names == [
+        [f"x{number:03}" for number in range(100)],
+        [f"x{number:03}" for number in range(100, 150)],
+        [f"x{number:03}" for number in range(100)],
+    ]
+    key = chat.asked[1][0]
+    about = {"messageId": key.message_id, "conversationId": key.conversation_id, "senderId": "bot"}
+    chat.known[key] = OriginalMessage.model_validate(about | {"senderType": "agent", "content": "At nine."})
+    await missing.fetch_next()
+    await bridge.parking.sweep()
+    assert (bridge.topics, await bridge.store.parked()) == (["feedback.reply.received"], 149)
 
 
 async def test_an_original_that_comes_between_the_look_and_the_parking_releases_without_any_sweep() -> None:

@@ -43,6 +43,7 @@ def test_a_record_of_another_topic_is_not_told() -> None:
     [
         ("e-1", "e-1"),
         (17, "17"),
+        ("x" * 256, "x" * 256),
         ("x" * 257, ""),
         ("a\nb", ""),
         ("a\n", ""),
@@ -55,6 +56,35 @@ def test_a_record_of_another_topic_is_not_told() -> None:
 def test_only_an_event_id_that_is_one_is_told(event_id: object, told: str) -> None:
     line = json.dumps({"topic": MESSAGE, "eventId": event_id}).encode()
     assert refusal_of_line("acme", "support", line, "invalid_event", "content: field required").event_id == told
+
+
+@pytest.mark.parametrize(("digits", "told"), [(256, "7" * 256), (257, ""), (5_000, "")])
+def test_a_number_without_end_is_no_event_id(digits: int, told: str) -> None:
+    line = b'{"topic": "chat.message.ingested", "eventId": %s}' % (b"7" * digits)
+    found = refusal_of_line("acme", "support", line, "invalid_event", "eventId: too long")
+    assert (found.event_id, found.field, found.rule) == (told, "eventId", "too long")
+
+
+@pytest.mark.parametrize(
+    ("reason", "detail", "field", "rule"),
+    [
+        ("invalid_event", "content: field required", "content", "field required"),
+        ("invalid_event", "a.10.b.2: x: y", "a[].b[]", "x: y"),
+        ("invalid_event", "in words", "in words", "invalid_event"),
+        ("invalid_event", "", "", "invalid_event"),
+        ("other_tenant", "tenant: in words", "", "other_tenant"),
+    ],
+)
+def test_a_rule_without_words_is_told_by_its_name(reason: str, detail: str, field: str, rule: str) -> None:
+    by_line = refusal_of_line("acme", "support", json.dumps(WHOLE | {"topic": MESSAGE}).encode(), reason, detail)
+    by_record = refusal_of_record(unreadable(WHOLE, reason=reason, detail=detail))
+    assert by_line == by_record == EventRefusal("acme", "support", MESSAGE, "e-1", field, rule)
+
+
+@pytest.mark.parametrize("name", ["tenant", "project"])
+def test_a_name_has_at_most_64_characters(name: str) -> None:
+    assert refusal_of_record(unreadable(WHOLE | {name: "a" * 64})) is not None
+    assert refusal_of_record(unreadable(WHOLE | {name: "a" * 65})) is None
 
 
 @pytest.mark.parametrize("topic", ["feedback.created", "my secret", 7, None])

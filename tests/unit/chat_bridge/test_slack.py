@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import uuid5
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from chat_bridge.sources.slack_workspace import SIGNATURE as HOW
 from chat_bridge.sources.source import NotUnderstood, SignedRequest
 from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
 from contracts.chat import DELETED
+from contracts.ids import NAMESPACE
 from tests.support.damaged import BUDGET, damaged, reached, tried
 
 APP = SlackApp("acme", "slack", {"B0BOT": "helper", "U0BOT": "helper"})
@@ -120,6 +122,10 @@ def test_a_message() -> None:
     }
     assert chat_event(callback(MESSAGE), APP) == found  # a repetition is the same event
     assert chat_event(callback(MESSAGE, "EvOther"), APP) != found
+
+
+def test_an_event_sent_again_after_an_upgrade_has_the_id_of_the_first_time() -> None:
+    assert event_of(MESSAGE)["eventId"] == str(uuid5(NAMESPACE, '["slack","Ev08MFMKH6"]'))
 
 
 def test_a_text_without_end_is_cut() -> None:
@@ -269,6 +275,10 @@ def test_a_deletion_leaves_no_words() -> None:
     "event",
     [
         MESSAGE | {"bot_id": "B0OTHER"},
+        {name: value for name, value in MESSAGE.items() if name != "user"},
+        MESSAGE | {"user": None},
+        MESSAGE | {"user": ""},
+        CHANGED | {"message": MESSAGE | {"user": None, "text": "Hello, world!"}},
         MESSAGE | {"subtype": "channel_join"},
         MESSAGE | {"text": "  "},
         MESSAGE | {"text": None},

@@ -14,6 +14,7 @@ from chat_bridge.translate import translate
 from contracts.base import TEXT_LIMIT
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
+from contracts.provenance import NO_PROVENANCE
 from contracts.versions import version_of
 from servicekit.log.outcome import Outcome
 from tests.support.logs import example
@@ -90,6 +91,49 @@ def test_a_reply_says_if_it_or_the_answer_is_shortened(own: str) -> None:
     assert [isinstance(one, FeedbackReplyReceived) and len(one.reply_content) for one in events] == [TEXT_LIMIT] * 2
 
 
+@pytest.mark.parametrize("length", [TEXT_LIMIT, TEXT_LIMIT + 1])
+def test_feedback_says_if_the_answer_is_shortened(length: int) -> None:
+    for one in (reply(), reaction()):
+        event = translate(one, original(content="x" * length))
+        assert not isinstance(event, Outcome)
+        assert (event.truncated, len(event.agent_message_content)) == (length > TEXT_LIMIT, TEXT_LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("of_original", "of_event", "thread"),
+    [("th", None, "th"), ("th", "another", "th"), (None, "th", "th"), (None, None, None), (None, "msg-6", None)],
+)
+def test_feedback_is_in_the_answers_thread_else_in_its_own(
+    of_original: str | None, of_event: str | None, thread: str | None
+) -> None:
+    about = replace(original(), thread_id=of_original, question_message_id="q1")
+    for one in (reply(threadId=of_event), reaction(threadId=of_event)):
+        event = translate(one, about)
+        assert not isinstance(event, Outcome)
+        assert (event.thread_id, event.question_message_id) == (thread, "q1")
+
+
+@pytest.mark.parametrize("sequence", [None, 0, 7])
+def test_feedback_has_the_time_and_the_order_of_its_event(sequence: int | None) -> None:
+    for one in (reply(sequence=sequence), reaction(sequence=sequence)):
+        event = translate(one, original())
+        assert not isinstance(event, Outcome)
+        assert (event.occurred_at, event.sequence) == (one.occurred_at, sequence)
+
+
+def test_of_a_persons_message_neither_words_nor_names_are_indexed() -> None:
+    about = {"replyToMessageId": "m0", "threadId": "th", "model": "m", "senderType": "human"}
+    person, agent = original(**about), original(**about | {"senderType": "agent"})
+    assert (person.sender_id, person.agent_id, person.content, person.truncated) == ("", None, None, False)
+    assert (person.provenance, person.reply_to, person.thread_id) == (NO_PROVENANCE, None, "th")
+    assert (agent.sender_id, agent.provenance.model, agent.reply_to, agent.thread_id) == ("bot-1", "m", "m0", "th")
+    assert not original(senderType="human", content="x" * (TEXT_LIMIT + 1)).truncated
+
+
+def test_an_agent_without_an_agent_id_is_its_sender() -> None:
+    assert (original(agentId=None).agent_id, original().agent_id) == ("bot-1", "trip-planner")
+
+
 def test_translating_twice_gives_one_event() -> None:
     assert translate(reply(), original()) == translate(reply(), original())
     assert translate(reply(), original()) != translate(reply(eventId="another"), original())
@@ -127,6 +171,9 @@ def test_long_texts_are_cut_and_say_so() -> None:
         (reply(senderId="bot-1", senderType="agent"), original(), Outcome.ignored("self_feedback")),
         (reply(senderId="trip-planner", senderType="agent"), original(), Outcome.ignored("self_feedback")),
         (reaction(userId="trip-planner"), original(), Outcome.ignored("self_feedback")),
+        (reaction(userId="bot-1"), original(), Outcome.ignored("self_feedback")),
+        (reply(), replace(original(), agent_id=None), Outcome.ignored("not_about_an_agent")),
+        (reply(), replace(original(), content=None), Outcome.ignored("not_about_an_agent")),
     ],
     ids=str,
 )

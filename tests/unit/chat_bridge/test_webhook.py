@@ -12,16 +12,18 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from pydantic import ValidationError
 
 from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.sources import webhook
 from chat_bridge.sources.source import NotUnderstood, SignedRequest, SourceAnswer
 from chat_bridge.sources.webhook import answer_to, chat_events, plain
 from chat_bridge.sources.webhook_files import read_maps
-from chat_bridge.sources.webhook_map import MappedWebhook, Signature, WebhookMap
+from chat_bridge.sources.webhook_map import MappedWebhook, Rule, Signature, WebhookMap
 from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
 from chat_bridge.sources.webhook_time import moment_of
 from contracts.chat import DELETED
+from contracts.ids import derived_id
 from contracts.instants import SECOND, parse_instant
 from servicekit.errors import StartError
 from tests.support.damaged import BUDGET, damaged, reached, tried
@@ -88,6 +90,14 @@ ZENDESK: dict[str, Any] = {
     "type": "zen:event-type:ticket.comment_added",
     "zendesk_event_version": "2022-11-06",
 }
+
+
+def test_an_event_sent_again_after_an_upgrade_has_the_id_of_the_first_time(sources: dict[str, MappedWebhook]) -> None:
+    """The id is derived from the event's fields in the order of their names."""
+    for payload in (ZENDESK, zendesk(body="Nö.")):
+        [found] = chat_events(payload, sources["zendesk"])
+        said = json.dumps({name: found[name] for name in sorted(found) if name != "eventId"})
+        assert found["eventId"] == str(derived_id("webhook", "zendesk", said))
 
 
 def zendesk(**comment: Any) -> dict[str, Any]:
@@ -391,6 +401,10 @@ STAMP = "2029-12-31T23:59:00Z"
         (lambda _: zendesk_headers(b"zen", BODY, "2029-12-31T23:54:59Z"), False),
         (lambda _: zendesk_headers(b"zen", BODY, "2030-01-01T00:05:01Z"), False),
         (lambda _: zendesk_headers(b"zen", BODY, str(NOW // SECOND)), True),
+        (lambda _: zendesk_headers(b"zen", BODY, "00" + str(NOW // SECOND)), True),
+        (lambda _: zendesk_headers(b"zen", BODY, "000" + str(NOW // SECOND)), False),
+        (lambda _: zendesk_headers(b"zen", BODY, "2029-12-31T23:55:00Z"), True),
+        (lambda _: zendesk_headers(b"zen", BODY, "2030-01-01T00:05:00Z"), True),
         (lambda _: zendesk_headers(b"zen", BODY, ""), False),
     ],
 )
@@ -417,6 +431,42 @@ def test_signatures_of_other_kinds(sources: dict[str, MappedWebhook]) -> None:
     token = Signature(kind="token", secret="A_TOKEN", header="X-Api-Key")
     assert is_signed(token, b"abc", {"x-api-key": "abc"}, BODY, NOW)
     assert not is_signed(token, b"abc", {}, BODY, NOW)
+
+
+@pytest.mark.parametrize("held", ["abc", "Bearer abc", "Bearer abd", "Bearer ", ""])
+def test_a_token_has_its_prefix(held: str) -> None:
+    token = Signature(kind="token", secret="A_TOKEN", header="Authorization", prefix="Bearer ")
+    assert is_signed(token, b"abc", {"authorization": held}, BODY, NOW) == (held == "Bearer abc")
+
+
+@pytest.mark.parametrize("encoding", ["hex", "base64"])
+def test_an_ed25519_signature_has_its_prefix_and_its_encoding(encoding: Any) -> None:
+    how = Signature(kind="ed25519", secret="A_KEY", header="X-Sig", prefix="v1=", encoding=encoding)
+    signature, key = DISCORD_KEY.sign(BODY), DISCORD_KEY.public_key().public_bytes_raw()
+    written = {"hex": signature.hex(), "base64": base64.b64encode(signature).decode()}
+    for held, sent in (
+        (f"v1={written[encoding]}", True),
+        (written[encoding], False),
+        (f"v2={written[encoding]}", False),
+        (f"v1={written['base64' if encoding == 'hex' else 'hex']}", False),
+    ):
+        assert is_signed(how, key, {"x-sig": held}, BODY, NOW) is sent
+
+
+@pytest.mark.parametrize(("seconds", "sent"), [(-60, True), (60, True), (-61, False), (61, False)])
+def test_the_window_of_a_map_is_its_own(seconds: int, sent: bool) -> None:
+    how = Signature(kind="hmac-sha256", secret="A_KEY", header="X-Sig", signed="{timestamp}{body}",
+        timestamp_header="X-At", window_seconds=60)  # fmt: skip
+    stamp = str(NOW // SECOND + seconds)
+    digest = hmac.new(b"k", stamp.encode() + BODY, hashlib.sha256).hexdigest()
+    assert is_signed(how, b"k", {"x-sig": digest, "x-at": stamp}, BODY, NOW) is sent
+
+
+def test_only_a_key_in_base64_loses_the_mark_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (SECRETS | {"ZENDESK_SIGNING_SECRET": "whsec_zen"}).items():
+        monkeypatch.setenv(name, value)
+    maps = read_maps(MAPS)
+    assert (maps["zendesk"].secret, maps["teams"].secret) == (b"whsec_zen", base64.b64decode(KEY))
 
 
 DISCORD_STAMP = str(NOW // SECOND)
@@ -522,7 +572,8 @@ def test_of_two_lists_only_the_differences_are_reactions(sources: dict[str, Mapp
         ("🎉", "removed", 7),
         ("👎", "added", 7),
     ]
-    with pytest.raises(NotUnderstood):
+    assert len(sound(reaction_update([], [thumb] * 1_000), sources["telegram"])) == 1_000
+    with pytest.raises(NotUnderstood, match=r"new_reaction has more than 1000 items"):
         chat_events(reaction_update([], [thumb] * 1_001), sources["telegram"])
     with pytest.raises(NotUnderstood):
         chat_events(reaction_update([thumb] * 1_001, [party]), sources["telegram"])
@@ -532,6 +583,108 @@ def test_of_two_lists_only_the_differences_are_reactions(sources: dict[str, Mapp
 def test_a_sequence_that_is_none_is_refused(sources: dict[str, MappedWebhook], sequence: Any) -> None:
     with pytest.raises(NotUnderstood):
         chat_events(reaction_update([], [{"type": "emoji", "emoji": "👍"}], sequence), sources["telegram"])
+
+
+@pytest.mark.parametrize("sequence", [0, 2**63 - 1])
+def test_the_least_and_the_greatest_sequence(sources: dict[str, MappedWebhook], sequence: int) -> None:
+    [found] = sound(reaction_update([], [{"type": "emoji", "emoji": "👍"}], sequence), sources["telegram"])
+    assert found["sequence"] == sequence
+
+
+def of_rule(rule: dict[str, Any], zendesk: MappedWebhook, **more: Any) -> MappedWebhook:
+    """Return the source with this one rule about messages, whose fields have one-letter paths."""
+    common = {"kind": "message", "conversation": "c", "message": "m", "author": "a", "at": "t", "text": "x"}
+    described = zendesk.map.model_dump() | {"rule": [common | rule]} | more
+    return MappedWebhook(name="z", map=WebhookMap.model_validate(described), secret=b"s")
+
+
+SHORT: dict[str, Any] = {"c": "1", "m": "2", "a": "3", "t": "2025-01-08T10:12:07Z", "x": "Hello"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "payload", "content"),
+    [
+        ({"text": ["x", "y"]}, {"x": None, "y": "second"}, "second"),
+        ({"text": ["x", "y"]}, {"x": "first", "y": "second"}, "first"),
+        ({"text": ["x", "y"]}, {"x": "", "y": "second"}, None),
+        ({"text": "x.1"}, {"x": ["zero", "one"]}, "one"),
+        ({"text": "x.2"}, {"x": ["zero", "one"]}, None),
+        ({"text": "x.-1"}, {"x": ["zero", "one"]}, None),
+        ({"text": "x.y"}, {"x": ["zero", "one"]}, None),
+        ({"text": "x.0"}, {"x": {"0": "named"}}, "named"),
+        ({}, {"x": "a\x00b"}, "ab"),
+        ({}, {"x": "x" * 200_001}, "x" * 200_000),
+        ({}, {"x": " \n"}, None),
+        ({"when": {"y": "*"}}, {"y": False}, "Hello"),
+        ({"when": {"y": "*"}}, {"y": None}, None),
+        ({"when": {"y": [1, 2]}}, {"y": 2}, "Hello"),
+        ({"when": {"y": [1, 2]}}, {"y": 2.0}, None),
+        ({"when": {"y": 1, "x": "Hello"}}, {"y": 2}, None),
+        ({"when": {"y": 1, "x": "Hello"}}, {"y": 1}, "Hello"),
+    ],
+)
+def test_the_words_of_a_message(
+    sources: dict[str, MappedWebhook], rule: dict[str, Any], payload: dict[str, Any], content: str | None
+) -> None:
+    found = sound(SHORT | payload, of_rule(rule, sources["zendesk"]))
+    assert [one["content"] for one in found] == ([] if content is None else [content])
+
+
+def test_html_is_cut_after_it_was_made_plain(sources: dict[str, MappedWebhook]) -> None:
+    source = of_rule({}, sources["zendesk"], text="html")
+    for text, content in (
+        (" <b>a\x00</b> ", "a"),
+        ("<p>" + "x" * 200_000 + "</p>", "x" * 200_000),
+        ("x" * 200_001, "x" * 200_000),
+    ):
+        assert sound(SHORT | {"x": text}, source)[0]["content"] == content
+
+
+@pytest.mark.parametrize(
+    ("payload", "why"),
+    [
+        ({"c": None}, "conversation is missing"),
+        ({"m": ""}, "message is missing"),
+        ({"a": True}, "author is missing"),
+        ({"a": 10**5_000}, "author is not an id"),
+        ({"t": "soon"}, "at is not a time"),
+        ({"x": 7}, "text is not a string"),
+        ({"r": []}, "reply_to is missing"),
+        ({"h": {}}, "thread is missing"),
+        ({"s": "7"}, "sequence is not an integer"),
+    ],
+)
+def test_a_refusal_names_the_field(sources: dict[str, MappedWebhook], payload: dict[str, Any], why: str) -> None:
+    source = of_rule({"reply_to": "r", "thread": "h", "sequence": "s"}, sources["zendesk"])
+    with pytest.raises(NotUnderstood, match=why):
+        chat_events(SHORT | payload, source)
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed"),
+    [
+        ("message", ("conversation", "message", "author", "at", "text")),
+        ("deletion", ("conversation", "message", "author", "at")),
+        ("reaction", ("conversation", "message", "author", "at", "emoji")),
+        ("ignore", ()),
+    ],
+)
+def test_a_rule_needs_the_fields_of_its_kind_and_no_others(kind: Any, needed: tuple[str, ...]) -> None:
+    whole = {"kind": kind} | dict.fromkeys(needed, "a")
+    Rule.model_validate(whole)
+    for name in needed:
+        with pytest.raises(ValidationError, match=f"the kind {kind} needs {name}$|the kind {kind} needs {name} "):
+            Rule.model_validate({key: value for key, value in whole.items() if key != name})
+
+
+@pytest.mark.parametrize(("seconds", "taken"), [(0, False), (1, True), (3_600, True), (3_601, False)])
+def test_a_window_is_at_most_an_hour(seconds: int, taken: bool) -> None:
+    how = {"kind": "token", "secret": "A_TOKEN", "header": "X-Api-Key", "window_seconds": seconds}
+    if taken:
+        assert Signature.model_validate(how).window_seconds == seconds
+    else:
+        with pytest.raises(ValidationError, match="window_seconds"):
+            Signature.model_validate(how)
 
 
 def telegram(**more: Any) -> dict[str, Any]:
