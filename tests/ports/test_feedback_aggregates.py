@@ -306,6 +306,57 @@ async def test_verdicts_are_locked_in_the_order_of_their_ids(aggregates: Postgre
     await task
 
 
+@pytest.mark.parametrize("step", ["take", "erase"])
+async def test_turns_are_marked_in_the_order_of_their_keys(aggregates: PostgresAggregates, step: str) -> None:
+    """The keys are compared by project before conversation and turn."""
+    pool = aggregates._pool
+
+    def verdicts(revision: int) -> list[FeedbackCreated]:
+        return [
+            feedback(f"r{n}", project=f"p{n}", conversation=f"c{99 - n}", user="eve", revision=revision)
+            for n in range(10, 40)
+        ]
+
+    await take(aggregates, *verdicts(1))
+    async with pool.acquire() as holder, holder.transaction():
+        await holder.execute("select from aggregated_turns where project = 'p10' for update")
+        if step == "take":
+            task = asyncio.create_task(take(aggregates, *verdicts(2)))
+        else:
+            erasures = TurnErasures(pool, lambda person: person.user_id)
+            task = asyncio.create_task(erasures.erase({Person("acme", "eve"): START}))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not await holder.fetchval("select exists (select from pg_locks where not granted)"):
+                await asyncio.sleep(0.01)
+        free = await pool.fetchval("select count(*) from (select from aggregated_turns for update skip locked) one")
+        assert free == 29, "whoever waits for the first one holds no other"
+    await task
+
+
+async def test_the_turns_that_wait_longest_are_summed_up_first(aggregates: PostgresAggregates) -> None:
+    """A call takes 500 turns, so newer changes must not keep older ones waiting for ever."""
+    pool = aggregates._pool
+    await pool.execute(
+        "insert into aggregated_turns (tenant, project, conversation_id, turn_id, changes, changed_at) "
+        "select 'acme', 'support', 'c1', 't' || n, 1, now() - make_interval(secs => n) from generate_series(1, 502) n"
+    )
+    assert await aggregates.recount(1, NEVER) == 500
+    left = await pool.fetch("select turn_id from aggregated_turns order by turn_id")
+    assert [row["turn_id"] for row in left] == ["t1", "t2"]
+    assert await aggregates.recount(1, NEVER) == 2
+    assert await aggregates.recount(1, NEVER) == 0
+
+
+async def test_at_most_the_given_number_of_aggregates_is_returned_sorted_by_id(aggregates: PostgresAggregates) -> None:
+    await take(aggregates, *(feedback(f"r{n}", turn=f"t{n}") for n in range(6)))
+    await aggregates.recount(1, NEVER)
+    everything = await aggregates.unannounced(9)
+    assert everything == sorted(everything, key=lambda one: one.aggregate_id) and len(everything) == 6
+    assert await aggregates.unannounced(4) == everything[:4]
+    await aggregates.mark(everything[:4])
+    assert await aggregates.unannounced(4) == everything[4:]
+
+
 async def test_processes_that_sum_up_at_the_same_time_announce_one_sum(aggregates: PostgresAggregates) -> None:
     logs = [RecordingLog() for _ in range(4)]
     events = [feedback(f"r{n}-{user}", turn=f"t{n}", user=user) for n in range(60) for user in ("ann", "bob")]

@@ -159,6 +159,76 @@ async def test_what_breaks_a_rule_is_no_record_and_the_tables_refuse_it_too(
             assert await sqlite.arecord_count() == 0
 
 
+@pytest.mark.parametrize(
+    ("field", "last", "beyond"),
+    [
+        ("turn_count_at_end", 2**31 - 1, 2**31),
+        ("turn_count_at_end", 0, True),
+        ("user_id_or_null", "u" * 256, "u" * 257),
+        ("user_id_or_null", " ", "\x1f"),
+        ("idempotency_key", "k" * 256, "k" * 257),
+        ("idempotency_key", "~\xa0", "\x7f"),
+        ("idempotency_key", "\xa0", "\x9f"),
+        ("session_id_opaque", "0f" * 32, "0F" * 32),
+        ("session_id_opaque", "0f" * 32, "0f" * 32 + "0"),
+        ("recorded_at", "2026-03-01T00:00:00.000000Z", "2026-03-01T00:00:00.00000Z"),
+    ],
+)
+async def test_the_limits_of_a_record(backend: SessionFeedbackBackend, field: str, last: Any, beyond: Any) -> None:
+    [held] = [await backend.arecord(rating(**{field: last}))]
+    assert getattr(held, field) == last
+    with pytest.raises(InvalidRecord, match=f"{field} is not valid"):
+        rating(**{field: beyond})
+
+
+async def test_a_tenant_has_64_characters_at_most(backend: SessionFeedbackBackend) -> None:
+    for tenant in ("t" * 65, "", "a/b", "acme\n"):
+        for refusing in (backend, NullBackend()):
+            with pytest.raises(InvalidRecord, match="tenant is not valid"):
+                await refusing.arecord(rating(), tenant=tenant)
+    await backend.arecord(rating(), tenant="A-z_0.9".ljust(64, "t"))
+    assert await backend.arecord_count(tenant="A-z_0.9".ljust(64, "t")) == 1
+
+
+async def test_the_recorder_stores_what_it_was_given() -> None:
+    memory = MemoryBackend()
+    kept = await record_session_feedback(
+        "t", "skip", "cli_exit", turn_count=7, user_id="ann", tenant="acme", idempotency_key="k", backend=memory
+    )
+    assert kept is not None and await memory.alist_by_session(opaque("t"), tenant="acme") == [kept]
+    expected = rating(
+        label="skip", source="cli_exit", turn_count_at_end=7, idempotency_key="k", id=kept.id,
+        recorded_at=kept.recorded_at,
+    )  # fmt: skip
+    assert kept == expected
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_backend_is_closed_by_the_recorder_only_if_the_recorder_opened_it(fails: bool) -> None:
+    class Closes(MemoryBackend):
+        """Backend that counts how often it is closed."""
+
+        closed = 0
+
+        async def arecord(self, record: Any, **more: Any) -> Any:
+            if fails:
+                raise OSError
+            return await super().arecord(record, **more)
+
+        async def aclose(self) -> None:
+            self.closed += 1
+
+    given, opened, modes = Closes(), Closes(), []
+
+    async def opens(mode: MemoryMode) -> SessionFeedbackBackend:
+        modes.append(mode)
+        return opened
+
+    for one in (given, opens):
+        assert (await ended(one, mode=MemoryMode.SYNCED) is None) is fails
+    assert (given.closed, opened.closed, modes) == (0, 1, [MemoryMode.SYNCED])
+
+
 def test_a_record_has_no_room_for_text() -> None:
     assert {one.name for one in fields(SessionFeedbackRecord)} == {
         "id", "session_id_opaque", "user_id_or_null", "recorded_at", "label", "turn_count_at_end", "source",
@@ -180,8 +250,10 @@ async def test_memory_is_bounded() -> None:
     one = rating()
     for number in range(MEMORY_LIMIT + 3):
         memory._records.setdefault("default", []).append(replace(one, id=uuid4(), turn_count_at_end=number))
-    await memory.arecord(rating())
+    last = await memory.arecord(rating(label="negative"))
     assert await memory.arecord_count() == MEMORY_LIMIT
+    held = await memory.alist_by_session(opaque("t"))
+    assert last in held and min(one.turn_count_at_end for one in held) == 3, "the oldest are dropped"
 
 
 async def test_the_file_is_its_owners(tmp_path: Path) -> None:

@@ -11,7 +11,17 @@ import pytest
 import pytest_asyncio
 
 from contracts.chat import ChatMessageIngested
-from feedback.registry import RegisteredTurn, TurnKey, collapse, newest_roles, role_of, turn_of
+from feedback.registry import (
+    Asker,
+    ProjectPerson,
+    RegisteredTurn,
+    Role,
+    TurnKey,
+    collapse,
+    newest_roles,
+    role_of,
+    turn_of,
+)
 from feedback.registry_postgres import PostgresRegistry
 from feedback.store_choice import MIGRATIONS
 from servicekit.db.database import Database
@@ -89,6 +99,22 @@ def test_a_reply_event_names_an_answer_but_not_over_its_own_message() -> None:
         assert turn.answer is not None and (turn.answer.agent_id, turn.answer.provenance.model) == ("bot", "m-9")
 
 
+def test_a_person_without_an_agent_id_asks_and_the_question_is_known_by_its_message() -> None:
+    assert turn_of(message("q1", 3)) == RegisteredTurn(key("t1"), asker=Asker(3, "ann", "q1"))
+    answer = message("a1", 5, agent="bot", reply_to_message_id="q9")
+    [turn] = collapse(turns_of(message("q1", 3), answer))
+    assert turn.question_message_id == "q1", "the question itself, not the message that the answer replies to"
+
+
+@pytest.mark.parametrize(("thread", "question"), [(None, "q9"), ("q8", "q9"), ("q9", None), ("a1", "q9")], ids=str)
+def test_an_answer_names_its_question_unless_it_replies_to_the_root_of_its_thread(
+    thread: str | None, question: str | None
+) -> None:
+    answer = turn_of(message("a1", 5, agent="bot", reply_to_message_id="q9", thread_id=thread))
+    assert answer is not None and answer.question_message_id == question
+    assert RegisteredTurn(key("t1")).question_message_id is None
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def database(postgres_url: str) -> AsyncIterator[str]:
     async with new_database(postgres_url, "feedback") as url:
@@ -132,6 +158,24 @@ async def test_postgres_joins_as_the_pure_rules_do(pool: Database, seed: int) ->
     assert {k: _place(turn) for k, turn in found.items()} == {k: _place(turn) for k, turn in expected.items()}
     assert await registry.count("acme", "support", "c1") == sum(one.tenant == "acme" for one in expected)
     assert await registry.add(list(expected.values())) == set(), "telling all again changes nothing"
+
+
+async def test_every_fact_of_a_turn_comes_back(pool: Database) -> None:
+    registry = PostgresRegistry(pool)
+    about = {"reply_to_message_id": "q9", "thread_id": "th", "model": "m-9", "tenant": "whole"}
+    turns = turns_of(message("q1", 3, tenant="whole"), message("a1", 5, agent="bot", **about))
+    for turn in turns:
+        assert await registry.add([turn]) == {turn.key}
+    assert [(await registry.find(key("t1", "whole"), "ann")).turn] == collapse(turns)
+
+
+async def test_of_two_questions_of_one_person_at_the_same_time_the_one_read_first_stands(pool: Database) -> None:
+    registry = PostgresRegistry(pool)
+    first, second = turns_of(*(message(name, 1, tenant="tie") for name in ("q2", "q1")))
+    assert collapse([first, second]) == [first]
+    assert await registry.add([first]) == {first.key}
+    assert await registry.add([second]) == set()
+    assert (await registry.find(first.key, "ann")).turn == first
 
 
 def _place(turn: RegisteredTurn | None) -> object:
@@ -186,3 +230,50 @@ async def test_ids_of_any_length_fit(pool: Database) -> None:
     wide = TurnKey("t" * 64, "p" * 64, "\U0001f600" * 256, "\U0001f40d" * 256)
     assert await registry.add([RegisteredTurn(wide)]) == {wide}
     assert (await registry.find(wide, "ann")).turn == RegisteredTurn(wide)
+
+
+async def test_the_turns_of_a_conversation_are_counted_in_one_project_or_in_all(pool: Database) -> None:
+    registry = PostgresRegistry(pool)
+    places = [
+        ("sums", "support", "c1", "t1"),
+        ("sums", "support", "c1", "t2"),
+        ("sums", "sales", "c1", "t1"),
+        ("sums", "support", "c2", "t1"),
+        ("others", "support", "c1", "t1"),
+    ]
+    await registry.add([RegisteredTurn(TurnKey(*place)) for place in places])
+    asked = [("sums", None), ("sums", "support"), ("sums", "sales"), ("sums", "shop"), ("others", None)]
+    assert [await registry.count(*place, "c1") for place in asked] == [3, 2, 1, 0, 1]
+
+
+async def test_the_only_tenant_of_a_conversation_is_known_in_the_order_of_the_questions(pool: Database) -> None:
+    registry = PostgresRegistry(pool)
+    places = [("sole", "support", "lone"), ("sole", "sales", "lone"), ("sole", "support", "both")]
+    await registry.add([RegisteredTurn(TurnKey(*place, "t1")) for place in (*places, ("twin", "support", "both"))])
+    asked = ["nowhere", "lone", "both", "lone"]
+    assert [await registry.only_tenant(name) for name in asked] == [None, "sole", None, "sole"]
+    assert await asyncio.gather(*map(registry.only_tenant, asked)) == [None, "sole", None, "sole"]
+
+
+async def test_a_persons_role_is_known_in_its_own_project_only(pool: Database) -> None:
+    registry = PostgresRegistry(pool)
+    people = [ProjectPerson("roles", project, name) for project in ("sales", "support") for name in ("ann", "bob")]
+    await registry.add([], [Role(one, f"{one.project} {one.user_id}", b"1") for one in people[:3]])
+    asked = [(TurnKey("roles", one.project, "c1", "t1"), one.user_id) for one in people]
+    found = await asyncio.gather(*(registry.find(*one) for one in asked))
+    assert [one.user_type for one in found] == ["sales ann", "sales bob", "support ann", None]
+    assert [one.turn for one in found] == [None] * 4
+
+
+async def test_a_turn_is_found_under_its_whole_key_only(pool: Database) -> None:
+    registry, whole = PostgresRegistry(pool), TurnKey("whole key", "support", "c1", "t1")
+    others = [whole._replace(**{name: "other"}) for name in TurnKey._fields]
+    await registry.add([RegisteredTurn(whole, asker=Asker(1, "ann"))])
+    for other in others:
+        assert (await registry.find(other, "ann")).turn is None
+    await registry.add([RegisteredTurn(other, asker=Asker(2, f"asker {n}")) for n, other in enumerate(others)])
+    found = await asyncio.gather(*(registry.find(one, "ann") for one in (*others, whole)))
+    assert [one.turn and one.turn.asker and one.turn.asker.user_id for one in found] == [
+        *(f"asker {n}" for n in range(4)),
+        "ann",
+    ]

@@ -1,15 +1,22 @@
-"""Sessions while the turn registry or the log does not answer."""
+"""Ends of sessions on backends in memory: what is stored, counted, announced and deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agent_feedback_kit.sessions.backend import MemoryBackend
+from agent_feedback_kit.sessions.record import MemoryMode, SessionFeedbackRecord, opaque
+from contracts.topics import SESSION_CREATED
 from feedback import sessions
+from feedback.sessions_postgres import StoredRating
+from servicekit import Unavailable
 from servicekit.clock import SystemClock
+from tests.support.hand_clock import HandClock
+from tests.support.logs import RecordingLog
 
 
 class Unanswered:
@@ -34,3 +41,138 @@ async def test_the_tenant_of_a_thread_is_waited_for_half_of_the_time(monkeypatch
     of_service = sessions.Sessions(turns, ratings, ratings, lambda: None, SystemClock(), seconds=0.2, days=1)
     assert await of_service.tenant_of("c-1") is None
     assert waited == [0.1]
+
+
+DAY = 86_400
+
+
+class Turns:
+    """Turn registry whose conversation `c-1` has three turns, two of them in the project `support`; all are of bob."""
+
+    def __init__(self, fails: Exception | None = None) -> None:
+        self.fails = fails
+
+    async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
+        assert (tenant, conversation_id) == ("acme", "c-1")
+        return 3 if project is None else 2
+
+    async def only_tenant(self, conversation_id: str) -> str | None:
+        if self.fails is not None:
+            raise self.fails
+        return "acme" if conversation_id == "c-1" else None
+
+    async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
+        return user_id != "bob"
+
+
+class Intake:
+    """Sessions with their stored ratings, and the number of announcements that they asked for."""
+
+    def __init__(self, fails: Exception | None = None) -> None:
+        self.stored, self.announced, self.clock = MemoryBackend(), 0, HandClock()
+        given: Any = (Turns(fails), self.stored, self.stored, self._announce, self.clock)
+        self.sessions = sessions.Sessions(*given, seconds=5, days=2)
+
+    def _announce(self) -> None:
+        self.announced += 1
+
+    async def end(self, user: str = "bob", **changes: Any) -> None:
+        given: dict[str, Any] = {"idempotency_key": None, "speaks_for_others": False, "source": "api_end"}
+        place: Any = ("acme", None, "c-1", user, "positive", MemoryMode.SYNCED)
+        await self.sessions.end(replace(sessions.SessionEnd(*place, **given), **changes))
+
+    @property
+    async def kept(self) -> list[SessionFeedbackRecord]:
+        return await self.stored.alist_by_session(opaque("c-1"), tenant="acme")
+
+
+async def test_a_rating_is_stored_with_the_turns_of_its_project_or_of_all() -> None:
+    for project, turns in ((None, 3), ("support", 2)):
+        intake = Intake()
+        await intake.end(project=project, label="negative", source="cli_end")
+        [kept] = await intake.kept
+        said = (kept.turn_count_at_end, kept.label, kept.source, kept.user_id_or_null)
+        assert said == (turns, "negative", "cli_end", "bob")
+        assert intake.announced == 1
+
+
+async def test_a_thread_of_others_is_rated_only_by_who_speaks_for_others() -> None:
+    intake = Intake()
+    await intake.end("ann")
+    assert (await intake.kept, intake.announced) == ([], 0)
+    await intake.end("ann", speaks_for_others=True)
+    assert [one.user_id_or_null for one in await intake.kept] == ["ann"]
+
+
+async def test_only_who_speaks_for_others_adds_ratings_under_keys() -> None:
+    intake = Intake()
+    for key in ("k1", "k2", None):
+        await intake.end(idempotency_key=key)
+    assert len(await intake.kept) == 1
+    for key in ("k1", "k2", "k1", None):
+        await intake.end(idempotency_key=key, speaks_for_others=True)
+    assert len(await intake.kept) == 3
+
+
+async def test_ratings_of_incognito_sessions_are_in_no_store_but_count_for_all_together() -> None:
+    intake = Intake()
+    await intake.end(mode=MemoryMode.INCOGNITO)
+    assert (await intake.kept, intake.announced) == ([], 0)
+    await intake.end()
+    await intake.end("ann", speaks_for_others=True)
+    count = intake.sessions.count
+    asked = [await count("acme", "c-1", user) for user in (None, "bob", "ann", "eve")]
+    assert asked == [3, 1, 1, 0]
+    assert [await count("globex", "c-1"), await count("acme", "c-2")] == [0, 0]
+
+
+async def test_a_purge_deletes_incognito_ratings_after_their_days_and_nothing_that_is_stored() -> None:
+    intake = Intake()
+    intake.clock.forward((SystemClock().now() - intake.clock.now()) / 1_000_000)
+    await intake.end(mode=MemoryMode.INCOGNITO)
+    await intake.end()
+    for later, left in ((DAY, 2), (DAY - 60, 2), (120, 1)):
+        intake.clock.forward(later)
+        await intake.sessions.purge()
+        assert await intake.sessions.count("acme", "c-1") == left
+
+
+@pytest.mark.parametrize(
+    "fails", [Unavailable("PostgreSQL", "down"), TimeoutError()], ids=lambda one: type(one).__name__
+)
+async def test_the_tenant_of_a_thread_is_unknown_while_the_database_does_not_answer(fails: Exception) -> None:
+    assert [await Intake().sessions.tenant_of(thread) for thread in ("c-1", "c-2")] == ["acme", None]
+    assert await Intake(fails).sessions.tenant_of("c-1") is None
+
+
+async def test_an_announcement_is_the_stored_rating_and_is_marked_once_the_log_has_it() -> None:
+    intake = Intake()
+    await intake.end()
+    [record] = await intake.kept
+
+    class Waiting:
+        """Ratings of which one is unannounced until it is marked."""
+
+        def __init__(self) -> None:
+            self.waiting = [StoredRating("acme", record)]
+
+        async def unannounced(self, limit: int) -> list[StoredRating]:
+            return self.waiting[:limit]
+
+        async def mark(self, ratings: list[StoredRating]) -> None:
+            self.waiting = [one for one in self.waiting if one not in ratings]
+
+    ratings: Any = Waiting()
+    for log, left in ((RecordingLog(Unavailable("Kafka", "down")), 1), (RecordingLog(), 0)):
+        announcer = sessions.SessionAnnouncer(ratings, log)
+        if left:
+            with pytest.raises(Unavailable):
+                await announcer.sweep()
+        else:
+            await announcer.sweep()
+            [event] = log.values(SESSION_CREATED.name)
+        assert len(ratings.waiting) == left
+    told = {name: event[name] for name in ("tenant", "id", "userIdOrNull", "label", "turnCountAtEnd", "source")}
+    assert list(told.values()) == ["acme", str(record.id), "bob", "positive", 3, "api_end"]
+    assert (event["occurredAt"], event["sessionIdOpaque"]) == (record.recorded_at, record.session_id_opaque)
+    assert sessions.announcement(StoredRating("acme", record)) == log.messages[0]

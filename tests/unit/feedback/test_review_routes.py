@@ -1,0 +1,208 @@
+"""The route of reviews on an in-memory store: which verdicts may be reviewed, and what the forms may say."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+
+from contracts.provenance import Provenance
+from contracts.topics import EXPLICIT_RECEIVED
+from feedback.api_reviews import reviews_router
+from feedback.emojis import DEFAULT_REWARDS
+from feedback.handlers import FeedbackHandler
+from feedback.model import Record
+from feedback.registry import AgentAnswer, KnownFacts, RegisteredTurn, TurnKey
+from feedback.service import PROGRAM
+from feedback.store_memory import MemoryStore
+from feedback.submission import ExplicitIntake
+from servicekit.clock import FixedClock
+from servicekit.web.application import add_routes, application, guarded
+from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
+from tests.support.logs import NOW, RecordingLog
+from tests.support.reporting_client import Tokens
+
+ANSWER = AgentAnswer(b"", "a1", "bot", Provenance())
+HOME = "/dashboard/conversation?"
+
+
+class Answered:
+    """Registry in which an agent has answered on every turn but those named t9."""
+
+    async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
+        return KnownFacts(RegisteredTurn(key, None if key.turn_id == "t9" else ANSWER))
+
+
+class Progress:
+    """Progress of a registry that has read everything, or nothing."""
+
+    def __init__(self) -> None:
+        self.passed = True
+
+    async def look_until_read(self, seconds: float, look: Any) -> tuple[Any, bool]:
+        return await look(), self.passed
+
+
+class Service:
+    """Route of reviews behind the guard, with its store, log and progress."""
+
+    def __init__(self) -> None:
+        self.store, self.log, self.progress = MemoryStore(), RecordingLog(), Progress()
+        parts: Any = (Answered(), self.progress, self.log, FixedClock(NOW))
+        app = application(_ready)
+        add_routes(app, [reviews_router(ExplicitIntake(*parts, wait_seconds=0, judge_at=None), self.store)])
+        self._transport = httpx.ASGITransport(guarded(app, Tokens(), PROGRAM.surface))
+
+    async def take(self, *events: Any) -> None:
+        await FeedbackHandler(self.store, RecordingProducer(), DEFAULT_REWARDS).handle(batch(*events))
+
+    async def records(self) -> list[Record]:
+        return [record async for page in self.store.scan(10) for record in page]
+
+    async def machine(self) -> UUID:
+        [verdict] = [record.feedback_id for record in await self.records() if record.origin == "machine"]
+        return verdict
+
+    async def post(self, path: str = "acme/support/c1/turns/t1", **body: Any) -> httpx.Response:
+        headers = {"Authorization": "Bearer all"}
+        async with httpx.AsyncClient(transport=self._transport, base_url="http://feedback", headers=headers) as http:
+            return await http.post(f"/conversations/{path}/reviews", **body)
+
+    async def fill_in(self, *fields: tuple[str, str]) -> httpx.Response:
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        return await self.post(content=urlencode(fields), headers=headers)
+
+    @property
+    def said(self) -> list[dict[str, Any]]:
+        return self.log.values(EXPLICIT_RECEIVED.name)
+
+
+async def _ready() -> None:
+    return None
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("acme/support/c1/turns/t1", 202),
+        ("acme/support/c1/turns/t2", 404),
+        ("acme/support/c2/turns/t1", 404),
+        ("acme/sales/c1/turns/t1", 404),
+        ("globex/support/c1/turns/t1", 404),
+    ],
+)
+async def test_a_verdict_is_reviewed_on_its_own_turn_only(service: Service, path: str, status: int) -> None:
+    await service.take(inferred())
+    verdict = str(await service.machine())
+    answer = await service.post(path, json={"verdict": verdict, "reaction": "ok"})
+    assert answer.status_code == status
+    assert [event["reviews"] for event in service.said] == ([verdict] if status == 202 else [])
+
+
+async def test_neither_a_verdict_that_the_machine_took_back_nor_a_persons_is_reviewed(service: Service) -> None:
+    await service.take(inferred(), explicit("ok"))
+    ids = {record.origin: str(record.feedback_id) for record in await service.records()}
+    await service.take(inferred(None, evaluation=2, at=1))
+    for verdict in (ids["machine"], ids["user"], str(uuid4())):
+        answer = await service.post(json={"verdict": verdict, "reaction": "ok"})
+        assert answer.status_code == 404
+        assert "The machine has no such verdict on that turn." in answer.text
+    assert service.said == []
+
+
+async def test_an_overruled_verdict_may_be_reviewed_again(service: Service) -> None:
+    await service.take(inferred(), explicit("ok", user_id="rita", reviews="t1", event="r1"))
+    answer = await service.post(json={"verdict": str(await service.machine()), "reaction": "neutral"})
+    assert answer.status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("passed", "status", "why"),
+    [
+        (True, 404, "No agent has answered on that turn."),
+        (False, 503, "That turn is not known yet; send the request again."),
+    ],
+)
+async def test_a_turn_without_an_answer_is_not_reviewed(service: Service, passed: bool, status: int, why: str) -> None:
+    service.progress.passed = passed
+    answer = await service.post("acme/support/c1/turns/t9", json={"reaction": "ok"})
+    assert answer.status_code == status
+    assert why in answer.text
+
+
+async def test_a_review_says_who_reviewed_what_and_why(service: Service) -> None:
+    answer = await service.post(json={"reaction": "not_ok", "text": "Too early.", "correction": "At ten."})
+    [event] = service.said
+    assert (answer.status_code, answer.json()["ts"]) == (202, event["occurredAt"])
+    said = [event[name] for name in ("userId", "reaction", "text", "correction", "reviews", "agentId", "turnId")]
+    assert said == ["local", "not_ok", "Too early.", "At ten.", "t1", "bot", "t1"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ([("reaction", "ok"), ("text", ""), ("correction", "")], ("ok", None, None)),
+        ([("reaction", "ok"), ("text", "Why"), ("correction", "At ten")], ("ok", "Why", "At ten")),
+        ([("reaction", "none")], (None, None, None)),
+        ([("reaction", "ok"), ("text", "none")], ("ok", "none", None)),
+        ([("reaction", "ok"), ("reaction", "neutral")], ("neutral", None, None)),
+    ],
+)
+async def test_a_form_says_what_its_last_filled_fields_say(
+    service: Service, fields: list[tuple[str, str]], said: tuple[str | None, ...]
+) -> None:
+    answer = await service.fill_in(*fields)
+    assert answer.status_code == 303
+    [event] = service.said
+    assert tuple(event.get(name) for name in ("reaction", "text", "correction")) == said
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [],
+        [("text", "Why")],
+        [("reaction", "none"), ("verdict", "none")],
+        [("reaction", "ok"), ("next", HOME), ("more", "1")],
+        [("reaction", "ok")] * 11,
+    ],
+)
+async def test_a_form_with_missing_wrong_or_too_many_fields_is_refused(
+    service: Service, fields: list[tuple[str, str]]
+) -> None:
+    assert (await service.fill_in(*fields)).status_code == 422
+    assert service.said == []
+
+
+async def test_a_form_has_ten_fields_at_most(service: Service) -> None:
+    assert (await service.fill_in(*[("reaction", "ok")] * 10)).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("given", "page"),
+    [
+        (HOME + "at=acme%2Fsupport&id=c1#turn-3", HOME + "at=acme%2Fsupport&id=c1"),
+        ("/dashboard/audit?", "/dashboard/audit?"),
+        ("/dashboard/review?x=~!", "/dashboard/review?x=~!"),
+        ("/dashboard/erase?x=1", HOME),
+        ("/dashboard/conversation", HOME),
+        ("//evil.example/dashboard/conversation?", HOME),
+        (HOME + "a b", HOME),
+        (HOME + "a\nb", HOME),
+        (HOME + "\x7f", HOME),
+        (HOME + "ü", HOME),
+    ],
+)
+async def test_a_form_goes_back_to_a_page_of_the_dashboard_alone(service: Service, given: str, page: str) -> None:
+    answer = await service.fill_in(("reaction", "ok"), ("next", given))
+    assert answer.status_code == 303
+    target, _, rest = answer.headers["location"].partition("&reviewed=")
+    assert (target, rest[36:]) == (page, "#here")

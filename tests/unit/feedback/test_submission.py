@@ -1,0 +1,106 @@
+"""The event of a judgement: its time and sequence, what a retraction drops, and what is copied from the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.provenance import Provenance
+from contracts.topics import EXPLICIT_RECEIVED
+from feedback.registry import AgentAnswer, Asker, KnownFacts, RegisteredTurn, TurnKey
+from feedback.submission import ExplicitIntake, GivenRating, Judgement, explicit_event, feedback_id_of
+from servicekit.clock import FixedClock
+from tests.support.logs import NOW, RecordingLog
+
+KEY = TurnKey("acme", "support", "c1", "t1")
+MADE = Provenance("track", "bundle", "v1", "model", "trace", "hours")
+ANSWER = AgentAnswer(b"", "a1", "bot", MADE, "q9", "th")
+WHOLE: dict[str, Any] = {"text": "Too early.", "tags": ("wrong",), "correction": "At ten."}
+RATED: dict[str, Any] = {**WHOLE, "rating": GivenRating(2, 1, 5)}
+
+
+def event_of(reaction: Any = "ok", *, now: int = NOW, judge_at: int | None = None, **said: Any) -> Any:
+    return explicit_event(KEY, ANSWER, Judgement("ann", reaction, **said), now, judge_at, "paid", "q1")
+
+
+@pytest.mark.parametrize(
+    ("ts", "judge_at", "occurred_at", "sequence"),
+    [
+        (None, None, NOW, None),
+        (NOW, None, NOW, None),
+        (NOW + 1, None, NOW, None),
+        (NOW - 1, None, NOW - 1, NOW),
+        (None, NOW + 1, NOW, None),
+        (None, NOW - 5, NOW - 5, NOW),
+        (NOW - 1, NOW - 5, NOW - 5, NOW),
+        (NOW - 9, NOW - 5, NOW - 9, NOW),
+    ],
+)
+def test_a_judgement_is_never_later_than_its_receipt_or_the_bound(
+    ts: int | None, judge_at: int | None, occurred_at: int, sequence: int | None
+) -> None:
+    event = event_of(ts=ts, judge_at=judge_at)
+    assert (event.occurred_at, event.sequence, event.given_at) == (occurred_at, sequence, ts)
+    assert event.timed_by_log
+
+
+def test_the_event_has_what_was_said_and_where_the_answer_came_from() -> None:
+    event = event_of("not_ok", **RATED)
+    assert (event.text, event.tags, event.correction) == ("Too early.", ("wrong",), "At ten.")
+    assert (event.rating, event.worst_rating, event.best_rating) == (2, 1, 5)
+    assert (event.agent_id, event.agent_message_id, event.question_message_id, event.thread_id) == (
+        "bot",
+        "a1",
+        "q1",
+        "th",
+    )
+    assert (event.tenant, event.project, event.conversation_id, event.turn_id) == KEY
+    assert (event.user_id, event.user_type, event.reaction) == ("ann", "paid", "not_ok")
+    assert {name: getattr(event, name) for name in MADE.fields()} == MADE.fields()
+    assert event.event_id != event_of("not_ok", **RATED).event_id
+
+
+def test_empty_texts_are_no_texts() -> None:
+    event = event_of(text="", correction="")
+    assert (event.text, event.correction) == (None, None)
+
+
+@pytest.mark.parametrize("kept", [{}, {"reviews": "t1"}, {"scale": "polite"}], ids=str)
+def test_a_retraction_has_no_words_and_is_of_the_same_kind(kept: dict[str, Any]) -> None:
+    event = event_of(None, **RATED, **kept)
+    assert (event.reaction, event.text, event.tags, event.correction, event.rating) == (None, None, (), None, None)
+    assert (event.user_id, event.reviews, event.scale) == ("ann", kept.get("reviews"), kept.get("scale"))
+
+
+def test_a_judgement_replaces_that_of_the_same_person_kind_turn_and_scale() -> None:
+    def id_of(key: TurnKey = KEY, user: str = "ann", **said: Any) -> Any:
+        return feedback_id_of(key, Judgement(user, "ok", **said))
+
+    same = [id_of(), id_of(text="Again."), id_of(ts=NOW), id_of(rating=GivenRating(2, 1, 5))]
+    assert len({*same}) == 1
+    keys = [KEY._replace(**{name: "other"}) for name in KEY._fields]
+    others = [id_of(key) for key in keys]
+    others += [id_of(user="bob"), id_of(reviews="t1"), id_of(scale="polite"), id_of(scale="helpful")]
+    assert len({*same, *others}) == 1 + len(others)
+    assert id_of(reviews="t1") == id_of(reviews="m1")
+
+
+@pytest.mark.parametrize(("role", "user_type"), [("paid", "paid"), (None, "human")])
+@pytest.mark.parametrize(("asker", "question"), [(Asker(1, "bob", "q1"), "q1"), (None, "q9")], ids=["asked", "unknown"])
+async def test_the_intake_publishes_what_the_registry_knows(
+    role: str | None, user_type: str, asker: Asker | None, question: str
+) -> None:
+    class Known:
+        async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
+            assert (key, user_id) == (KEY, "ann")
+            return KnownFacts(RegisteredTurn(key, ANSWER, asker), role)
+
+    log = RecordingLog()
+    fakes: Any = (Known(), None, log, FixedClock(NOW))
+    judgement = Judgement("ann", "ok")
+    accepted = await ExplicitIntake(*fakes, wait_seconds=0, judge_at=NOW - 5).take(KEY, judgement)
+    assert accepted.feedback_id == feedback_id_of(KEY, judgement)
+    [event] = log.values(EXPLICIT_RECEIVED.name)
+    assert (event["userType"], event["questionMessageId"]) == (user_type, question)
+    assert accepted.occurred_at == NOW - 5
