@@ -195,6 +195,18 @@ async def test_strategies_are_found_by_questions_like_the_one_asked(turns: Postg
     assert await turns.search(StrategyFilter("acme", "p", user_id="bob", text="When does the museum open?"), 10) == []
 
 
+async def test_the_best_of_the_fifty_most_similar_questions_is_found(turns: PostgresTurnIndex) -> None:
+    asked = "When does the museum open?"
+    same = [turn(f"t{n:02}", n, asked, strategy="s", quality_score=0.1) for n in range(1, 50)]
+    other = turn("other", 60, "When does the museum open today?", strategy="s", quality_score=0.9)
+    await turns.take([*same, other], [])
+    wanted = StrategyFilter("acme", "p", text=asked)
+    assert [one.key.turn_id for one in await turns.search(wanted, 1)] == ["other"]
+    await turns.take([turn("t50", 50, asked, strategy="s", quality_score=0.2)], [])
+    assert [one.key.turn_id for one in await turns.search(wanted, 1)] == ["t50"]
+    assert [one.key.turn_id for one in await turns.search(wanted, 51)][:2] == ["other", "t50"]
+
+
 async def test_an_embedder_of_another_size_is_refused() -> None:
     class Wide(Renamed):
         dimension = 384

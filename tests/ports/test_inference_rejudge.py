@@ -24,7 +24,7 @@ from inference.detector_group import DetectorGroup
 from inference.handlers import ConversationHandler
 from inference.judging import Judging
 from inference.rejudge import rejudge, what_would_change
-from inference.rejudgements import Rejudgements
+from inference.rejudgements import BEGINNING, Rejudgement, Rejudgements
 from inference.store_postgres import PostgresConversationStore as PostgresStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
@@ -242,6 +242,51 @@ async def test_a_mixed_group_is_known_while_it_judges(judged: Inference) -> None
     )
     await new.check()
     assert new.warnings == ()
+
+
+async def test_a_detector_counts_for_minutes_and_is_forgotten_after_a_day(judged: Inference) -> None:
+    counts = {"new": 1}
+    group = DetectorGroup(judged.pool, NEW.version, lambda: counts["new"])
+    ages = ("04 minutes", "06 minutes", "09 minutes", "11 minutes", "23 hours", "25 hours")
+    for age in reversed(ages):
+        await judged.pool.execute("insert into detectors values ($1, now() - $1::text::interval)", age)
+    await group.check()
+    assert group.versions == ["04 minutes", NEW.version]
+    assert await judged.rejudgements.other_detectors(NEW.version) == ["04 minutes", "06 minutes", "09 minutes"]
+    known = await judged.pool.fetch("select version from detectors order by 1")
+    assert {row[0] for row in known} == {*ages[:-1], NEW.version}
+
+    async def after_a_while() -> list[str]:
+        await judged.pool.execute("update detectors set seen_at = seen_at - interval '6 minutes'")
+        await group.check()
+        return list(group.versions)
+
+    assert await after_a_while() == [], "it has judged nothing since"
+    counts["new"] = 2
+    assert await after_a_while() == [NEW.version]
+    assert group.warnings == ()
+
+
+async def test_an_epoch_is_after_all_others_and_at_least_the_time_in_seconds(judged: Inference) -> None:
+    runs = judged.rejudgements
+    seconds = await judged.pool.fetchval("select floor(extract(epoch from now()))::bigint")
+    assert await runs.unfinished() is None
+    first = await runs.begin(5, OLD.version)
+    assert first.epoch >= seconds
+    await judged.pool.execute("insert into rejudgements (epoch, since, detector) values (1000000000000, 6, 'x')")
+    second = await runs.begin(7, NEW.version)
+    assert second == Rejudgement(1_000_000_000_001, 7, NEW.version, BEGINNING, {})
+    assert await runs.unfinished() == second
+    await runs.note(second.epoch, ("c1", "acme", "support", 3, "m1"), Counter(added=2, moved=1))
+    noted = await runs.unfinished()
+    assert noted == Rejudgement(
+        second.epoch, 7, NEW.version, ("c1", "acme", "support", 3, "m1"), {"added": 2, "moved": 1}
+    )
+    rows = await judged.pool.fetch("select judged, position is null from rejudgements order by epoch")
+    assert [tuple(row) for row in rows] == [(0, True), (0, True), (3, False)]
+    await runs.finish(second.epoch)
+    assert await runs.unfinished() is None, "a run that a later one replaced is not continued"
+    assert await judged.pool.fetchval("select count(*) from rejudgements where finished_at is null") == 2
 
 
 def _event(record: Any) -> FeedbackInferredReceived:

@@ -14,6 +14,8 @@ from inference.turns.rules import MachineStatus, Turn, TurnKey, UserStatus
 KEY = TurnKey("acme", "support", "c1", "1233")
 REJECTED = MachineStatus("rejected", 0.9, "explicit", "No, that's wrong.\nI meant Rome.", "1234", "m3", "rules")
 ACCEPTED = MachineStatus("accepted", 0.7, None, "thanks", "t0", "m1", "rules")
+LENGTHS = QUOTE, QUOTE, GIST, GIST
+"""Length at which a message, a correction, a question and an answer are cut."""
 
 
 def test_a_rejected_turn_in_its_conversation() -> None:
@@ -176,6 +178,89 @@ def test_advice_that_may_lack_the_latest_answer_says_so() -> None:
     advice = Advice(Turn(KEY, machine=REJECTED), 1)
     assert "**Caution:**" in (render(advice, may_lack_latest=True) or "")
     assert "**Caution:**" not in (render(advice) or "")
+
+
+def quoted(text: str, limit: int) -> str:
+    return f'"{text}"' if len(text) <= limit else f'"{text[:limit]} …"'
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_quotation_is_cut_at_its_own_length(over: int) -> None:
+    """A message and a correction at 500 characters, an objection at 240, everything else at 120."""
+    message, correction, asked, answered = (
+        letter * (limit + over) for letter, limit in zip("mcqa", LENGTHS, strict=True)
+    )
+    person = UserStatus("rejected", message, (), correction, 5)
+    turn = Turn(KEY, user_text=asked, assistant_text=answered, user=person)
+    other = Turn(KEY._replace(turn_id="t0"), user=replace(person, correction="o" * (GIST + over)))
+    markdown = render(Advice(turn, 1, [turn, other])) or ""
+    assert f"**User said:** {quoted(message, QUOTE)}\n" in markdown
+    assert f"**Previous strategy:** not known with query {quoted(asked, GIST)}\n" in markdown
+    assert f"**What went wrong:** {quoted(message, 2 * GIST)}\n" in markdown
+    assert f"**It should have been:** {quoted(correction, QUOTE)}\n" in markdown
+    assert f"asked {quoted(asked, GIST)}, answered {quoted(answered, GIST)}\n" in markdown
+    assert f"- Rejected Turn t0, saying {quoted('o' * (GIST + over), GIST)}\n" in markdown
+    objected = "x" * (2 * GIST + over)
+    objecting = render(Advice(Turn(KEY, machine=replace(REJECTED, user_said=objected)), 1)) or ""
+    assert f"**What went wrong:** {quoted(objected, 2 * GIST)}\n" in objecting
+
+
+@pytest.mark.parametrize(
+    ("turn", "line"),
+    [
+        (Turn(KEY, machine=REJECTED, strategy="lookup"), "**Previous strategy:** lookup"),
+        (Turn(KEY, machine=REJECTED, user_text="When?"), '**Previous strategy:** not known with query "When?"'),
+        (Turn(KEY, machine=REJECTED, user_text=""), None),
+        (Turn(KEY, machine=ACCEPTED, strategy="lookup"), "**Previous strategy:** lookup"),
+    ],
+)
+def test_the_previous_strategy_is_told_as_far_as_it_is_known(turn: Turn, line: str | None) -> None:
+    lines = (render(Advice(turn, 1)) or "").splitlines()
+    assert [one for one in lines if one.startswith("**Previous strategy:**")] == ([line] if line else [])
+
+
+@pytest.mark.parametrize(
+    ("other", "line"),
+    [
+        (Turn(KEY, machine=REJECTED), '- Rejected Turn t0, saying "No, that\'s wrong. I meant Rome."'),
+        (Turn(KEY, machine=REJECTED, user=UserStatus("rejected", "Wrong.", (), None, 5)),
+         '- Rejected Turn t0, saying "Wrong."'),
+        (Turn(KEY, user=UserStatus("rejected", "Wrong.", (), "In Rome.", 5)), '- Rejected Turn t0, saying "In Rome."'),
+        (Turn(KEY, user=UserStatus("rejected", " ", (), None, 5)), "- Rejected Turn t0"),
+        (Turn(KEY, user=UserStatus("rejected", None, (), None, 5)), "- Rejected Turn t0"),
+        (Turn(KEY, machine=ACCEPTED), "- Accepted Turn t0"),
+        (Turn(KEY, machine=ACCEPTED, strategy="ask"), "- Accepted Turn t0, reached by ask"),
+        (Turn(KEY, user=UserStatus("neutral", "Hm.", (), None, 5)), "- Nothing is known yet."),
+        (Turn(KEY), "- Nothing is known yet."),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("writer", ["ann", None])
+def test_a_preference_is_told_in_the_persons_words(other: Turn, line: str, writer: str | None) -> None:
+    turn = Turn(KEY, user_id=writer, machine=REJECTED)
+    of_same_person = replace(other, key=KEY._replace(turn_id="t0"), user_id="ann")
+    markdown = render(Advice(turn, 1, [turn, of_same_person])) or ""
+    assert markdown.partition("### Session Preferences\n")[2] == f"{line}\n"
+
+
+def test_a_correction_that_says_nothing_is_not_shown() -> None:
+    for correction in (None, "", " \n"):
+        turn = Turn(KEY, user=UserStatus("rejected", "Wrong.", (), correction, 5))
+        assert "**It should have been:**" not in (render(Advice(turn, 1)) or "**It should have been:**")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "wrong"),
+    [
+        ("REVISE", "the validation asked for a revision"),
+        ("RETRY", "the validation asked for another try"),
+        ("FAIL", "the validation failed it"),
+        ("APPROVE", "the user did not say"),
+        (None, "the user did not say"),
+    ],
+)
+def test_what_the_validation_found_is_told(outcome: str | None, wrong: str) -> None:
+    turn = Turn(KEY, validation_outcome=outcome, user=UserStatus("rejected", None, (), None, 5))
+    assert f"**What went wrong:** {wrong}\n" in (render(Advice(turn, 1)) or "")
 
 
 def test_what_people_write_stays_a_quotation() -> None:

@@ -1,0 +1,30 @@
+"""The detector that the settings name, and what an operator is told about a missing encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from inference.detector_setup import open_detector
+from inference.settings import InferenceSettings
+from servicekit.errors import StartError
+
+
+@pytest.mark.parametrize(("encoder", "told"), [("auto", 1), ("none", 0)])
+async def test_an_operator_hears_of_an_encoder_that_is_not_there_unless_none_is_wanted(
+    encoder: str, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    heard: list[str] = []
+    detector = await open_detector(InferenceSettings(sentence_encoder=encoder), heard.append)
+    assert len(heard) == told
+    assert all("fetch it with `agent-feedback encoder`" in line for line in heard)
+    assert detector.judge([]) == []
+
+
+async def test_an_encoder_that_cannot_be_had_stops_the_start() -> None:
+    heard: list[str] = []
+    with pytest.raises(StartError, match="no-such/model"):
+        await open_detector(InferenceSettings(sentence_encoder="no-such/model"), heard.append)
+    assert heard == []
