@@ -263,6 +263,8 @@ async def test_sessions_and_links_expire(postgres_url: str) -> None:
         assert caller and (caller.tenant, caller.project, caller.scopes) == ("acme", None, frozenset({"read"}))
         stored = str(await pool.fetch("select * from account_sessions, account_secrets"))
         assert session not in stored and late not in stored and PASSWORD not in stored
+        with_link = await pool.fetch("select name from account_secrets where link_hash is not null")
+        assert [row["name"] for row in with_link] == ["late"], "a used link is forgotten"
         clock.forward((LINK_DAYS * DAY) / 1_000_000)
         with pytest.raises(RequestRefused, match="expired"):
             await sessions.use_link(late, PASSWORD)

@@ -65,6 +65,27 @@ async def two_versions(read_models: asyncpg.Pool) -> None:
     await handler.handle(batch(*events))
 
 
+async def test_the_adjusted_interval_is_as_wide_as_people_repeat_themselves(read_models: asyncpg.Pool) -> None:
+    """Each of 20 people judges one version six times, always alike; the mix of questions is the same on both sides."""
+    events = [
+        feedback(
+            f"f{turn}", turn=turn, conversation=turn, at=n, user=f"u{version}{n % 20}", agent="bot",
+            agent_version=version, intent=("buy", "ask")[n // 20 % 2], reaction="ok" if n % 20 < ok else "not_ok",
+        )
+        for version, ok in (("1", 16), ("2", 8))
+        for n in range(120)
+        if (turn := f"v{version}t{n}")
+    ]  # fmt: skip
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events))
+    async with visitor(read_models) as http:
+        found = (await http.get(f"{PROJECT}/feedback/compare?by=version&a=1&b=2")).json()
+    whole, alike = found["people"], found["people_adjusted"]
+    assert found["a"]["people"]["total"] == 120 and found["a"]["people"]["effective_size"] <= 20
+    assert alike["difference"] == pytest.approx(whole["difference"]) == pytest.approx(-0.4)
+    assert alike["low"] == pytest.approx(whole["low"], abs=0.05)
+    assert alike["high"] == pytest.approx(whole["high"], abs=0.05)
+
+
 async def test_the_route_compares_two_versions(read_models: asyncpg.Pool) -> None:
     await two_versions(read_models)
     async with visitor(read_models) as http:

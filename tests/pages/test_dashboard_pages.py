@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import re
 from typing import Any
 
@@ -55,6 +56,38 @@ async def test_without_a_token_a_small_page_says_how_to_get_in(read_models: asyn
             assert "access token" in answer.text
             assert "acme" not in answer.text
             assert "set-cookie" not in answer.headers
+
+
+def newest(page: str) -> tuple[str, list[str]] | None:
+    """Return the stamp and the texts of the newest feedback on a page, or None if the page has no such section."""
+    found = re.search(r'<section id="newest"[^>]* data-stamp="([^"]*)"(.*?)</section>', page, re.DOTALL)
+    return None if found is None else (found[1], re.findall(r'<p class="said">(.*?)</p>', found[2]))
+
+
+async def test_a_poll_brings_feedback_only_after_a_change(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(feedback("f1", text="one", at=1), feedback("f2", turn="t2", agent="other", text="two", at=2))
+    await take(feedback("f0", turn="t0", text="long ago", at=-40 * 86_400))
+    async with visitor(read_models) as http:
+
+        async def poll(**query: str) -> tuple[str, list[str]] | None:
+            return newest((await http.get("/dashboard/live", params={"at": "acme/support", **query})).text)
+
+        shown = newest((await http.get("/")).text)
+        assert shown is not None and shown[1] == ["two", "one"]
+        assert await poll(stamp=shown[0]) is None
+        assert await poll() == shown, "without a stamp everything is sent"
+        assert await poll(stamp="made up") == shown
+        assert await poll(agent="other", stamp="") == (shown[0], ["two"])
+        assert await poll(period="all") == (shown[0], ["two", "one", "long ago"])
+        await take(feedback("f3", project="sales", text="elsewhere", at=3))
+        assert await poll(stamp=shown[0]) is None
+        await take(feedback("f4", turn="t4", text="four", at=4))
+        changed = await poll(stamp=shown[0])
+        assert changed is not None and changed[1] == ["four", "two", "one"]
+        assert await poll(stamp=changed[0]) is None
+        await take(*(feedback(f"m{n}", turn=f"m{n}", text=f"m{n}", at=10 + n) for n in range(12)))
+        full = await poll(stamp=changed[0])
+        assert full is not None and full[1] == [f"m{n}" for n in range(11, -1, -1)], "the twelve newest"
 
 
 async def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address(read_models: asyncpg.Pool) -> None:
@@ -400,3 +433,36 @@ async def test_a_period_with_nothing_before_it_is_compared_with_nothing(read_mod
         assert "There is no earlier period to compare with." in (await http.get("/")).text
         await take(feedback("f2", turn="t2", at=-40 * 86_400))
         assert "No agent or version changed significantly." in (await http.get("/")).text
+
+
+async def test_the_overview_lists_twelve_agents_and_on_request_all(read_models: asyncpg.Pool, take: Take) -> None:
+    def listed(page: str) -> int:
+        return page.partition('id="agents"')[2].partition("</section>")[0].count('<th scope="row">')
+
+    async with visitor(read_models) as http:
+        await take(*(feedback(f"f{n}", turn=f"t{n}", agent=f"agent-{n}") for n in range(12)))
+        exactly = (await http.get("/")).text
+        assert (listed(exactly), "every=1" in exactly) == (12, False)
+        await take(feedback("f12", turn="t12", agent="agent-12"))
+        page = (await http.get("/")).text
+        assert (listed(page), "every=1" in page) == (12, True)
+        assert listed((await http.get("/?every=1")).text) == 13
+
+
+async def test_the_chart_shows_the_side_that_has_verdicts_or_was_chosen(read_models: asyncpg.Pool, take: Take) -> None:
+    def charted(page: str) -> str | None:
+        found = re.search(r'<h2 id="chart-title">(.*?), by', page)
+        return found and html.unescape(found[1])
+
+    async with visitor(read_models) as http:
+        await take(feedback("m1", kind="inferred", turn="t1"))
+        assert charted((await http.get("/")).text) == "Machine verdicts"
+        assert charted((await http.get("/?origin=user")).text) == "People's verdicts"
+        await take(feedback("f1", turn="t2"))
+        for query, expected in (
+            ("", "People's verdicts"),
+            ("?origin=machine", "Machine verdicts"),
+            ("?origin=reviewer", "Machine verdicts"),
+            ("?origin=user", "People's verdicts"),
+        ):
+            assert charted((await http.get(f"/{query}")).text) == expected, query

@@ -21,3 +21,10 @@ async def test_the_page_refuses_what_a_browser_would_resolve(read_models: asyncp
     async with client([erasure_router(read_models)]) as http:
         for user, status in ((".", 400), ("..", 400), ("...", 200), ("ann", 200)):
             assert (await http.get(ERASE, params={"tenant": "acme", "user": user})).status_code == status, user
+
+
+async def test_the_page_opens_before_there_is_any_data(read_models: asyncpg.Pool) -> None:
+    for token, field in (("all", '<select name="tenant"></select>'), ("acme-admin", 'name="tenant" value="acme"')):
+        async with client([erasure_router(read_models)], token) as http:
+            answer = await http.get(ERASE)
+        assert (answer.status_code, field in answer.text) == (200, True), token

@@ -14,7 +14,7 @@ from reporting.access.attempts import WINDOW
 from reporting.access.keys import ApiKeys
 from reporting.access.passwords import Passwords
 from reporting.access.roles import ALL, ProjectSet
-from reporting.access.sessions import AccountSessions
+from reporting.access.sessions import AccountSessions, SignedIn
 from servicekit.db.database import Database
 from servicekit.errors import RequestRefused
 from tests.support.databases import empty_schema
@@ -160,6 +160,37 @@ async def test_administrators_of_other_projects_change_nothing(ann: Ann, act: st
     for within in (ProjectSet("acme", ("sales", "support")), ProjectSet("acme", (ALL,)), EVERYWHERE):
         assert [(one.name, one.role) for one in await ann.accounts.list(within)] == [("ann", "reader")]
     assert await ann.left() == before
+
+
+async def test_an_account_shows_its_state_and_when_its_password_was_set(ann: Ann) -> None:
+    begun = ann.clock.now()
+    await ann.accounts.add("bob", "admin", ["acme/*"], EVERYWHERE, "local")
+
+    async def shown() -> dict[str, tuple[Any, ...]]:
+        return {one.name: (one.state, one.password_at, one.disabled_at) for one in await ann.accounts.list(EVERYWHERE)}
+
+    assert await shown() == {"ann": ("active", begun, None), "bob": ("invited", None, None)}
+    assert list(await shown()) == ["ann", "bob"], "by name"
+    ann.clock.forward(60)
+    changed = ann.clock.now()
+    await ann.sessions.change_password(ann.valid["here"], "ann", OLD, NEW, HERE)
+    await ann.accounts.disable("bob", EVERYWHERE)
+    assert await shown() == {"ann": ("active", changed, None), "bob": ("disabled", None, changed)}
+    await ann.accounts.enable("bob", EVERYWHERE)
+    ann.clock.forward(60)
+    await ann.sessions.use_link(await ann.accounts.link("bob", EVERYWHERE), NEW)
+    assert await shown() == {"ann": ("active", changed, None), "bob": ("active", changed + 60_000_000, None)}
+    bob = await ann.accounts.find(" BOB ", EVERYWHERE)
+    assert (bob.role, bob.access, bob.created_at, bob.created_by) == (
+        "admin", ProjectSet("acme", (ALL,)), begun, "local",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(1, "a minute"), (60, "a minute"), (61, "2 minutes"), (900, "15 minutes")]
+)
+def test_a_wait_is_given_in_minutes_rounded_up(seconds: int, words: str) -> None:
+    assert SignedIn(None, seconds).wait_in_words == words
 
 
 async def _fails(ann: Ann, times: int, name: str = "ann", address: str = HERE) -> list[bool]:

@@ -83,9 +83,14 @@ async def test_the_question_of_a_verdict_is_the_persons_last_message_before_it(
             message("x", turn=None, content="good", at=1, conversation=f"d{number}"),
             feedback(f"g{number}", kind="explicit", at=5, user=f"u{number}", conversation=f"d{number}"),
         )
+    await take(
+        rejected("unknown question", 5, by="u1"),
+        feedback("liked, unknown question", kind="explicit", conversation="liked, unknown", at=5),
+    )
     [word] = await rejected_words(read_models, AT, ALWAYS, Filters())
     assert (word.word, word.rejected, word.others) == ("asked", 12, 0)
     assert 1 < word.low < word.ratio < word.high
+    assert word.ratio == pytest.approx((12.5 / 12.5) / (0.5 / 12.5)), "twelve known questions on either side"
 
 
 @pytest.mark.parametrize(

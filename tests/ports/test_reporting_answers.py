@@ -221,6 +221,8 @@ async def test_artifacts_are_found_by_tags_the_old_spelling_included(http: httpx
     assert json.loads(log["text"])["assistant"] == "In Leipzig."
     assert log["payload"] is None
     assert await search(http, roles=["user"]) == []
+    for roles in (["artifact"], ["user", "artifact"]):
+        assert await search(http, roles=roles) == await search(http)
     assert len(await search(http, limit=2)) == 2
 
 

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from contracts.feedback import FeedbackCreated
-from detector.published import PUBLISHED
+from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.api.audit import queries
-from reporting.api.audit.queries import strata
+from reporting.api.audit.queries import reviewed_kinds, strata
 from reporting.api.audit.routes import audit_router
 from reporting.queries.selection import Project, TimeSpan
 from reporting.sql import SQL
@@ -222,6 +222,31 @@ async def test_the_shown_accuracy_comes_from_random_reviews_once_fifty_exist(
     await take(*review(50, "not_ok"))
     of_rules = {"reaction": "not_ok", "decided_by": "rules", "source": "reviews", "right": 41, "checked": 50}
     assert await kinds(http) == [of_rules, {**together, "right": 41, "checked": 51}, published]
+
+
+@pytest.mark.parametrize("neighbour", [{"tenant": "globex"}, {"project": "sales"}], ids=str)
+async def test_reviewed_verdicts_are_counted_beside_a_neighbour_with_the_same_ids(
+    http: httpx.AsyncClient, take: Take, read_models: asyncpg.Pool, neighbour: dict[str, str]
+) -> None:
+    await take(*turn(1), *verdict(1, "rules"), *turn(2), *verdict(2, "rules"))
+    await drawn(http, 1_000)
+    await take(*review(1, "not_ok"))
+    before = await reviewed_kinds(read_models, AT)
+    assert before == {("not_ok", "rules"): CheckedVerdicts(1, 1)}
+    there: dict[str, Any] = {"at": 5_000, **neighbour}
+    for n in (1, 2):
+        where = {"turn": f"t{n}", "conversation": f"c{n}", **there}
+        told: dict[str, Any] = {"kind": "explicit", "origin": "reviewer", "source": "review", "user": "rev", **where}
+        await take(
+            feedback(f"their verdict {n}", kind="inferred", reaction="ok", decided_by="learned", **where),
+            feedback(f"their review {n}", reaction="neutral", **told),
+        )
+        place = {"tenant": AT.tenant, "project": AT.project} | neighbour
+        await read_models.execute(
+            "insert into audit_draws (tenant, project, conversation_id, turn_id, drawn_at) values ($1, $2, $3, $4, 0)",
+            *place.values(), f"c{n}", f"t{n}",
+        )  # fmt: skip
+    assert await reviewed_kinds(read_models, AT) == before
 
 
 async def test_a_later_verdict_of_a_turn_decides_its_stratum(http: httpx.AsyncClient, take: Take) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from contracts.chat import DELETED
+from reporting.egress.exports import cases as reading
 from reporting.egress.exports.cases import cases
 from reporting.egress.exports.files import examples
 from reporting.queries.selection import ALWAYS, Filters, Project
@@ -189,3 +190,70 @@ async def test_a_later_answer_is_to_the_same_request_in_its_own_turn(exported: E
     assert found == []
     found = await exported("dpo", message("a3", turn="t3", content="At ten.", agent="bot", at=7), judged("a3", "t3", 8))
     assert [one["chosen"][0]["content"] for one in found] == ["At ten."]
+
+
+async def test_an_answer_that_is_unknown_is_named_by_the_feedback(exported: Export) -> None:
+    [found] = await exported("events", judged("never came", "t1"))
+    assert (found["answer_message_id"], found["question_message_id"]) == ("never came", None)
+    [known] = await exported(
+        "events",
+        message("q1", turn="t1", content="When does it open?", at=0),
+        message("never came", turn="t1", content="At nine.", agent="bot", at=1),
+    )
+    assert (known["answer_message_id"], known["question_message_id"]) == ("never came", "q1")
+
+
+async def test_all_pages_are_exported_newest_first(exported: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "PAGE", 2)
+    for count in (2, 4, 5):
+        events = (judged(f"a{n}", f"t{n}", 50 + n) for n in range(count))
+        assert [one["turn_id"] for one in await exported("events", *events)] == [
+            f"t{n}" for n in range(count - 1, -1, -1)
+        ]
+
+
+async def test_a_prompt_alternates_between_the_person_and_the_agent(exported: Export) -> None:
+    [found] = await exported(
+        "kto",
+        message("q1", turn="t1", content="Hi", at=0),
+        message("a1", turn="t1", content="Hello", agent="bot", at=1),
+        message("gone", turn="t1", content=DELETED, at=2),
+        message("q2", turn="t2", content="When does it open?", at=3),
+        message("a2", turn="t2", content="At nine.", agent="bot", at=4),
+        judged("a2", "t2"),
+    )
+    assert [(one["role"], one["content"]) for one in found["prompt"]] == [
+        ("user", "Hi"),
+        ("assistant", "Hello"),
+        ("user", "When does it open?"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "people"),
+    [
+        ([("ok", 6)], "ok"),
+        ([("ok", 6), ("neutral", 7)], "neutral"),
+        ([("ok", 7), ("neutral", 6)], "ok"),
+        ([], None),
+    ],
+)
+async def test_a_machine_verdict_comes_with_the_newest_verdict_of_a_person(
+    postgres_url: str, verdicts: list[tuple[str, float]], people: str | None
+) -> None:
+    async with empty_read_models(postgres_url) as pool:
+        await ProjectionHandler(PostgresReadModels(pool)).handle(
+            batch(
+                message("q1", turn="t1", content="When does it open?", at=0),
+                message("a1", turn="t1", content="At nine.", agent="bot", at=1),
+                feedback("m", kind="inferred", turn="t1", reaction="not_ok", at=5),
+                feedback("elsewhere", kind="explicit", turn="t1", conversation="c2", at=9),
+                feedback("another turn", kind="explicit", turn="t2", at=9),
+                *(
+                    feedback(f"f{n}", kind="explicit", turn="t1", user=f"u{n}", reaction=reaction, at=at)
+                    for n, (reaction, at) in enumerate(verdicts)
+                ),
+            )
+        )
+        [found] = [one async for one in cases(pool, HERE, ALWAYS, Filters(origins=("machine",)))]
+    assert (found.people, found.reviewed, found.row["reaction"]) == (people, False, "not_ok")

@@ -21,7 +21,7 @@ from reporting.read_models.database import Connection
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.clock import FixedClock
 from tests.support.filled_rows import insert
-from tests.support.issue_turns import AT, NOW, TopicEncoder, issue_job, rejected_turns
+from tests.support.issue_turns import AT, NOW, TOPICS, TopicEncoder, issue_job, rejected_turn, rejected_turns
 from tests.support.reporting_database import empty_read_models, truncate
 from tests.support.reporting_events import START, Event, Take, feedback, message
 
@@ -489,3 +489,54 @@ async def test_every_page_of_changes_of_every_project_is_placed(
     counted = await read_models.fetch("select project, count(*) from issue_turns group by 1 order by 1")
     assert [tuple(row) for row in counted] == [("p2", 3), ("support", 7)]
     assert await read_models.fetchval("select count(*) from rejection_changes") == 0
+
+
+async def test_turns_that_were_too_many_to_be_clustered_join_the_issues_of_the_others(
+    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "MOST", 9)
+    monkeypatch.setattr(worker, "_PLACED_AT_ONCE", 4)
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
+    held = await read_models.fetch(
+        "select array_agg(substr(turn_id, 2)::int order by substr(turn_id, 2)::int) as turns from issue_turns "
+        "group by issue_id order by 1"
+    )
+    assert [row["turns"] for row in held] == [[n for n in range(15) if n % 3 == topic] for topic in range(3)]
+    assert [one.turns for one in await list_issues(read_models, AT, NOW)] == [5, 5, 5]
+    assert await read_models.fetchval("select left_waiting from issue_agents") == 0
+
+
+async def test_a_turn_joins_by_its_own_topic_beside_waiting_turns_of_neighbours_with_its_ids(
+    read_models: asyncpg.Pool, take: Take
+) -> None:
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
+    neighbours = [{"tenant": "a"}, {"tenant": "z"}, {"project": "a"}, {"project": "z"}]
+    for number, neighbour in enumerate(neighbours, 18):
+        await take(*rejected_turn(number, TOPICS[1], name=" of theirs", **neighbour))
+    await issue_job(read_models).catch_up()
+    await take(*(one for number in range(18, 22) for one in rejected_turn(number, TOPICS[0])))
+    await issue_job(read_models).catch_up()
+    refund = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
+    held = await read_models.fetch(
+        "select tenant, project, issue_id from issue_turns where turn_id in ('t18', 't19', 't20', 't21')"
+    )
+    assert {row["issue_id"] for row in held if (row["tenant"], row["project"]) == AT} == {refund}
+    assert {row["issue_id"] for row in held if (row["tenant"], row["project"]) != AT} == {None}
+
+
+@pytest.mark.parametrize(
+    ("described", "title"),
+    [
+        ({"sentence": "Refunds are late", "words": ["refund", "late"]}, "Refunds are late"),
+        ({"words": ["refund", "late"]}, "refund, late"),
+        ({}, "Issue {}"),
+    ],
+)
+async def test_an_issue_is_called_by_its_sentence_or_else_its_words_or_its_number(
+    read_models: asyncpg.Pool, described: dict[str, Any], title: str
+) -> None:
+    id_ = await issue(read_models, turns=1, **described)
+    [found] = await list_issues(read_models, AT, NOW)
+    assert found.title == title.format(id_)

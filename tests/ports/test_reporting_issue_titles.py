@@ -190,6 +190,25 @@ async def test_a_run_asks_a_bounded_number_of_questions(
     assert await titlers().title_issues() == 2
 
 
+async def test_an_issue_that_another_process_claims_is_left_to_it(
+    server: LlmServer, titlers: Titlers, read_models: asyncpg.Pool, take: Take
+) -> None:
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
+    refund, parcel, password = await by_topic(read_models)
+    async with read_models.acquire() as connection, connection.transaction():
+        await connection.execute("select from issues where id = $1 for update", refund)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await titlers().title_issues() == 2
+    found = await issues(read_models)
+    assert [found[one].sentence for one in (refund, parcel, password)] == [
+        None,
+        f"Trouble with {TOPICS[1]}",
+        f"Trouble with {TOPICS[2]}",
+    ]
+    assert len(server.asked) == 2
+
+
 async def sentence_fields(pool: asyncpg.Pool, issue: int) -> dict[str, Any]:
     row = await pool.fetchrow(
         "select sentence, sentence_words, sentence_conversations, sentence_turns, sentence_due from issues "

@@ -188,6 +188,10 @@ async def test_topics_are_counted_by_version(read_models: asyncpg.Pool, take: Ta
         "group by 1 order by 1", refund,
     )  # fmt: skip
     assert [tuple(row) for row in counts] == [("1", 5, 5), ("2", 6, 0)]
+    rows = "select issue_id, agent_version, day, turns, rejected from issue_counts order by 1, 2, 3"
+    before = await read_models.fetch(rows)
+    await issue_job(read_models, NOW + DAY).catch_up()
+    assert await read_models.fetch(rows) == before, "the next day's count replaces this one"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import permutations
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -86,6 +87,36 @@ async def test_the_rows_are_the_same_in_any_order_and_number_of_deliveries(read_
         rows = await read_models.fetch("select * from impressions order by slot")
         found.add(tuple(map(tuple, rows)))
     assert (len(found), len(rows)) == (1, len(pairs))
+
+
+@pytest.mark.parametrize(
+    "in_order",
+    [
+        [{"at": 1, "agent": "b"}, {"at": 2, "agent": "a"}],
+        [{"agent": "a", "version": "2"}, {"agent": "b", "version": "1"}],
+        [{"version": None, "model": "n"}, {"version": "1", "model": "m"}],
+        [{"version": "1", "model": "n"}, {"version": "2", "model": "m"}],
+        [{"model": None}, {"model": "m"}, {"model": "n"}],
+    ],
+    ids=["time", "agent", "no version", "version", "model"],
+)
+async def test_of_impressions_of_one_person_the_first_in_order_is_kept(
+    read_models: asyncpg.Pool, in_order: list[dict[str, Any]]
+) -> None:
+    """Together or one by one, the earliest stays; of equal times, the one with the least agent, version and model."""
+    first = in_order[0]
+    expected = {name: first[name] for name in ("agent", "version", "model") if name in first}
+    for order in permutations(in_order):
+        events = [shown("t1", **one) for one in order]
+        for batches in ([events], [[one] for one in events]):
+            await read_models.execute("truncate impressions")
+            for some in batches:
+                await take(read_models, *some)
+            [row] = await read_models.fetch(
+                "select agent_id as agent, agent_version as version, model, occurred_at from impressions"
+            )
+            assert {name: row[name] for name in expected} == expected, order
+            assert row["occurred_at"] == START + first.get("at", 0) * SECOND
 
 
 class Pair(NamedTuple):

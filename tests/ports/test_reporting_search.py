@@ -10,9 +10,11 @@ import httpx
 import pytest
 
 from reporting.api.conversations import conversations_router
+from reporting.queries.search import with_answers
+from reporting.queries.selection import Project
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, Take, feedback, feedback_id
+from tests.support.reporting_events import START, Take, feedback, feedback_id, message
 
 SEARCH = "/conversations/acme/support/feedback/search"
 NOW = FixedClock(START + 3_600_000_000)
@@ -275,3 +277,39 @@ async def test_a_text_is_looked_for_in_bounded_steps_and_found_whole(
         cursor, pages = page["next_cursor"], pages + 1
     assert found == ["t17", "t12", "t11", "t3"]
     assert pages <= 6
+
+
+async def test_a_found_feedback_has_the_answer_of_its_own_conversation(read_models: asyncpg.Pool, take: Take) -> None:
+    places: list[dict[str, Any]] = [
+        {}, {"conversation": "c2"}, {"tenant": "globex"}, {"project": "sales"},
+    ]  # fmt: skip
+    for n, place in enumerate(places):
+        await take(
+            message("a1", agent="bot", content=f"First of {n}.", at=1, **place),
+            message("a2", agent="bot", content=f"Last of {n}.", at=2, **place),
+            feedback(f"f1{n}", user="first", agent_message_id="a1", **place),
+            feedback(f"f2{n}", user="turn", agent_message_id=None, **place),
+            feedback(f"f3{n}", user="gone", agent_message_id="never sent", **place),
+            feedback(f"r{n}", kind="implicit", user="reply", agent_message_id="a1", **place),
+            feedback(f"n{n}", user="nothing", turn="t9", agent_message_id=None, **place),
+        )
+    await take(
+        message("a3", agent="bot", turn="t3", content="x" * 281),
+        feedback("long", user="long", turn="t3", agent_message_id="a3"),
+    )
+    rows = await read_models.fetch(
+        "select feedback_id, user_id, conversation_id from feedbacks where (tenant, project) = ('acme', 'support') "
+        "union all select feedback_id, user_id, conversation_id from replies "
+        "where (tenant, project) = ('acme', 'support')"
+    )
+    found = await with_answers(read_models, Project("acme", "support"), rows)
+    assert {(one["conversation_id"], one["user_id"]): one["answer"] for one in found} == {
+        ("c1", "long"): "x" * 280,
+        **{
+            (conversation, user): answer and f"{answer} of {n}."
+            for n, conversation in enumerate(("c1", "c2"))
+            for user, answer in (
+                ("first", "First"), ("turn", "Last"), ("gone", "Last"), ("reply", "First"), ("nothing", None),
+            )
+        },
+    }  # fmt: skip

@@ -9,8 +9,14 @@ from typing import Any, Final
 import asyncpg
 import pytest
 
+from reporting.egress.webhooks.endpoints import EndpointSettings, WebhookEndpoint
+from reporting.egress.webhooks.handlers import WebhookHandler
 from reporting.egress.webhooks.payload import WebhookDelivery
 from reporting.egress.webhooks.store import Count, Deliveries
+from servicekit.clock import FixedClock
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Coordinates, RawRecord, Received
+from tests.support.reporting_events import feedback, feedback_id
 
 NOW: Final = 1_790_000_000_000_000
 ONE: Final = WebhookDelivery("hook", "s1", "e1", "feedback.created", 5, "acme", "ann", NOW, '{"n": 1}')
@@ -90,3 +96,31 @@ async def test_the_end_of_a_subject_drops_its_revisions_so_far(
     await deliveries.add([ONE, replace(ONE, subject="s2")], NOW)
     await deliveries.drop([ended])
     assert (await deliveries.counts("acme"))["hook"].waiting == left
+
+
+@pytest.mark.parametrize("revisions", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
+async def test_of_several_revisions_in_a_batch_the_last_is_delivered(
+    read_models: asyncpg.Pool, revisions: tuple[int, ...]
+) -> None:
+    def hook(name: str, **fields: Any) -> WebhookEndpoint:
+        url = "https://hooks.example/"
+        settings = EndpointSettings(name=name, url=url, tenant="acme", secrets=["HOOK_SECRET"], **fields)
+        return WebhookEndpoint(settings=settings, keys=(b"k" * 24,))
+
+    deliveries = Deliveries(read_models)
+    handler = WebhookHandler([hook("hook"), hook("sales", project="sales")], deliveries, FixedClock(NOW))
+    events = [feedback("f1", revision=one) for one in revisions]
+    events += [feedback("g1", tenant="globex"), feedback("f2", user="bob", at=5)]
+    batch: list[Any] = [
+        Received(event, RawRecord(Coordinates("feedback.created", 0, at), None, b"", (), event.occurred_at))
+        for at, event in enumerate(events)
+    ]
+    stored, unwanted = Outcome.STORED, Outcome.ignored("no_webhook")
+    assert await handler.handle(batch) == [stored, stored, stored, unwanted, stored]
+    found = {one.subject: one for one in await claimed(deliveries, now=NOW)}
+    assert {subject: (one.revision, one.event_id, one.user_id) for subject, one in found.items()} == {
+        str(feedback_id("f1")): (3, "f1-3", "ann"),
+        str(feedback_id("f2")): (1, "f2-1", "bob"),
+    }
+    assert found[str(feedback_id("f2"))].occurred_at == events[-1].occurred_at
+    assert await claimed(deliveries, "sales", now=NOW) == []

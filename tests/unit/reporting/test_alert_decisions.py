@@ -177,3 +177,19 @@ def test_shares_without_verdicts_are_unknown() -> None:
     assert below_level(Votes(), 0.8) == UNKNOWN
     assert below_before({1: Votes(5, 0, 5)}, {2: Votes(5, 0, 5)}) == UNKNOWN
     assert not UNKNOWN.is_below and not UNKNOWN.could_show(1.0)
+
+
+@pytest.mark.parametrize("total", [1, 20, 1_000])
+def test_equal_shares_of_none_and_of_all_are_no_drop_and_equally_uncertain(total: int) -> None:
+    none, all_ok = (below_before({1: one}, {1: one}) for one in (Votes(0, 0, total), Votes(total, 0, 0)))
+    assert (none.difference, all_ok.difference) == (0, 0)
+    assert 0 < none.error == pytest.approx(all_ok.error)
+    assert none.bound == pytest.approx(all_ok.bound)
+    assert not none.is_below
+
+
+def test_a_drop_has_the_error_of_the_pooled_share_with_one_more_verdict_of_each_kind() -> None:
+    found = below_before({1: Votes(10, 0, 10), 2: Votes(7, 0, 3)}, {1: Votes(18, 0, 2), 3: Votes(5, 0, 5)})
+    share = (28 + 1) / (40 + 2)  # the weekdays 2 and 3 have verdicts in one period only
+    assert found.difference == pytest.approx(-0.4)
+    assert found.error == pytest.approx(sqrt(share * (1 - share) / 10))

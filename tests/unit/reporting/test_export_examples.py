@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -73,7 +74,10 @@ def test_dpo_pairs_a_correction_and_a_later_answer_with_the_rejected_one() -> No
 def test_sft_takes_accepted_answers_and_corrections() -> None:
     assert [one["completion"] for one in made("sft", case(reaction="ok"))] == [said("At nine.")]
     assert [one["completion"] for one in made("sft", case(correction="At ten."))] == [said("At ten.")]
+    both = case(reaction="ok", correction="At ten.")
+    assert [one["completion"] for one in made("sft", both)] == [said("At ten.")], "the correction is the better answer"
     assert made("sft", case()) == []
+    assert made("sft", case(reaction="neutral")) == []
 
 
 def test_detector_takes_machine_verdicts_that_people_judged_too() -> None:
@@ -82,6 +86,11 @@ def test_detector_takes_machine_verdicts_that_people_judged_too() -> None:
     assert (example["history"], example["message"]) == ([*ASKED, *said("At nine.")], "No, ten.")
     assert (example["machine"], example["people"]) == ("not_ok", "ok")
     assert made("detector", case(origin="machine", text="No, ten.")) == []
+    assert made("detector", case(origin="user", text="No, ten.", people="ok")) == []
+    assert made("detector", case(origin="machine", text="", people="ok")) == []
+    assert example["reviewed"] is False
+    [reviewed] = made("detector", replace(machine, people="not_ok", reviewed=True))
+    assert (reviewed["people"], reviewed["reviewed"]) == ("not_ok", True)
 
 
 @pytest.mark.parametrize("wanted", ["kto", "dpo", "sft", "detector"])
@@ -95,3 +104,39 @@ def test_events_name_question_and_answer() -> None:
     [example] = made("events", case(answer=None, prompt=()))
     assert (example["question_message_id"], example["answer_message_id"]) == ("m1", "m2")
     assert (example["reaction"], example["value"], example["tags"]) == ("not_ok", -1.0, ["wrong"])
+
+
+RECORD = {
+    "feedback_id": "00000000-0000-0000-0000-000000000001",
+    "conversation_id": "c1",
+    "turn_id": "t1",
+    "agent_id": "bot",
+    "agent_version": "7",
+    "model": "m",
+    "origin": "machine",
+    "feedback_type": "inferred",
+    "confidence": 0.5,
+    "detector": "0.3",
+    "decided_by": "rules",
+    "ts": "1970-01-01T00:00:01.000000Z",
+}
+
+
+@pytest.mark.parametrize("wanted", ["kto", "dpo", "sft", "detector", "events"])
+def test_every_example_names_the_record_it_was_made_from(wanted: Format) -> None:
+    of: dict[str, Any] = {name: value for name, value in RECORD.items() if name not in ("feedback_id", "ts")} | {
+        "occurred_at": 1_000_000
+    }
+    [example] = made(wanted, case(**of, correction="At ten.", text="No, ten.", people="ok"))
+    assert {name: example[name] for name in RECORD} == RECORD
+
+
+def test_events_have_all_that_was_said() -> None:
+    given: dict[str, Any] = {
+        "user_id": "ann", "reaction": "not_ok", "value": -0.5, "text": "No.", "tags": ["wrong", "late"],
+        "correction": "At ten.", "correction_type": "explicit", "emoji": "x", "rating": 2.0, "scale": "stars",
+        "worst_rating": 1.0, "best_rating": 5.0,
+    }  # fmt: skip
+    [example] = made("events", case(**given))
+    assert {name: example[name] for name in given} == given
+    assert example.keys() == {*given, *RECORD, "answer_message_id", "question_message_id"}

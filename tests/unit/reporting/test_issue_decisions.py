@@ -70,6 +70,16 @@ def test_a_complaint_weighs_as_much_as_it_resembles_the_question() -> None:
     assert turn_vectors(none, none, axes[2:]) == pytest.approx(axes[2:]), "the question is unknown"
 
 
+def test_an_answer_weighs_a_fifth_of_a_question_or_of_the_complaint_in_its_place() -> None:
+    axes = np.eye(3, dtype=np.float32)
+    none = np.zeros((1, 3), dtype=np.float32)
+    assert turn_vectors(axes[:1], axes[1:2], axes[2:]) == pytest.approx(unit_rows(axes[:1] + 0.2 * axes[1:2]))
+    assert turn_vectors(none, axes[1:2], axes[2:]) == pytest.approx(unit_rows(axes[2:] + 0.2 * axes[1:2]))
+    assert not turn_vectors(none, none, none).any()
+    several = turn_vectors(np.concatenate([axes[:1], none]), axes[1:], axes[[2, 2]])
+    assert several == pytest.approx(unit_rows(np.array([[1, 0.2, 0], [0, 0, 1.2]], dtype=np.float32)))
+
+
 def test_stored_vectors_keep_half_precision() -> None:
     vectors = around(0, 3)
     assert unpacked([packed(one) for one in vectors]) == pytest.approx(vectors, abs=1e-3)
@@ -96,9 +106,10 @@ FIRST_SEEN = {"1": 0, "2": 5 * DAY, "3": 9 * DAY}
 
 
 def test_a_resolution_compares_versions_by_their_first_answer() -> None:
+    unknown = [TopicCount(None, 9 * DAY, 7, 7), TopicCount("0", 9 * DAY, 7, 7)]
     counts = [
-        TopicCount("1", 0, 50, 40), TopicCount("1", 8 * DAY, 10, 9), TopicCount("2", 6 * DAY, 40, 2),
-        TopicCount("3", 9 * DAY, 20, 1), TopicCount(None, 9 * DAY, 7, 7), TopicCount("0", 9 * DAY, 7, 7),
+        *unknown, TopicCount("1", 0, 50, 40), TopicCount("1", 8 * DAY, 10, 9), *unknown,
+        TopicCount("2", 6 * DAY, 40, 2), TopicCount("3", 9 * DAY, 20, 1), *unknown,
     ]  # fmt: skip
     found = resolution(counts, "2", 7 * DAY, FIRST_SEEN)
     assert (found.before, found.after) == (Share(60, 49), Share(60, 3))

@@ -105,6 +105,10 @@ def test_tries_lie_further_and_further_apart_and_end() -> None:
         ("64:ff9b::a9fe:a9fe", False),
         ("64:ff9b::5db8:d822", True),
         ("2002:7f00:1::", False),
+        ("2002:5db8:d822::", True),
+        ("2001:0:a00:1::a247:27dd", True),  # Teredo: the client is public
+        ("2001:0:5db8:d822::f5ff:fffe", False),  # Teredo: the server is public, the client is 10.0.0.1
+        ("4000::1", False),  # reserved
     ],
 )
 def test_addresses_that_are_not_on_the_internet(address: str, public: bool) -> None:
