@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ from standalone.cli import up as command
 from standalone.cli.app import app
 from standalone.embedded import backpressure
 from standalone.one_process import up
+from standalone.operations.sizing import size_for
 from standalone.terminal import ANSWER_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -328,6 +329,10 @@ STATED = (
     of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", Client.__init__, "timeout", 10),
     of_argument("libs/agentkit/README.md", "`timeout` (10 seconds)", AsyncClient.__init__, "timeout", 10),
     of_option("docs/deployment.md", "the default log is in memory", "up", "broker", "memory"),
+    of_option("docs/sizing.md", "calculated for 180 days of data", "sizing", "days", 180),
+    of_argument("docs/sizing.md", "calculated for 180 days of data", size_for, "days", 180),
+    of_option("docs/sizing.md", "events a day / 86,400 × peak (4)", "sizing", "peak", 4),
+    of_argument("docs/sizing.md", "events a day / 86,400 × peak (4)", size_for, "peak", 4),
     Stated("docs/commands.md", "gives up after 20 s", 20, lambda: ANSWER_SECONDS),
     Stated("docs/webhooks.md", "to at most an hour", 3_600, lambda: LONGEST_ASKED),
     Stated("docs/alerts.md", "While more than 1,000 records wait for reporting", 1_000, lambda: evaluation.BEHIND),
@@ -399,6 +404,30 @@ def test_a_default_is_the_stated_one(stated: Stated) -> None:
 @pytest.mark.parametrize("variable", OF_THE_EXAMPLE)
 def test_a_setting_has_the_value_of_the_example(variable: str) -> None:
     assert setting(variable) == OF_THE_EXAMPLE[variable]
+
+
+def commands(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield all commands below a group with their names."""
+    for part, found in group.commands.items():
+        if hasattr(found, "commands"):
+            yield from commands(found, f"{name}{part} ")
+        else:
+            yield f"{name}{part}", found
+
+
+def _flags(command: Any) -> list[Any]:
+    return [one for one in command.params if getattr(one, "is_flag", False)]
+
+
+def test_every_flag_of_a_command_is_off_unless_it_is_given() -> None:
+    """`agent-feedback COMMAND --help`: no flag has a counterpart that would turn it off."""
+    root: Any = typer.main.get_command(app)
+    found = {
+        name: [one for one in command.params if getattr(one, "is_flag", False)] for name, command in commands(root)
+    }
+    found["version"] = [one for one in root.params if one.name == "version"]
+    assert {"where", "users list", "version"} <= {name for name, flags in found.items() if flags}
+    assert [f"{name} {one.opts[0]}" for name, flags in found.items() for one in flags if one.default] == []
 
 
 @pytest.mark.parametrize(("arguments", "port"), [([], 8080), (["--exit"], 0)])

@@ -30,6 +30,7 @@ class Shelf:
     def __init__(self) -> None:
         self.ends: Counter[tuple[str, int]] = Counter()
         self.written: list[Message] = []
+        self.batches: list[int] = []
         self.down = False
 
     async def send(self, messages: Sequence[Message]) -> list[Written]:
@@ -42,6 +43,7 @@ class Shelf:
             places.append(Written(*lane, self.ends[lane]))
             self.ends[lane] += 1
         self.written += messages
+        self.batches.append(len(messages))
         return places
 
 
@@ -198,6 +200,18 @@ async def test_a_slow_reader_of_the_in_process_log_misses_nothing_only_if_held_b
             await consumer.stop()
             await inner.stop()
     assert (read == [str(n) for n in range(count)]) is holding
+
+
+async def test_records_of_a_lane_are_written_in_pieces_that_are_as_large_as_allowed() -> None:
+    _, shelf, producer = held()
+    size = Message(TOPIC, "0", VALUE, partition=0).size
+    each = PIECE_BYTES // size
+    exact = [Message(TOPIC, "0", b"x" * (PIECE_BYTES - size + len(VALUE) - (each - 1) * size), partition=0)]
+    await producer.send([Message(TOPIC, "0", VALUE, partition=0)] * (each - 1) + exact)
+    assert shelf.batches == [each], "a piece may be full to its last byte"
+    shelf.batches.clear()
+    await producer.send([Message(TOPIC, "0", VALUE, partition=n % 2) for n in range(2 * (2 * each + 1))])
+    assert shelf.batches == [2 * each, 2 * each, 2], "each lane has pieces of its own"
 
 
 async def test_a_small_record_never_overtakes_a_large_one_of_its_lane() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from servicekit.errors import StartError
 from standalone.cli.app import app
 from standalone.cli.dlq import UNFOLDED, letters_table
 from standalone.operations.log_access import database_answers
+from tests.support.command import agent_feedback_here
 
 
 def letter(detail: str) -> dict[str, Any]:
@@ -60,3 +62,19 @@ def test_a_command_gives_up_on_a_database_that_does_not_answer(
     assert ended.exit_code == 3
     assert "Nothing answered at postgresql://127.0.0.1:1/db" in ended.output
     assert "secret" not in ended.output
+
+
+@pytest.mark.parametrize(
+    "command", [["purge"], ["rebuild", "reporting"], ["users", "list"], ["keys", "list"]], ids=" ".join
+)
+@pytest.mark.parametrize("given", [[], ["--database", "postgresql://127.0.0.1:1/given"]], ids=["none", "another"])
+def test_a_command_works_on_the_database_of_the_run_unless_another_is_given(
+    command: list[str], given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("standalone.operations.log_access.ANSWER_SECONDS", 0.01)
+    run = {"database": "postgresql://127.0.0.1:1/run", "broker": "127.0.0.1:1", "log": "memory"}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    ended = agent_feedback_here(*command, *given, "--state", tmp_path)
+    assert ended.code == 3
+    at = "given" if given and command[0] != "rebuild" else "run"
+    assert f"Nothing answered at postgresql://127.0.0.1:1/{at} within" in ended.err

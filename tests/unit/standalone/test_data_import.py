@@ -23,6 +23,7 @@ from standalone.data_import.position import ImportProgress, PositionFile
 from standalone.data_import.rows import header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid, Verdict, verdicts_of
 from standalone.operations import data_import, import_target
+from tests.support.command import agent_feedback_here
 from tests.support.logs import RecordingLog
 
 NOW = parse_instant("2026-06-01T00:00:00Z")
@@ -380,3 +381,98 @@ async def test_an_import_writes_redacted_texts(monkeypatch: pytest.MonkeyPatch, 
     async with import_target.import_log("localhost:1", tmp_path, dry_run=True) as producer:
         await producer.send([Message.of(EXPLICIT_RECEIVED, event_of(mapped(), ROW))])
     assert len(log.messages) == 1, "a dry run writes nothing"
+
+
+MAP = """
+name = "file-score"
+agent = "file-bot"
+person = "file-person"
+time_zone = "Europe/Berlin"
+delimiter = ";"
+[columns]
+id = "id"
+conversation = "chat"
+message = "file_answer"
+time = "at"
+verdict = "thumb"
+name = "score"
+[verdicts]
+1 = "ok"
+"""
+
+
+@pytest.fixture
+def imported(monkeypatch: pytest.MonkeyPatch) -> RecordingLog:
+    """Return the log to which the command `import` writes."""
+    log = RecordingLog()
+
+    @asynccontextmanager
+    async def import_log(*_: object, **__: object) -> AsyncIterator[RecordingLog]:
+        yield log
+
+    monkeypatch.setattr(import_target, "import_log", import_log)
+    return log
+
+
+IMPORT = ("--tenant", "acme", "--project", "support")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], ("file-bot", "file-person", "m1", "ok", "2026-01-02T02:04:05.000000Z")),
+        (
+            ["--agent", "bot", "--person", "pat", "--column", "message=answer", "--time-zone", "UTC"],
+            ("bot", "pat", "m2", "ok", "2026-01-02T03:04:05.000000Z"),
+        ),
+        (["--verdict", "1=not_ok"], ("file-bot", "file-person", "m1", "not_ok", "2026-01-02T02:04:05.000000Z")),
+    ],
+)
+def test_options_override_the_mapping_file(
+    tmp_path: Path, imported: RecordingLog, options: list[str], expected: tuple[str, ...]
+) -> None:
+    source, file = tmp_path / "x.csv", tmp_path / "map.toml"
+    source.write_text(
+        "id;chat;file_answer;answer;at;thumb;score\n"
+        "s1;c1;m1;m2;2026-01-02 03:04:05;1;file-score\n"
+        "s2;c1;m1;m2;2026-01-02 03:04:05;1;own-score\n"
+    )
+    file.write_text(MAP)
+    for name, more in (("file-score", []), ("own-score", ["--name", "own-score"])):
+        imported.messages.clear()
+        ended = agent_feedback_here("import", source, *IMPORT, "--map", file, *options, *more)
+        assert ended.code == 0, ended.err
+        assert f"Imported 1 of 2 rows: 1 {expected[3]}.\nLeft out 1: another score's name.\n" in ended.err, name
+        [event] = imported.values(EXPLICIT_RECEIVED.name)
+        assert expected == (
+            *(event[one] for one in ("agentId", "userId", "agentMessageId", "reaction")),
+            event["occurredAt"],
+        )
+    source.write_text(source.read_text().replace(";", "|"))
+    ended = agent_feedback_here("import", source, *IMPORT, "--map", file, *options, "--delimiter", "|")
+    assert (ended.code, "1 of 2 rows" in ended.err) == (0, True)
+
+
+def test_the_first_rejected_rows_are_told_and_the_others_counted(tmp_path: Path, imported: RecordingLog) -> None:
+    source = tmp_path / "x.jsonl"
+    source.write_text("\n".join([*["?"] * 1_021, json.dumps(ROW)]))
+    mapping = [part for fact, column in OWN.items() for part in ("--column", f"{fact}={column}")]
+    ended = agent_feedback_here("import", source, *IMPORT, *mapping, "--verdict", "1=ok")
+    assert (ended.code, ended.out) == (1, "")
+    said = ended.err.strip().splitlines()
+    assert said[:3] == ["Imported 1 of 1,022 rows: 1 ok.", "Rejected 1,021:", "  line 1: it is not JSON."]
+    assert said[-2:] == ["  line 20: it is not JSON.", "  and 1,001 more."]
+    source.write_text("?")
+    ended = agent_feedback_here("import", source, *IMPORT, *mapping, "--verdict", "1=ok", "--dry-run")
+    assert ended.err.strip().splitlines() == ["Would import 0 of 1 rows.", "Rejected 1:", "  line 1: it is not JSON."]
+
+
+def test_the_json_of_an_import_has_all_counts(tmp_path: Path, imported: RecordingLog) -> None:
+    source = tmp_path / "x.jsonl"
+    source.write_text(json.dumps(ROW))
+    mapping = [part for fact, column in OWN.items() for part in ("--column", f"{fact}={column}")]
+    ended = agent_feedback_here("import", source, *IMPORT, *mapping, "--verdict", "1=ok", "--json")
+    assert ended.facts == {
+        "dry_run": False, "rows": 1, "sent": {"ok": 1}, "skipped": {}, "rejections": 0, "rejected": [],
+    }  # fmt: skip
+    assert "Going on" not in ended.err

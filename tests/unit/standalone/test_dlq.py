@@ -147,6 +147,14 @@ async def test_equal_letters_are_sent_once_and_empty_ones_never() -> None:
     assert sum(passed) == 5
 
 
+async def test_a_letter_of_a_topic_that_this_system_does_not_have_is_not_sent() -> None:
+    log = Log()
+    strange = replace(letter(), topic="orders")
+    facts = await replay(one_by_one([strange, letter(b"other")]), log)
+    assert facts == {"letters": 2, "sent": 1, "repeats": 0, "empty": 1, "too_large": 0}
+    assert [m.topic for m in log.taken] == [CHAT_REPLY.name]
+
+
 async def test_a_letter_that_its_topic_would_not_take_keeps_no_other_back() -> None:
     log = Log()
     vast = replace(letter(), value=b"x" * MESSAGE_LIMIT)

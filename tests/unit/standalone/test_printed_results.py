@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -21,9 +21,13 @@ from reporting.read_models.generation import Switched
 from standalone.cli import evaluate, rejudge
 from standalone.cli.app import app
 from standalone.cli.detection import print_errors
+from standalone.cli.progress import progress_bar
 from standalone.operations.ledger import Republished
 from standalone.operations.rebuild import Rebuilt
 from standalone.operations.rejudge import Rejudged
+from standalone.operations.report import print_report
+from standalone.operations.rewind import GROUPS
+from tests.support.command import agent_feedback_here
 
 Invoke = Callable[..., Result]
 BAD = UUID(int=7)
@@ -97,6 +101,46 @@ def test_republish_of_a_restored_store_tells_how_many_revisions_it_raised(invoke
         "Announced 1,500 feedback records.",
     ]
     assert json.loads(invoked(result, "republish", "republish", "--restored", "--json").stdout)["raised"] == 1_001
+
+
+def test_rewind_tells_how_many_records_each_group_reads_again(
+    invoked: Invoke,
+) -> None:
+    found = {"reporting": 1_234, "feedback": 0}
+    ended = invoked(found, "rewind", "rewind", "--to", "earliest")
+    assert ended.exit_code == 0
+    assert lines(ended.stdout) == ["reporting: 1,234 records again", "feedback: 0 records again"]
+    assert "then run `republish --restored` and `verify-ledger`" in ended.stderr
+    assert json.loads(invoked(found, "rewind", "rewind", "--to", "earliest", "--json").stdout) == found
+
+
+@pytest.mark.parametrize(
+    ("options", "groups", "since"),
+    [
+        (["--to", "earliest"], GROUPS, None),
+        (["--to", "1970-01-01T00:00:01Z"], GROUPS, 1_000_000),
+        (["--to", "earliest", "--group", "reporting", "--group", "feedback"], ["reporting", "feedback"], None),
+    ],
+)
+def test_rewind_resets_all_groups_or_those_named(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], groups: Sequence[str], since: int | None
+) -> None:
+    asked: list[Any] = []
+
+    async def reset(bootstrap: object, *given: Any) -> dict[str, int]:
+        asked.append((str(bootstrap), *given))
+        return {}
+
+    monkeypatch.setattr("standalone.operations.rewind.rewind", reset)
+    ended = agent_feedback_here("rewind", "--broker", "127.0.0.1:1", *options)
+    assert ended.code == 0, ended.err
+    assert asked == [("127.0.0.1:1", list(groups), since)]
+
+
+def test_rewind_names_the_groups_if_one_is_unknown(invoked: Invoke) -> None:
+    ended = invoked({}, "rewind", "rewind", "--to", "earliest", "--group", "nobody", "--group", "feedback")
+    assert ended.exit_code == 2
+    assert f"no such group: nobody; there are {', '.join(GROUPS)}." in " ".join(ended.stderr.split())
 
 
 LEDGER = {"stored": 1_500, "unreadable": 0, "unreadable_at": [], "first_difference": None, "missing": 1_001, "extra": 2,
@@ -277,3 +321,35 @@ def test_errors_of_the_detector_are_printed_with_labels_and_texts(capsys: pytest
         "labelled rejected, called accepted 0.50, announced, by rules: a, b", "answer Here.", "message No.", "",
         "called accepted 0.50, not announced, by rules: nothing", "answer Here.", "message No.", "",
     ]  # fmt: skip
+
+
+def test_report_prints_each_number_of_the_verdicts_and_records() -> None:
+    numbers = {"conversations": 1_001, "total": 1_600, "user": 900, "machine": 700, "reviewer": 30, "ok": 1_000,
+               "not_ok": 400, "neutral": 200}  # fmt: skip
+    kinds = {"implicit": 1, "explicit": 2_000, "reaction": 3, "inferred": 4, "rating": 5}
+    stored = {"stored": 2_013, "cleared": 6, "by_type": kinds}
+    shown = printed(lambda console: print_report(console, {"report": numbers, "feedback": stored}))
+    assert shown[0] == "Verdicts on agents' turns"
+    assert [line.replace("│ ", "").strip("│ ") for line in shown if line.startswith("│")] == [
+        "1,001 1,600 900 700 30 1,000 400 200 62%"
+    ]
+    assert shown[-1] == (
+        "2,013 records stored (6 cleared): 1 implicit, 3 reaction, 2,000 explicit, 4 inferred, 5 rating."
+    )
+    nothing = {"report": dict.fromkeys(numbers, 0), "feedback": stored}
+    assert any(line.endswith("0 │ - │") for line in printed(lambda console: print_report(console, nothing)))
+
+
+@pytest.mark.parametrize(("hidden", "shown"), [(False, ["0/3", "3/3"]), (True, [])])
+def test_a_progress_bar_leaves_nothing_on_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hidden: bool, shown: list[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bar("Importing", 3, hidden) as advance:
+        advance(1)
+        advance(2)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert [one for one in ("0/3", "3/3") if one in err] == shown
+    assert hidden or err.endswith("\x1b[1A\x1b[2K"), "the line is erased"

@@ -29,6 +29,15 @@ def test_both_ways_out_take_nothing_for_a_command(capsys: pytest.CaptureFixture[
     assert "[/red]" in found.out and not set("\x1b\x07\x9b\x7f\r") & set(found.out + found.err)
 
 
+def test_a_line_is_not_broken_at_the_width_of_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Else a path or a link could not be copied."""
+    line = "https://feedback.example.org/" + "a/path of words " * 40
+    say(line, "red")
+    show(line)
+    found = capsys.readouterr()
+    assert (found.out, found.err) == (f"{line}\n", f"{line}\n")
+
+
 def test_a_sentence_ends_in_one_full_stop() -> None:
     assert sentence(ValueError("401: A token is needed.")) == "401: A token is needed."
     assert sentence(ValueError("no answer")) == "no answer."

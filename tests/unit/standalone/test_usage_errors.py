@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from standalone.cli.app import app
@@ -44,3 +47,16 @@ def test_the_help_still_succeeds() -> None:
     ended = CliRunner().invoke(app, ["up", "--help"])
     assert (ended.exit_code, ended.stderr) == (0, "")
     assert "Usage:" in ended.stdout
+
+
+def test_every_command_is_there() -> None:
+    found: Any = typer.main.get_command(app)
+    assert " ".join(sorted(found.commands)) == (
+        "chat dlq encoder erase evaluate explain export import keys migrate purge rebuild rejudge replay report "
+        "republish rewind run services sizing subject-access topics up users verify-ledger where"
+    )
+    assert {name: sorted(found.commands[name].commands) for name in ("dlq", "keys", "users")} == {
+        "dlq": ["list", "replay", "show"],
+        "keys": ["add", "list", "revoke"],
+        "users": ["add", "disable", "enable", "link", "list", "remove"],
+    }
