@@ -276,10 +276,18 @@ async def test_an_export_is_rows_and_a_cut_off_one_is_an_error(rows: Any) -> Non
         await rows(nowhere(), {"timeout": 1.0})
 
 
-@pytest.mark.parametrize("url", ["", "feedback.example", "ftp://x", "http://u:p@x", "http://x?q=1", "http://"])
+@pytest.mark.parametrize(
+    "url", ["", "feedback.example", "ftp://x", "http://u:p@x", "http://x?q=1", "http://x#f", "http://"]
+)
 def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match="the URL must be like"):
         kit.Client(url, **PLACE)
+
+
+@pytest.mark.parametrize("timeout", [0, -1.0])
+def test_a_timeout_is_above_zero(timeout: float) -> None:
+    with pytest.raises(ValueError, match="timeout must be above 0 seconds"):
+        kit.Client("http://x", **PLACE, timeout=timeout)
 
 
 def test_neither_client_shows_its_token() -> None:
@@ -289,9 +297,9 @@ def test_neither_client_shows_its_token() -> None:
     assert kit.AsyncClient.detect.__doc__ == kit.Client.detect.__doc__
 
 
-async def test_a_token_may_be_a_function() -> None:
+async def test_a_token_may_be_a_function(run: Run) -> None:
     tokens = iter(["first", "second"])
     seen: list[httpx.Request] = []
     options = answers(httpx.Response(503), httpx.Response(202, json=ACCEPTED), seen=seen)
-    await run_async("http://x", "clear_feedback", "c", "t", options=options | {"token": lambda: next(tokens)})
+    await run("http://x", "clear_feedback", "c", "t", options=options | {"token": lambda: next(tokens)})
     assert [request.headers["authorization"] for request in seen] == ["Bearer first", "Bearer second"]

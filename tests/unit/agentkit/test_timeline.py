@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx
 import pytest
 
 import agent_feedback_kit as kit
@@ -93,6 +94,13 @@ def test_a_change_updates_its_block_and_moves_it_to_the_end() -> None:
     assert "reaction=null | text=" in (done.announcement or "")
 
 
+def test_a_block_that_has_lost_its_metadata_is_replaced() -> None:
+    bare = Block("turn.feedback", "ar:t1.feedback.f-t1", "[USER FEEDBACK]")
+    done = refresh(Timeline((Turn("t1", (bare, ANSWER)),)), "cold", [item()])
+    assert done.announcement is not None
+    assert done.timeline.turns == refresh(START, "cold", [item()]).timeline.turns[:1]
+
+
 def test_of_a_persons_two_feedbacks_on_a_turn_the_earlier_is_hidden() -> None:
     once = refresh(START, "cold", [item()]).timeline
     other = item(feedback_id="emoji", reaction="ok", recorded_at="2026-01-01T12:00:00.000000Z")
@@ -127,6 +135,14 @@ def test_long_words_are_cut_in_the_announcement_only() -> None:
     done = refresh(START, "cold", [item(text="w" * 9_000)])
     assert len(done.announcement or "") < 800
     assert "w" * 9_000 in done.timeline.turns[0].blocks[-1].text
+
+
+@pytest.mark.parametrize(("length", "shown"), [(500, "w" * 500), (501, "w" * 499 + "…")])
+def test_an_announcement_has_500_characters_of_each_text(length: int, shown: str) -> None:
+    done = refresh(START, "hot", [item(text="w" * length, turn_ts=None)])
+    assert (done.announcement or "").endswith(
+        f"| turn_ts= | feedback_ts={item()['ts']} | reaction=not_ok | text={shown}"
+    )
 
 
 REACTION = {"turn_id": "t1", "text": "d'accord", "confidence": 0.9, "ts": "2026-01-01T10:05:00Z", "reaction": "ok",
@@ -194,6 +210,25 @@ def test_a_confidence_that_is_none_counts_as_sure(confidence: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("field", "given", "read"),
+    [("confidence", 0, 0.0), ("confidence", 0.5, 0.5), ("confidence", 1, 1.0), ("text", "Hm.", "Hm."),
+     ("text", 7, None), ("text", None, None), ("origin", "machine", "machine"), ("origin", "reviewer", "reviewer"),
+     ("origin", "user", "user"), ("origin", "somebody", "user"), ("origin", None, "user"), ("reaction", None, None),
+     ("reaction", "neutral", "neutral")],
+)  # fmt: skip
+def test_the_fields_of_an_artifact(field: str, given: Any, read: Any) -> None:
+    found: Any = item_of_artifact(json.dumps(REACTION | {field: given}), {"rn": "a:id"})
+    assert (found[field], type(found[field])) == (read, type(read))
+    assert (found["user_id"], found["turn_ts"], found["rn"]) == ("", None, "a:id")
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(100_000, True), (100_001, False)])
+def test_an_artifact_has_100_000_characters_at_most(length: int, is_read: bool) -> None:
+    text = json.dumps(REACTION).ljust(length)
+    assert (read_reaction(text) is not None) is is_read
+
+
+@pytest.mark.parametrize(
     ("own", "meta", "turn"),
     [
         ("t1", {"rn": "ef:f", "turn_id": "t2"}, "t1"),
@@ -227,3 +262,29 @@ async def test_a_service_in_trouble_leaves_the_timeline_alone(server: Any, caplo
     else:
         async with answering(server) as url:
             await load(url)
+
+
+async def test_all_pages_are_worked_in_and_the_last_one_has_the_watermark() -> None:
+    asked: list[Any] = []
+    pages: list[dict[str, Any]] = [
+        {"conversation_id": "c", "items": [item()], "next_cursor": "more", "watermark": "w1b"},
+        {"conversation_id": "c", "items": [item("t2")], "next_cursor": None, "watermark": "w2"},
+    ]
+
+    def platform(request: httpx.Request) -> httpx.Response:
+        asked.append(json.loads(request.content))
+        return httpx.Response(200, json=pages[len(asked) - 1])
+
+    before = Timeline(START.turns, watermark="w1")
+    transport = httpx.MockTransport(platform)
+    async with kit.AsyncClient("http://x", tenant="acme", project="support", transport=transport) as client:
+        done = await refresh_on_load(client, "c", before, "cold", seconds=60.0)
+        busy = Timeline(START.turns, mid_turn=True)
+        assert (await refresh_on_load(client, "c", busy, "cold")).timeline is busy
+    assert asked == [
+        {"turn_ids": None, "watermark": "w1"},
+        {"turn_ids": None, "watermark": "w1", "cursor": "more"},
+    ], "nothing is asked within a turn"
+    assert done == refresh(before, "cold", [item(), item("t2")], "w2")
+    assert [len(turn.blocks) for turn in done.timeline.turns] == [2, 1]
+    assert done.timeline.watermark == "w2"
