@@ -25,10 +25,12 @@ from servicekit.log.write_signal import signal_of
 Records = dict[TopicPartition, list[ConsumerRecord]]
 Positions = frozenset[tuple[str, int, int]]
 """Topics, partitions and next offsets."""
-IDLE_SECONDS = 1.0
+IDLE_SECONDS = 5.0
 """Maximum time between fetches from a broker with a write signal, in seconds."""
 PARTIAL_SECONDS = 0.1
 """The same if some partitions are not part of the next fetch, or if fetched records wait for unread ones."""
+_TIMER_SECONDS = 0.001
+"""Resolution of the event loop's timers, which may end a wait this much too early."""
 _WITH_SIGNAL: Mapping[str, Any] = {"fetch_max_wait_ms": 0, "fetcher_timeout": IDLE_SECONDS}
 
 
@@ -82,7 +84,7 @@ class OrderedFetcher(fetcher.Fetcher):  # type: ignore[misc]  # aiokafka has no 
                 await self._subscriptions.wait_for_assignment()
             found = self._take(partitions, max_records)
             left = deadline - time.monotonic()
-            if found or left <= 0:
+            if found or left < _TIMER_SECONDS:
                 return found
             waiter = self._create_fetch_waiter()
             await asyncio.wait([waiter], timeout=left if self._wait is None else min(left, self._wait))

@@ -22,6 +22,8 @@ _PRODUCER: Final = 0
 _OK: Final = 0
 _PRODUCE: Final = 0
 """Kafka's API key for requests that write records."""
+_MAX_REQUESTS: Final = 64
+"""Number of recorded requests at which all are deleted. Every call of `was_written` copies all recorded requests."""
 _REASON_BYTES: Final = 512
 _PAUSE_SECONDS: Final = 0.0005
 """Pause before each topic is created, in seconds.
@@ -57,6 +59,9 @@ class MemoryBroker:
         self._handle: int | None = None
         self._cluster: int | None = None
         self._bootstrap = ""
+        self._seen = 0
+        self._count = c_size_t()
+        self._count_address = byref(self._count)
 
     @property
     def bootstrap(self) -> str:
@@ -107,28 +112,31 @@ class MemoryBroker:
             _librdkafka().rd_kafka_destroy(handle)
 
     def track_writes(self) -> None:
-        """Start recording the requests of clients.
-
-        From then on, call `was_written` often, because it clears the recorded requests.
-        """
+        """Start recording the requests of clients, for `was_written`."""
+        self._seen = 0
         _librdkafka().rd_kafka_mock_start_request_tracking(self._cluster)
 
     def was_written(self) -> bool:
-        """Return True if a client has written records since the last call.
+        """Return True if a client may have written records since the last call.
 
-        Returns False if the broker is not running. A write is missed if it arrives in the microseconds between two
-        calls to librdkafka.
+        A write is never missed. Returns False if the broker is not running.
         """
         if self._cluster is None:
             return False
-        library, count = _librdkafka(), c_size_t()
-        requests = library.rd_kafka_mock_get_requests(self._cluster, byref(count))
-        if not count.value:
+        library, count = _librdkafka(), self._count
+        requests = library.rd_kafka_mock_get_requests(self._cluster, self._count_address)
+        if not requests:
             return False
-        library.rd_kafka_mock_clear_requests(self._cluster)
-        keys = {library.rd_kafka_mock_request_api_key(requests[number]) for number in range(count.value)}
+        seen = range(self._seen, count.value)
+        api_keys = {library.rd_kafka_mock_request_api_key(requests[number]) for number in seen}
         library.rd_kafka_mock_request_destroy_array(requests, count)
-        return _PRODUCE in keys
+        self._seen = count.value
+        if self._seen < _MAX_REQUESTS:
+            return _PRODUCE in api_keys
+        # Requests that arrive before they are deleted are not seen, and one of them may write records.
+        library.rd_kafka_mock_clear_requests(self._cluster)
+        self._seen = 0
+        return True
 
     def __enter__(self) -> Self:
         self.start()

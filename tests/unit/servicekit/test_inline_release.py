@@ -33,8 +33,10 @@ async def in_forgotten_block(lent: Any) -> None:
 
 
 async def while_cancelling(lent: Any) -> None:
+    # If the timeout passed while the statement was prepared, there would be nothing to cancel.
+    await lent.fetchval("select pg_sleep($1)", 0)
     with pytest.raises(TimeoutError):
-        await lent.fetchval("select pg_sleep(60)", timeout=0.02)
+        await lent.fetchval("select pg_sleep($1)", 60, timeout=0.02)
     assert lent._con._protocol._is_cancelling()
 
 

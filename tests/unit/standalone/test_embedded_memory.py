@@ -51,6 +51,23 @@ async def test_topics_have_the_partitions_they_were_given(broker: MemoryBroker) 
         assert await producer.partitions_for("other") == {0}
 
 
+async def test_every_write_is_noticed_and_hardly_any_other_request(broker: MemoryBroker) -> None:
+    broker.track_writes()
+    producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap)
+    async with producer:
+        noticed = []
+        for _ in range(150):
+            await producer.client.force_metadata_update()
+            noticed.append(broker.was_written())
+        assert sum(noticed) == 2, "once for each 64 requests, which are then deleted"
+        for number in range(150):
+            await producer.send_and_wait(TOPIC, b"a", partition=0)
+            assert broker.was_written(), number
+            assert not broker.was_written(), "it was noticed before"
+    broker.stop()
+    assert not broker.was_written()
+
+
 @pytest.mark.timeout(60)
 async def test_a_group_resumes_after_what_it_committed(broker: MemoryBroker) -> None:
     first = [b"a%d" % n for n in range(10)]
