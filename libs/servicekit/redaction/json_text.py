@@ -27,7 +27,8 @@ def kept_values(kept: Iterable[str]) -> re.Pattern[bytes]:
     begins or ends a string, and no letter can follow the end of a string. Matching takes linear time.
     """
     names = "|".join(re.escape(name) for name in sorted(kept))
-    return re.compile(rf'(?<!\\)"(?:{names})"\s*:\s*"[^"\\]*"'.encode())
+    # The pattern begins with the quote, because `re` looks for a literal beginning faster.
+    return re.compile(rf'"(?<!\\")(?:{names})"\s*:\s*"[^"\\]*"'.encode())
 
 
 def redact_json(value: bytes, redact: Redact, kept: Container[str]) -> tuple[bytes, Counter[str]]:
