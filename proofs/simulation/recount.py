@@ -98,7 +98,8 @@ def _message_in(one: Said) -> Fields:
     fields = one.fields or {}
     if one.topic is CHAT_MESSAGE:
         return fields | {"rank": 1}
-    return fields | {"rank": 0, "turnId": fields["messageId"], "agentId": fields["senderId"]}
+    missing = {"turnId": fields["messageId"], "agentId": fields["senderId"]}
+    return fields | missing | {"rank": 0, "replyToMessageId": fields["originalMessageId"]}
 
 
 def _version(event: Fields) -> tuple[int, int, int]:
@@ -117,6 +118,7 @@ def _verdicts(known: dict[Where, list[Fields]], erased: set[tuple[str, str]]) ->
             last["agentId"] if last["senderType"] == "agent" else None,
             last["content"],
             min(parse_instant(event["occurredAt"]) for event in versions),
+            max(event.get("replyToMessageId") or "" for event in versions) or None,
         )
         conversations[last["tenant"], last["conversationId"]].append(message)
     for where, messages in conversations.items():
