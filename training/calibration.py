@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector.addressing import Exchange
-from detector.calibration import KINDS, WEIGHTS, ConfidenceCalibration, Curve, is_long, log_odds
+from detector.calibration import KINDS, WEIGHTS, ConfidenceCalibration, Curve, log_odds
 from detector.detector import Detector
 from detector.encoders.embedder import WordLlamaEmbedder
 from detector.encoders.minilm import MiniLm
@@ -101,7 +101,7 @@ def judged(files: Sequence[Path], detector: Detector) -> list[Judged]:
         for row, evidence, verdict in zip(rows, read, detector.judge(items), strict=True):
             kind = f"{verdict.feedback}.{verdict.decided_by}"
             is_fitted = kind in KINDS and not verdict.status_only and verdict.gate != "ok"
-            if is_fitted and evidence.language != "zh" and is_long(evidence.answer):
+            if is_fitted and evidence.language != "zh" and evidence.has_long_answer:
                 owner = str(row["source"]).partition("/")[0]
                 found.append(Judged(owner, kind, verdict.scores["score"], verdict.feedback == row["label"]))
     return found

@@ -1,8 +1,8 @@
 """Calibrate the confidence of verdicts.
 
-After a long answer, such as one from a coding agent, scores are biased: a message without a cue is usually the next
-request, and a likely rejection is correct less often than its score suggests. Logistic curves fitted on labelled turns
-correct both effects. After a short answer, the score is used as the confidence.
+After a long answer (`Evidence.has_long_answer`), such as one from a coding agent, scores are biased: a message without
+a cue is usually the next request, and a likely rejection is correct less often than its score suggests. Logistic curves
+fitted on labelled turns correct both effects. After a short answer, the score is used as the confidence.
 """
 
 from __future__ import annotations
@@ -15,13 +15,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
-from detector.learned import Opinion
 from detector.rules import Decision
-from detector.text import Prepared
 
 WEIGHTS: Final = Path(__file__).parent / "weights" / "calibration.json"
-#: Minimum number of words of a long answer. An answer with a code block is long, too.
-LONG_ANSWER: Final = 40
 #: Scores are clipped to [EDGE, 1 - EDGE], because the log odds of 0 and 1 are infinite.
 EDGE: Final = 0.001
 _ROUNDING: Final = 1e-9
@@ -82,31 +78,17 @@ class ConfidenceCalibration:
         stored = json.loads(path.read_text(encoding="utf-8"))
         return cls({kind: Curve(*stored["curves"][kind]) for kind in KINDS}, float(stored["announced_slope"]))
 
-    def confidence(self, decision: Decision, answer: Prepared) -> float:
-        """Return the calibrated confidence (0 to 1) of a decision about a message that follows `answer`.
+    def confidence(self, decision: Decision) -> float:
+        """Return the calibrated confidence (0 to 1) of a decision about a message that follows a long answer.
 
-        Only decisions after a long answer are adjusted. Approvals, new topics and rejections by rules keep their score.
-        For these, the labelled turns contain too few examples, or the score already matches the measured precision.
+        Approvals, new topics and rejections by rules keep their score. For these, the labelled turns contain too few
+        examples, or the score already matches the measured precision.
         """
         score = decision.confidence
         curve = self.curves.get(f"{decision.feedback}.{decision.decided_by}")
-        if curve is None or decision.status_only or decision.gate == "ok" or not is_long(answer):
+        if curve is None or decision.status_only or decision.gate == "ok":
             return score
         if decision.feedback == "rejected" and score >= ANNOUNCEMENT_THRESHOLD:
             above = score - ANNOUNCEMENT_THRESHOLD
             return round(ANNOUNCEMENT_THRESHOLD + self.announced_slope * above, 6)
         return round(curve.at(score), 6)
-
-
-def is_long(answer: Prepared) -> bool:
-    """Return True if an answer contains a code block, or at least `LONG_ANSWER` words outside of code."""
-    return answer.coded or len(answer.words) >= LONG_ANSWER
-
-
-def ranking(confidence: float, opinion: Opinion | None) -> float:
-    """Return the score (0 to 1) used to rank rejections.
-
-    This is the geometric mean of the confidence and the learned layer's probability of a rejection, even if a rule made
-    the decision. Without an opinion of the learned layer, it is the confidence.
-    """
-    return confidence if opinion is None else math.sqrt(confidence * opinion.rejected)

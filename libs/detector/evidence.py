@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from detector.intent import Sameness
 from detector.patterns import Kind, Pattern
 from detector.text import Prepared
-from detector.vocabulary import LESS, MORE, PLAIN_REJECTION, QUESTION_WORDS, REPHRASED_ABOVE, REPLY_WORDS, SAME_INTENT
+from detector.vocabulary import (
+    LESS,
+    LONG_ANSWER,
+    MORE,
+    PLAIN_REJECTION,
+    QUESTION_WORDS,
+    REPHRASED_ABOVE,
+    REPLY_WORDS,
+    SAME_INTENT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,11 @@ class Evidence:
     def is_short(self) -> bool:
         """True if the message has at most `REPLY_WORDS` words."""
         return len(self.message.words) <= REPLY_WORDS
+
+    @property
+    def has_long_answer(self) -> bool:
+        """True if the answer contains a code block, or at least `LONG_ANSWER` words outside of code."""
+        return self.answer.coded or len(self.answer.words) >= LONG_ANSWER
 
     @property
     def asks_something(self) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from detector.addressing import Exchange
-from detector.calibration import ConfidenceCalibration, ranking
+from detector.calibration import ConfidenceCalibration
 from detector.evidence import Evidence
 from detector.learned import Opinion
 from detector.model import Feedback, Reaction, Target, Verdict
@@ -47,7 +48,8 @@ class VerdictBuilder:
     """Builder of verdicts for one detector.
 
     Attributes:
-        calibration: Conversion of scores to confidences. Without it, the score is used as the confidence.
+        calibration: Conversion of scores to confidences after long answers. After short answers, or without it, the
+            score is used as the confidence.
         target_precision: Kinds of verdicts whose published precision is clearly below this value are not announced.
         encoder: Name of the detector's sentence encoder, if it has one.
     """
@@ -65,8 +67,8 @@ class VerdictBuilder:
         decision = one.decision
         reaction = _REACTION[decision.feedback] if not decision.status_only else None
         confidence = decision.confidence
-        if self.calibration is not None:
-            confidence = self.calibration.confidence(decision, one.evidence.answer)
+        if self.calibration is not None and one.evidence.has_long_answer:
+            confidence = self.calibration.confidence(decision)
         scores = {"score": decision.confidence, **one.scores}
         if decision.feedback == "rejected":
             scores["ranking"] = ranking(confidence, one.opinion)
@@ -87,3 +89,12 @@ class VerdictBuilder:
             rule=decision.rule,
             falls_short=reaction in self._reactions_below_target,
         )
+
+
+def ranking(confidence: float, opinion: Opinion | None) -> float:
+    """Return the score (0 to 1) used to rank rejections.
+
+    This is the geometric mean of the confidence and the learned layer's probability of a rejection, even if a rule made
+    the decision. Without an opinion of the learned layer, it is the confidence.
+    """
+    return confidence if opinion is None else math.sqrt(confidence * opinion.rejected)

@@ -28,6 +28,8 @@ BARE_CHARACTERS: Final = 4
 TYPED_WORDS: Final = 6
 #: Maximum number of words of an agent's message that only asks a question. In a longer one the question is a courtesy.
 QUESTION_WORDS: Final = 40
+#: Minimum number of words of a long answer, outside of code.
+LONG_ANSWER: Final = 40
 #: Number of words above which a message that ends with a question has a statement before it.
 TOLD_WORDS: Final = 15
 

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
-from detector.calibration import KINDS, LONG_ANSWER, WEIGHTS, ConfidenceCalibration, Curve, ranking
+from detector.calibration import KINDS, WEIGHTS, ConfidenceCalibration, Curve
 from detector.detector import Detector
 from detector.encoders.embedder import WordLlamaEmbedder
 from detector.evaluation.rows import neighbourhood
+from detector.evidence import Evidence
 from detector.intent import IntentModel
 from detector.learned import Layer, Opinion
 from detector.model import DecidedBy, Feedback, GateCall, Verdict
 from detector.rules import Decision
 from detector.text import prepare
+from detector.verdicts import ranking
+from detector.vocabulary import LONG_ANSWER
 
-SHORT = prepare("It opened in 1932.")
-LONG = prepare("word " * LONG_ANSWER)
-CODE = prepare("Done:\n```python\nprint(1)\n```")
 PHRASES = Path(__file__).parent / "phrases.jsonl"
 
 
@@ -34,13 +34,15 @@ def committed() -> ConfidenceCalibration:
     return ConfidenceCalibration.load()
 
 
-NEUTRAL = decision("neutral", "rules", 0.5)
+def follows_long_answer(answer: str) -> bool:
+    nothing = prepare("")
+    return Evidence(nothing, nothing, prepare(answer), (), frozenset(), frozenset()).has_long_answer
 
 
-def test_a_long_answer_has_forty_words_or_code(committed: ConfidenceCalibration) -> None:
-    almost = prepare("word " * (LONG_ANSWER - 1))
-    assert [committed.confidence(NEUTRAL, one) for one in (SHORT, almost)] == [0.5, 0.5]
-    assert committed.confidence(NEUTRAL, LONG) == committed.confidence(NEUTRAL, CODE) < 0.3
+def test_a_long_answer_has_forty_words_or_code() -> None:
+    code = "Done:\n```python\nprint(1)\n```"
+    assert [follows_long_answer(one) for one in ("word " * LONG_ANSWER, code)] == [True, True]
+    assert [follows_long_answer(one) for one in ("word " * (LONG_ANSWER - 1), "It opened in 1932.")] == [False, False]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -48,7 +50,7 @@ def test_verdicts_of_a_kind_keep_the_order_of_their_scores(committed: Confidence
     feedback, by = kind.split(".")
     scores = [number / 100 for number in range(1, 100)]
     decided = [decision(feedback, by, score) for score in scores]  # type: ignore[arg-type]  # parts of a kind
-    found = [committed.confidence(one, LONG) for one in decided]
+    found = [committed.confidence(one) for one in decided]
     assert found == sorted(set(found))
     assert 0 < found[0] < found[-1] < 1
     if feedback == "rejected":
@@ -72,7 +74,7 @@ def test_verdicts_of_a_kind_keep_the_order_of_their_scores(committed: Confidence
 def test_rejections_by_rules_approvals_and_topics_keep_their_score(
     committed: ConfidenceCalibration, kept: Decision
 ) -> None:
-    assert committed.confidence(kept, LONG) == kept.confidence
+    assert committed.confidence(kept) == kept.confidence
 
 
 def test_a_calibration_that_changes_announcements_is_refused(tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_a_calibration_that_changes_announcements_is_refused(tmp_path: Path) -> 
 )
 def test_a_rejection_is_calibrated_on_its_side_of_the_threshold(score: float, confidence: float) -> None:
     one = ConfidenceCalibration({kind: Curve(-0.5, 0.5) for kind in KINDS}, 0.5)
-    assert one.confidence(decision("rejected", "learned", score, "not_ok"), LONG) == pytest.approx(confidence, abs=1e-6)
+    assert one.confidence(decision("rejected", "learned", score, "not_ok")) == pytest.approx(confidence, abs=1e-6)
 
 
 def of(verdict: Verdict) -> tuple[object, ...]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from detector.calibration import KINDS, LONG_ANSWER
+from detector.calibration import KINDS
 from detector.detector import Detector
+from detector.vocabulary import LONG_ANSWER
 from training.calibration import LEAST_SLOPE, MOST, Judged, fit, judged
 
 
