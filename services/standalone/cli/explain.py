@@ -65,7 +65,7 @@ def _print_rules(as_json: bool) -> None:
         shown = {name: [dict(zip(heads, row, strict=True)) for row in rows] for name, (heads, rows) in tables.items()}
         print_json(shown)
         return
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(soft_wrap=True)
     for heads, rows in tables.values():
         console.print(Text("  ".join(heads), "dim"))
         for row in rows:

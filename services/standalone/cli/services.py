@@ -36,7 +36,7 @@ def services(
     from standalone.one_process.stack import PROGRAMS
     from standalone.operations.service_tables import sections_of
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(soft_wrap=True)
     for program in PROGRAMS:
         if service is None or program.name == service:
             console.print(Text(f"{program.name}\n", "bold"))
