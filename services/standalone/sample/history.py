@@ -6,6 +6,7 @@ written once per state folder (decision 123).
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -42,6 +43,7 @@ _DRAWN: Final = 72
 _REVIEWED: Final = 60
 _REVIEWER: Final = "reviewer-ana"
 _EVERY: Final = DAY // 2
+_POLL_SECONDS: Final = 0.1
 _RULES: Final[tuple[dict[str, object], ...]] = (
     {"kind": "satisfaction_dropped", "name": "satisfaction-dropped", "days": 14},
     {
@@ -204,14 +206,15 @@ class SampleHistory:
 
 @asynccontextmanager
 async def issues_held(database_url: str, say: Callable[[str], None]) -> AsyncIterator[Database]:
-    """Open the reporting database and hold the issue lock.
+    """Open the reporting database and hold the issue lock, waiting while another process groups turns.
 
     Without the lock, another process could group only half of the sample, which would split its issues.
     """
     pool = await open_pool(database_url, "reporting", MIGRATIONS, size=4, say=say)
     try:
         async with pool.acquire() as connection:
-            await connection.fetchval(*SQL.lock_issues())
+            while not await connection.fetchval(*SQL.lock_issues()):
+                await asyncio.sleep(_POLL_SECONDS)
             try:
                 yield pool
             finally:

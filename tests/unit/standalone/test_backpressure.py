@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -15,6 +16,7 @@ from servicekit.errors import LogUnavailable
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.settings import MESSAGE_LIMIT
+from standalone.embedded import backpressure as backpressure_module
 from standalone.embedded.backpressure import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
@@ -228,3 +230,68 @@ def test_an_older_commit_behind_a_newer_one_takes_no_room_away() -> None:
     backpressure.committed("chat_bridge", {(TOPIC, 0): 0})
     backpressure.wrote((TOPIC, 0), 1_000, 10)
     assert backpressure.fullest == 0
+
+
+MIB = 1024 * 1024
+
+
+@pytest.mark.parametrize(("unconsumed", "size", "is_admitted"), [
+    (0, 9 * MIB, True), (2 * MIB, MIB, True), (2 * MIB, MIB + 1, False), (3 * MIB, 1, False),
+])  # fmt: skip
+def test_a_partition_of_this_process_has_room_for_three_mebibytes(
+    unconsumed: int, size: int, is_admitted: bool
+) -> None:
+    backpressure = Backpressure()
+    backpressure.expect((TOPIC, 0), unconsumed)
+    assert backpressure.admits((TOPIC, 0), size) is is_admitted
+    assert backpressure.admits((TOPIC, 1), size), "another partition has room"
+
+
+@pytest.mark.parametrize(("unconsumed", "size", "has_room"), [
+    (0, 100 * MIB, True), (2 * MIB, MIB, True), (2 * MIB, MIB + 1, False), (MIB + MIB // 2, 100 * MIB, True),
+    (MIB + MIB // 2 + 1, 100 * MIB, False),
+])  # fmt: skip
+def test_work_starts_if_the_fullest_partition_has_room(unconsumed: int, size: int, has_room: bool) -> None:
+    backpressure = Backpressure()
+    backpressure.expect((TOPIC, 0), 10)
+    backpressure.expect((TOPIC, 1), unconsumed)
+    assert backpressure.room(size) is has_room
+
+
+def test_a_writer_from_outside_may_be_one_mebibyte_ahead() -> None:
+    assert OUTSIDE_BYTES == MIB
+    backpressure = Backpressure(OUTSIDE_BYTES)
+    backpressure.expect((TOPIC, 0), 1)
+    assert backpressure.admits((TOPIC, 0), MIB - 1)
+    assert not backpressure.admits((TOPIC, 0), MIB)
+
+
+def test_dropped_records_of_a_topic_that_nobody_reads_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+
+    class Log:
+        def warning(self, event: str, **facts: Any) -> None:
+            told.append((event, facts))
+
+    monkeypatch.setattr(backpressure_module, "log", Log())
+    backpressure = Backpressure()
+    for size in (3 * MIB, 2 * MIB):
+        backpressure.wrote_unread(("t.dlq", 0), size)
+        backpressure.wrote_unread(("t.dlq", 1), size)
+    assert told == [], "the log keeps five mebibytes"
+    for _ in range(3):
+        backpressure.wrote_unread(("t.dlq", 0), 1)
+    assert told == [("oldest_dropped", {"topic": "t.dlq", "kept_bytes": 5 * MIB})]
+
+
+async def test_records_are_returned_in_the_order_of_the_messages() -> None:
+    _, _, producer = held()
+    lanes = [0, 1, 0, 2, 1]
+    written = await producer.send([Message(TOPIC, str(n), b"x", partition=lane) for n, lane in enumerate(lanes)])
+    assert [(one.partition, one.offset) for one in written] == [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1)]
+
+
+async def test_a_topic_that_this_system_does_not_have_is_written_to_its_first_partition() -> None:
+    _, shelf, producer = held()
+    await producer.send([Message("orders", "k", b"x")])
+    assert [(one.topic, one.partition) for one in shelf.written] == [("orders", 0)]

@@ -34,11 +34,26 @@ def test_a_line_is_a_message_or_a_command(line: str, meaning: object) -> None:
     assert read_line(line) == meaning
 
 
+REACT = "Which emoji? For example /react 😂."
+REPLY = "Which answer, and what? For example /reply turn-1 That's wrong."
+
+
 @pytest.mark.parametrize(
-    "line", ["/", "/nope", "/react", "/reply", "/reply turn-1", "/memory", "/memory wipe", "/up really", "/end now"]
+    ("line", "hint"),
+    [
+        ("/", "There is no /; /help lists the commands."),
+        ("/nope now", "There is no /nope; /help lists the commands."),
+        ("/react", REACT),
+        ("/reply", REPLY),
+        ("/reply turn-1", REPLY),
+        ("/memory", "Type /memory status."),
+        ("/memory wipe", "Type /memory status."),
+        ("/up really", "/up takes no argument."),
+        ("/end now", "/end takes no argument."),
+    ],
 )
-def test_what_is_no_command_gets_a_hint(line: str) -> None:
-    assert isinstance(read_line(line), Unknown)
+def test_what_is_no_command_gets_a_hint(line: str, hint: str) -> None:
+    assert read_line(line) == Unknown(hint)
 
 
 def test_every_command_of_the_help_is_read() -> None:
@@ -52,7 +67,17 @@ async def test_the_scripted_agent_asks_back_once_it_is_told() -> None:
     asked = [ChatLine("user", "When do you open?")]
     assert (await agent.answer(asked, None)).text == "The museum opens at nine and closes at six."
     assert (await agent.answer(asked, "**Status:** REJECTED")).strategy == "ask_back"
+    assert (await agent.answer(asked, "**Status:** ACCEPTED")).strategy == "look_up"
     assert (await agent.answer([ChatLine("user", "xyz")], None)).strategy == "say_what_i_know"
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [("Open on SUNDAY?", "ten"), ("The price?", "euros"), ("'Where' is it?", "Harbour"), ("Great!", "welcome")],
+)
+async def test_the_scripted_agent_answers_the_last_message(question: str, word: str) -> None:
+    history = [ChatLine("user", "When do you open?"), ChatLine("assistant", "At nine."), ChatLine("user", question)]
+    assert word in (await ScriptedAgent().answer(history, None)).text
 
 
 async def test_a_model_is_asked_with_the_history_and_what_was_said() -> None:
@@ -70,14 +95,54 @@ async def test_a_model_is_asked_with_the_history_and_what_was_said() -> None:
     assert server.authorizations == {"Bearer key"}
 
 
+async def test_a_model_is_asked_with_the_last_forty_messages() -> None:
+    async with llm_server() as server:
+        server.respond = lambda _: completion("Yes.")
+        agent = OpenAiAgent(f"{server.url}/", "some-model", None, 5)
+        await agent.answer([ChatLine("user", str(number)) for number in range(50)], None)
+        await agent.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            await agent.answer([ChatLine("user", "More?")], None)
+    [request] = server.asked
+    system, *messages = request["messages"]
+    assert system == {"role": "system", "content": "You are a helpful assistant."}
+    assert [message["content"] for message in messages] == [str(number) for number in range(10, 50)]
+    assert server.authorizations == {None}
+
+
+@pytest.mark.parametrize(("extra", "is_taken"), [(0, True), (1, False)])
+async def test_an_answer_of_a_model_has_at_most_256_kib(extra: int, is_taken: bool) -> None:
+    body = b'{"choices": [{"message": {"content": "Yes."}}]}'
+    async with llm_server() as server:
+        server.respond = lambda _: response(body.ljust(256 * 1024 + extra))
+        agent = OpenAiAgent(server.url, "some-model", None, 5)
+        if is_taken:
+            assert (await agent.answer([ChatLine("user", "Hello?")], None)).text == "Yes."
+        else:
+            with pytest.raises(AgentFailed, match=r"^the model's answer is too long$"):
+                await agent.answer([ChatLine("user", "Hello?")], None)
+        await agent.close()
+
+
+NO_TEXT = "the model's answer contains no text"
+
+
 @pytest.mark.parametrize(
-    "found", [b"", response(b"no json"), response(b"{}"), completion(""), completion(None), response(b"x", 500)]
+    ("found", "said"),
+    [
+        (b"", r"the model's endpoint does not answer \(\w+\)"),
+        (response(b"no json"), NO_TEXT),
+        (response(b"{}"), NO_TEXT),
+        (completion(" "), NO_TEXT),
+        (completion(None), NO_TEXT),
+        (response(b"x", 500), "the model's endpoint answers with status 500"),
+    ],
 )
-async def test_a_model_that_fails_says_so_in_a_sentence(found: bytes) -> None:
+async def test_a_model_that_fails_says_so_in_a_sentence(found: bytes, said: str) -> None:
     async with llm_server() as server:
         server.respond = lambda _: found
         agent = OpenAiAgent(server.url, "some-model", "secret-key", 5)
-        with pytest.raises(AgentFailed) as caught:
+        with pytest.raises(AgentFailed, match=f"^{said}$") as caught:
             await agent.answer([ChatLine("user", "private words")], None)
         await agent.close()
     assert "secret-key" not in str(caught.value) and "private" not in str(caught.value)

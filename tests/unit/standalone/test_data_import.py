@@ -18,7 +18,7 @@ from servicekit.clock import FixedClock
 from servicekit.errors import LogUnavailable
 from servicekit.log.messages import Message, Written
 from standalone.data_import.formats import FORMATS, Fact
-from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
+from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow, text_at
 from standalone.data_import.position import ImportProgress, PositionFile
 from standalone.data_import.rows import header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid, Verdict, verdicts_of
@@ -476,3 +476,216 @@ def test_the_json_of_an_import_has_all_counts(tmp_path: Path, imported: Recordin
         "dry_run": False, "rows": 1, "sent": {"ok": 1}, "skipped": {}, "rejections": 0, "rejected": [],
     }  # fmt: skip
     assert "Going on" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("rules", "value", "verdict"),
+    [
+        ([("2..2", "ok")], "2", "ok"), ([("1..3", "ok"), ("3..4", "ok")], "3.5", "ok"),
+        ([("1..2", "ok"), ("2.1..3", "not_ok")], "2.05", None), ([("-1..0", "not_ok")], "-0.5", "not_ok"),
+        ([("1..x", "ok")], "1..X", "ok"), ([("x..1", "ok"), ("7", "not_ok")], "7", "not_ok"),
+        ([(" Good ", "ok"), ("good", "ok")], "GOOD", "ok"), ([("3..4", "ok"), ("1..2", "not_ok")], "1", "not_ok"),
+    ],
+)  # fmt: skip
+def test_a_rule_is_a_number_a_range_or_a_text(
+    rules: list[tuple[str, str]], value: str, verdict: Verdict | None
+) -> None:
+    assert verdicts_of(rules).of([value]) == verdict
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ([("1", "good")], r"1 is mapped to good: a verdict is ok, not_ok, neutral, skip\."),
+        ([("5..4", "ok")], r"The range 5\.\.4 is empty: write the smaller number first\."),
+        ([("1..3", "ok"), ("3..4", "not_ok")], r"3\.\.4 overlaps another range with a different verdict\."),
+        ([("3..4", "ok"), ("1..3", "not_ok")], r"1\.\.3 overlaps another range with a different verdict\."),
+        ([("Up", "ok"), ("up", "not_ok")], r"up is mapped to two verdicts\."),
+    ],
+)
+def test_rules_that_are_refused_say_why(rules: list[tuple[str, str]], said: str) -> None:
+    with pytest.raises(MappingInvalid, match=f"^{said}$"):
+        verdicts_of(rules)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"columns": {}}, r"Not mapped: conversation, agent, time, verdict, message, person\. Name the columns \("
+         r"--column conversation=COLUMN, --column agent=COLUMN, .*\); a constant agent is --agent, a constant person"),
+        ({"columns": {**OWN, Fact.name: "score"}}, "The rows have names of scores: name the one to import with --name"),
+        ({"name": "thumbs"}, "--name needs the column with the names: --column name=COLUMN"),
+        ({"zone": "Berlin"}, "There is no time zone Berlin: write it like Europe/Berlin or UTC"),
+        ({"tenant": "a b"}, "--tenant and --project have 1 to 64 letters"),
+    ],
+)  # fmt: skip
+def test_a_mapping_that_is_refused_says_why(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(MappingInvalid, match=f"^{said}"):
+        mapped(**more)
+
+
+def test_a_constant_stands_for_a_column_and_for_an_empty_cell() -> None:
+    columns = {fact: column for fact, column in OWN.items() if fact not in (Fact.agent, Fact.person)}
+    constant = mapped(columns=columns, constants={Fact.agent: "helper", Fact.person: "someone"})
+    event = event_of(constant, ROW)
+    assert (event.agent_id, event.user_id) == ("helper", "someone")
+    both = mapped(constants={Fact.agent: "other"})
+    assert event_of(both, ROW).agent_id == "helper"
+    assert event_of(both, ROW | {"bot": " "}).agent_id == "other"
+
+
+def test_a_turn_goes_before_the_message_and_may_stand_alone() -> None:
+    both = event_of(mapped(columns=OWN | {Fact.turn: "turn"}), ROW | {"turn": "t1"})
+    assert (both.turn_id, both.agent_message_id) == ("t1", "m1")
+    alone = {fact: column for fact, column in OWN.items() if fact != Fact.message} | {Fact.turn: "answer"}
+    event = event_of(mapped(columns=alone), ROW)
+    assert (event.turn_id, event.agent_message_id) == ("m1", None)
+
+
+def test_a_row_with_only_a_reviewer_is_a_review() -> None:
+    mapping = mapped(columns=OWN | {Fact.reviewer: "by"})
+    assert event_of(mapping, ROW | {"by": "rita"}).reviews is None, "it names a person too"
+    review = event_of(mapping, ROW | {"by": "rita", "user": ""})
+    assert (review.user_id, review.reviews) == ("rita", "m1")
+    only = {fact: column for fact, column in OWN.items() if fact != Fact.person} | {Fact.reviewer: "by"}
+    assert event_of(mapped(columns=only), ROW | {"by": "rita"}).reviews == "m1"
+
+
+def test_further_facts_of_a_row_are_kept() -> None:
+    more = {Fact.agent_version: "v", Fact.model: "llm", Fact.trace: "tr", Fact.correction: "fix"}
+    event = event_of(mapped(columns=OWN | more), ROW | {"v": "2", "llm": "m9", "tr": "t7", "fix": "At ten."})
+    assert (event.agent_version, event.model, event.trace_id, event.correction) == ("2", "m9", "t7", "At ten.")
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "text"),
+    [
+        ({"a": True}, "a", "true"), ({"a": False}, "a", "false"), ({"a": 1}, "a", "1"), ({"a": 0.5}, "a", "0.5"),
+        ({"a": float("nan")}, "a", None), ({"a": [1]}, "a", None), ({"a": {}}, "a", None), ({"a": None}, "a", None),
+        ({"a": " x "}, "a", " x "), ({"a": " "}, "a", None), ({}, "a", None), ({"a": {"b": {"c": 7}}}, "a.b.c", "7"),
+        ({"a": {"b": 7}}, "a.b.c", None), ({"a.b": "own", "a": {"b": "nested"}}, "a.b", "own"),
+        ({"a.b": None, "a": {"b": "nested"}}, "a.b", None),
+    ],
+)  # fmt: skip
+def test_a_cell_is_text_or_nothing(row: dict[str, Any], name: str, text: str | None) -> None:
+    assert text_at(row, name) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "giver"),
+    [
+        ("API", "HUMAN", "user"),
+        ("APP", "HUMAN", "reviewer"),
+        ("APP", "LLM", "machine"),
+        ("API", "CODE", "machine"),
+        ("", "HUMAN", "user"),
+        ("APP", "", "reviewer"),
+        ("", "", None),
+        ("ELSE", "HUMAN", None),
+    ],
+)
+def test_the_author_of_a_score_is_the_most_certain_one(source: str, kind: str, giver: str | None) -> None:
+    columns = {Fact.person: "identifier"}
+    mapping = tool("phoenix", "thumb", columns=columns, constants={Fact.agent: "helper", Fact.reviewer: "rita"})
+    found = mapping.event_of(PHOENIX | {"source": source, "annotator_kind": kind}, NOW)
+    match giver:
+        case "machine":
+            assert found == SkippedRow("not by a person")
+        case None:
+            assert found == RejectedRow("its author is unknown")
+        case _:
+            assert isinstance(found, FeedbackExplicitReceived)
+            assert (found.reviews is not None) is (giver == "reviewer")
+
+
+def test_times_of_tools_without_an_offset_are_in_utc_unless_a_zone_is_named() -> None:
+    row = LANGFUSE | {"timestamp": "2026-01-02 03:04:05"}
+    assert format_instant(event_of(tool("langfuse", "user-feedback"), row).occurred_at).startswith(
+        "2026-01-02T03:04:05"
+    )
+    berlin = tool("langfuse", "user-feedback", zone="Europe/Berlin")
+    assert format_instant(event_of(berlin, row).occurred_at).startswith("2026-01-02T02:04:05")
+    assert reason(berlin, row | {"timestamp": "soon"}) == "its time is not a date and time such as 2026-01-31 12:00:00"
+
+
+def test_a_folder_that_cannot_be_written_holds_no_import_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "x.csv"
+    source.touch()
+    position = PositionFile(source, "one")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        position.write(ImportProgress(1))
+    assert [one.name for one in tmp_path.iterdir()] == ["x.csv"], "no part of a file is left"
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        position.write(ImportProgress(1))
+        patched.setattr(Path, "unlink", full)
+        position.remove()
+    position.path.write_text(json.dumps({"import": position._key, "progress": {"rows": 1}}))
+    assert position.read() is None, "it lacks a field"
+
+
+def test_a_mapping_file_with_a_misspelt_name_is_refused_without_its_values(tmp_path: Path) -> None:
+    source, file = tmp_path / "x.csv", tmp_path / "map.toml"
+    source.write_text("a\n1\n")
+    file.write_text('agnet = "a secret"\n')
+    ended = agent_feedback_here("import", source, *IMPORT, "--map", file)
+    assert (ended.code, ended.err) == (2, f"The file {file} is not valid at line 1, column 1: an unknown field.\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--format", "excel"], "There is no format excel: it is one of mapped, langfuse, phoenix, langsmith."),
+        (["--column", "chat=c"], "--column has no fact chat: facts are id, conversation, turn, "),
+        (["--column", "time"], "--column time: write NAME=VALUE."),
+        (["--column", "=c"], "--column =c: write NAME=VALUE."),
+        (["--column", "time="], "--column time=: write NAME=VALUE."),
+        (["--verdict", "1"], "--verdict 1: write NAME=VALUE."),
+        (["--verdict", "a=b=ok"], "Not mapped: "), (["--column", "time=at=x"], "Not mapped: "),
+        (["--map", "no/such.toml"], "no/such.toml"),
+    ],
+)  # fmt: skip
+def test_wrong_options_of_an_import_are_told(tmp_path: Path, options: list[str], said: str) -> None:
+    source = tmp_path / "x.csv"
+    source.write_text("a\n1\n")
+    ended = agent_feedback_here("import", source, *IMPORT, *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in " ".join(ended.err.split())
+
+
+def test_a_column_that_the_file_lacks_is_told(tmp_path: Path) -> None:
+    source = tmp_path / "x.csv"
+    source.write_text(",".join(OWN.values()) + "\n")
+    mapping = [part for fact, column in OWN.items() for part in ("--column", f"{fact}={column}")]
+    ended = agent_feedback_here("import", source, *IMPORT, *mapping, "--column", "model=llm", "--verdict", "1=ok")
+    assert ended.code == 2
+    assert ended.err.strip() == f"x.csv has no column llm; its columns are {', '.join(OWN.values())}."
+    for name, content, why in (
+        ("none", None, "There is no file "),
+        ("empty.csv", "", "is empty: there is nothing to im"),
+    ):
+        if content is not None:
+            (tmp_path / name).write_text(content)
+        ended = agent_feedback_here("import", tmp_path / name, *IMPORT, *mapping)
+        assert (ended.code, why in ended.err) == (2, True)
+
+
+def test_an_import_that_was_stopped_says_where_it_goes_on(
+    tmp_path: Path, imported: RecordingLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "x.jsonl"
+    source.write_text("\n".join(json.dumps(ROW | {"answer": f"m{n}"}) for n in range(3)))
+    mapping = [part for fact, column in OWN.items() for part in ("--column", f"{fact}={column}")]
+    options: list[str | Path] = ["import", source, *IMPORT, *mapping, "--verdict", "1=ok", "--state", tmp_path]
+    monkeypatch.setattr(PositionFile, "read", lambda _: ImportProgress(rows=2, sent={"ok": 2}))
+    dry = agent_feedback_here(*options, "--dry-run")
+    assert (dry.err.lstrip(), len(imported.messages)) == ("Would import 3 of 3 rows: 3 ok.\n", 3)
+    ended = agent_feedback_here(*options)
+    said = [line for line in ended.err.splitlines() if line]
+    assert said == ["Going on after row 2, where an import was stopped.", "Imported 3 of 3 rows: 3 ok."]
+    assert len(imported.messages) == 4

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +20,17 @@ from feedback.model import Change, Record
 from feedback.reward import change_of
 from feedback.store import Save
 from feedback.store_memory import MemoryStore
-from standalone.operations.ledger import Ledger, differences, nulls_behind, republish
+from standalone.operations import ledger as ledger_module
+from standalone.operations.ledger import (
+    ROUNDS,
+    Ledger,
+    agrees,
+    clear_junk,
+    differences,
+    nulls_behind,
+    republish,
+    verify,
+)
 from tests.support.logs import RecordingLog
 
 
@@ -191,3 +203,165 @@ def test_a_record_without_key_is_junk_in_its_place() -> None:
     keyless.key = None
     ledger.take(keyless)
     assert (ledger.junk, ledger.highest, ledger.records) == ({(3, b""): 4}, {}, 1)
+
+
+class Topic:
+    """The topic `feedback.created`, in which a further part of the records arrives with each pause."""
+
+    def __init__(self, *parts: Sequence[ConsumerRecord]) -> None:
+        self._parts = list(parts)
+        self.pauses: list[float] = []
+
+    async def records_of(
+        self, bootstrap: object, topics: list[str], read: dict[TopicPartition, int], _: object
+    ) -> AsyncIterator[list[ConsumerRecord]]:
+        assert (bootstrap, topics) == ("localhost:1", [FEEDBACK_CREATED.name])
+        arrived = [one for part in self._parts[: len(self.pauses) + 1] for one in part]
+        yield [one for one in arrived if one.offset >= read.get(TopicPartition(one.topic, one.partition), 0)]
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+
+def topic_with(monkeypatch: pytest.MonkeyPatch, *parts: Sequence[ConsumerRecord]) -> Topic:
+    topic = Topic(*parts)
+    monkeypatch.setattr(ledger_module, "records_of", topic.records_of)
+    monkeypatch.setattr(ledger_module, "asyncio", SimpleNamespace(sleep=topic.sleep))
+    return topic
+
+
+def announced(one: Record, offset: int, partition: int = 3) -> ConsumerRecord:
+    return record(message_of(one).value, offset, str(one.feedback_id).encode(), partition=partition)
+
+
+async def store_with(*records: Record) -> MemoryStore:
+    store = MemoryStore()
+    await store.save([Save(one, 0) for one in records])
+    return store
+
+
+AGREED = {
+    "records": 2, "feedbacks": 2, "stored": 2, "unreadable": 0, "unreadable_at": [], "missing": 0, "extra": 0,
+    "differing": 0, "stale": 0, "impossible": 0, "first_difference": None,
+}  # fmt: skip
+
+
+async def test_a_ledger_and_a_store_with_the_same_records_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = stored(5), stored_with()
+    topic, said = topic_with(monkeypatch, [announced(one, 0), announced(other, 1)]), list[str]()
+    facts = await verify("localhost:1", await store_with(one, other), said.append)
+    assert (facts, said, topic.pauses) == (AGREED, ["2 records read"], [])
+    assert agrees(facts)
+
+
+async def test_a_record_that_reaches_the_log_late_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = stored(5), stored_with()
+    topic = topic_with(monkeypatch, [announced(one, 0)], [], [announced(other, 1)])
+    assert await verify("localhost:1", await store_with(one, other)) == AGREED
+    assert topic.pauses == [1.0, 1.0]
+
+
+async def test_a_record_that_is_stored_again_meanwhile_is_compared_in_its_new_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    topic = topic_with(monkeypatch, [announced(stored(9), 0)])
+    store = await store_with(stored(5))
+
+    async def sleep(seconds: float) -> None:
+        topic.pauses.append(seconds)
+        await store.save([Save(stored(9), 5)])
+
+    monkeypatch.setattr(ledger_module, "asyncio", SimpleNamespace(sleep=sleep))
+    facts = await verify("localhost:1", store)
+    assert (facts["stored"], facts["first_difference"], len(topic.pauses)) == (1, None, 1)
+
+
+async def test_a_record_that_is_erased_meanwhile_is_not_stored_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = stored(5)
+    key = str(one.feedback_id).encode()
+    topic_with(monkeypatch, [announced(one, 0)], [record(None, 1, key, [(REVISION, b"6")])])
+    store = await store_with(stored(7))
+    load = store.load
+
+    async def erased(ids: Any) -> dict[UUID, Record]:
+        return {id_: replace(found, slots={}) for id_, found in (await load(ids)).items()}
+
+    monkeypatch.setattr(store, "load", erased)
+    facts = await verify("localhost:1", store)
+    assert (facts["stored"], facts["feedbacks"], facts["first_difference"]) == (0, 0, None)
+
+
+async def test_differences_that_stay_are_counted_and_the_first_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing, extra = stored(5), stored_with()
+    topic = topic_with(monkeypatch, [announced(extra, 0), record(b"junk", 1, b"no id"), record(b"x", 0, b"y", (), 1)])
+    facts = await verify("localhost:1", await store_with(missing))
+    assert len(topic.pauses) == ROUNDS == 5
+    assert {name: facts[name] for name in ("missing", "extra", "differing", "stale", "impossible")} == {
+        "missing": 1, "extra": 1, "differing": 0, "stale": 0, "impossible": 0,
+    }  # fmt: skip
+    first = min(missing.feedback_id, extra.feedback_id, key=str)
+    assert facts["first_difference"] == (
+        f"Feedback {first} is stored at revision 5 but not in the ledger."
+        if first == missing.feedback_id
+        else f"Feedback {first} is in the ledger at revision 7 but not stored."
+    )
+    assert facts["unreadable_at"] == [f"{FEEDBACK_CREATED.name}:1:0", f"{FEEDBACK_CREATED.name}:3:1"]
+    assert (facts["records"], facts["unreadable"], agrees(facts)) == (3, 2, False)
+
+
+@pytest.mark.parametrize(
+    ("records", "held", "said"),
+    [
+        ([], stored(5), "is stored at revision 5 but not in the ledger"),
+        ([announced(stored(5), 0)], None, "is in the ledger at revision 5 but not stored"),
+        (
+            [announced(stored(5), 0)], stored(9),
+            "is stored at revision 9; the ledger has revision 5, or other content",
+        ),
+        (
+            [announced(stored(9), 0), announced(stored(7), 1)], stored(9),
+            "was last announced at an older or erased revision in a partition: compaction would keep that one",
+        ),
+    ],
+)  # fmt: skip
+async def test_a_difference_is_described_with_its_revisions(
+    monkeypatch: pytest.MonkeyPatch, records: list[ConsumerRecord], held: Record | None, said: str
+) -> None:
+    topic_with(monkeypatch, records)
+    facts = await verify("localhost:1", await store_with(*([held] if held else [])))
+    assert facts["first_difference"] == f"Feedback {stored(5).feedback_id} {said}."
+    assert not agrees(facts)
+
+
+async def test_an_unreadable_record_alone_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    topic_with(monkeypatch, [announced(stored(5), 0), record(b"junk", 1, b"no id")])
+    facts = await verify("localhost:1", await store_with(stored(5)))
+    assert (facts["first_difference"], agrees(facts)) == (None, False)
+
+
+async def test_junk_is_cleared_by_tombstones_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    topic_with(monkeypatch, [announced(stored(5), 0), record(b"junk", 1, b"no id"), record(b"x", 2, b"\xff")])
+    log = RecordingLog()
+
+    async def is_stored(_: UUID) -> bool:
+        return False
+
+    assert await clear_junk("localhost:1", log, is_stored) == 1
+    assert [(one.topic, one.key, one.value, one.partition) for one in log.messages] == [
+        (FEEDBACK_CREATED.name, "no id", None, 3)
+    ]
+
+
+async def test_keys_that_are_no_text_keep_no_other_back() -> None:
+    async def is_stored(_: UUID) -> bool:
+        return False
+
+    nulls = await nulls_behind({(0, b"\xff"), (1, b"a"), (2, b"b")}, is_stored)
+    assert [null.key for null in nulls] == ["a", "b"]
+
+
+async def test_a_republication_tells_its_progress_by_page() -> None:
+    told: list[int] = []
+    one, other = stored(5), stored_with()
+    result = await republish(await store_with(one, other), RecordingLog(), told.append)
+    assert (result.announced, sum(told), result.raised) == (2, 2, None)

@@ -299,6 +299,14 @@ def test_evaluate_prints_every_number_with_its_interval() -> None:
     ]  # fmt: skip
 
 
+def test_evaluate_aligns_names_to_the_left_and_numbers_to_the_right() -> None:
+    out = io.StringIO()
+    evaluate._print_scores(Console(file=out, width=80), {"rows": 1_234, "of": {"all": {"recall": 0.5}}, "n": 5})
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == [
+        "rows        1,234", "of", "  all", "    recall  0.500", "n               5",
+    ]  # fmt: skip
+
+
 def test_evaluate_prints_differences_and_which_are_noise() -> None:
     found = [
         Difference("accuracy", 0.5, 0.75, 0.1, 0.4), Difference("recall", 0.75, 0.5, -0.4, -0.1),

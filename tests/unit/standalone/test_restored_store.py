@@ -148,3 +148,86 @@ async def test_no_group_is_rewound_while_one_has_members(monkeypatch: pytest.Mon
     with pytest.raises(StartError, match=f"The group {busy} has 1 members"):
         await rewind.rewind("localhost:1", rewind.GROUPS, None)
     assert asked == [*rewind.GROUPS[: rewind.GROUPS.index(busy) + 1], "closed"]
+
+
+class Group:
+    """Consumer of a group that has committed these offsets, on partitions that begin and end at others."""
+
+    def __init__(self, committed: list[int | None], beginnings: list[int], at_time: list[int | None]) -> None:
+        self._lanes = [TopicPartition("t", n) for n in range(len(committed))]
+        self._committed, self._beginnings, self._at_time = committed, beginnings, at_time
+        self.options: dict[str, Any] = {}
+        self.calls: list[Any] = []
+
+    def opened(self, **options: Any) -> Group:
+        self.options = options
+        return self
+
+    async def __aenter__(self) -> Group:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.calls.append("closed")
+
+    def assign(self, lanes: list[TopicPartition]) -> None:
+        self.calls.append(lanes)
+
+    async def committed(self, lane: TopicPartition) -> int | None:
+        offset: int | None = self._committed[lane.partition]
+        return offset
+
+    async def beginning_offsets(self, lanes: list[TopicPartition]) -> dict[TopicPartition, int]:
+        return {lane: self._beginnings[lane.partition] for lane in lanes}
+
+    async def offsets_for_times(self, times: dict[TopicPartition, int]) -> dict[TopicPartition, Any]:
+        assert set(times.values()) == {1_500}, "Kafka's times are in milliseconds"
+        found = {lane: self._at_time[lane.partition] for lane in times}
+        return {lane: None if at is None else SimpleNamespace(offset=at) for lane, at in found.items()}
+
+    async def commit(self, offsets: dict[TopicPartition, Any]) -> None:
+        self.calls.append({lane.partition: (one.offset, one.metadata) for lane, one in offsets.items()})
+
+
+class Topics:
+    """Admin client of a broker that has two of the topics."""
+
+    async def describe_consumer_groups(self, groups: list[str]) -> list[Any]:
+        return [SimpleNamespace(groups=[(0, groups[0], "Empty", "consumer", "", [])])]
+
+    async def describe_topics(self, names: list[str]) -> list[dict[str, Any]]:
+        assert "chat.message.ingested" in names
+        exists = {"topic": "t", "error_code": 0, "partitions": [{"partition": 0}, {"partition": 1}, {"partition": 2}]}
+        return [exists, {"topic": "missing", "error_code": 3, "partitions": []},
+                {"topic": "other", "error_code": 1, "partitions": [{"partition": 0}]}]  # fmt: skip
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("since", "committed", "reset", "again"),
+    [
+        (None, [10, 20, None], {0: (4, "rewound"), 1: (5, "rewound")}, 21),
+        (1_500_999, [10, 20, 30], {0: (7, "rewound")}, 3),
+        (1_500_999, [7, 20, 0], None, 0),
+    ],
+)
+async def test_a_group_reads_again_from_a_time_or_from_the_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+    since: int | None,
+    committed: list[int | None],
+    reset: dict[int, tuple[int, str]] | None,
+    again: int,
+) -> None:
+    group = Group(committed, [4, 5, 6], [7, None, 40])
+
+    async def admin_of(_: object) -> Topics:
+        return Topics()
+
+    monkeypatch.setattr(rewind, "admin_of", admin_of)
+    monkeypatch.setattr(rewind, "AIOKafkaConsumer", group.opened)
+    monkeypatch.setattr(rewind, "MARK", "rewound")
+    assert await rewind.rewind("localhost:1", ["chat_bridge"], since) == {"chat_bridge": again}
+    lanes = [TopicPartition("t", n) for n in range(3)]
+    assert group.calls == [lanes, *([] if reset is None else [reset]), "closed"]
+    assert (group.options["group_id"], group.options["enable_auto_commit"]) == ("chat_bridge", False)

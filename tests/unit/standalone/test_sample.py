@@ -94,7 +94,7 @@ def test_times_cover_thirty_days_and_end_shortly_before_now(sample: Events) -> N
 
 
 def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
-    path = write_sample(tmp_path / "state" / "sample.jsonl", NOW)
+    path = write_sample(tmp_path / "some" / "state" / "sample.jsonl", NOW)
     before = path.read_bytes()
     assert write_sample(path, NOW + DAY) == path
     assert path.read_bytes() == before

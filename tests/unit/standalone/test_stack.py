@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from servicekit.errors import LogUnavailable
 from servicekit.service import Service, ServiceContext
 from standalone.embedded.backpressure import Backpressure
-from standalone.one_process.stack import Stack, together
+from standalone.one_process import stack as stack_module
+from standalone.one_process.stack import PROGRAMS, Stack, together
 from tests.support.waits import PATIENCE_SECONDS
 
 AROUND = ServiceContext("localhost:1")
@@ -125,3 +130,120 @@ async def test_the_results_of_work_together_are_in_order_and_a_failure_ends_the_
     with pytest.raises(ValueError, match="no database"):
         await together(endless(), fails(), endless())
     assert ended == ["endless", "endless"]
+
+
+class Intake:
+    """Producer that records its start and stop."""
+
+    def __init__(self, events: list[str]) -> None:
+        self._events = events
+
+    async def start(self) -> None:
+        self._events.append("intake starts")
+
+    async def stop(self) -> None:
+        self._events.append("intake stops")
+
+
+def building(name: str, events: list[str], given: dict[str, tuple[Any, ...]]) -> Callable[..., Awaitable[Service]]:
+    """Return the build function of a program, whose service reads as a group of its own name."""
+
+    class Recorded(Service):
+        async def start(self) -> None:
+            events.append(f"{name} starts")
+
+        async def stop(self) -> None:
+            events.append(f"{name} stops")
+
+    async def build(settings: Any, around: ServiceContext, *more: Any) -> Service:
+        given[name] = (settings, *more)
+        service: Any = Recorded(name, around)
+        service.subscriptions.append(SimpleNamespace(group=name))
+        service.authenticators.append(f"tokens of {name}")
+        return cast(Service, service)
+
+    return build
+
+
+async def test_a_stack_starts_and_stops_all_services_with_one_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    given: dict[str, tuple[Any, ...]] = {}
+    for program in PROGRAMS:
+        module = getattr(stack_module, program.name).service
+        monkeypatch.setattr(module, "PROGRAM", SimpleNamespace(build=building(program.name, events, given)))
+    monkeypatch.setattr(stack_module, "BatchProducer", lambda *_, **__: Intake(events))
+    monkeypatch.setenv("REPORTING_PRIVATE_CHANNELS", "false")
+    backpressure = Backpressure()
+    defaults = {"private_channels": True, "secret_key": "a-key"}
+    stack = Stack(AROUND, "postgresql://x", backpressure, reporting=defaults, sample=None)
+    await stack.start()
+    names = ["chat_bridge", "feedback", "inference", "reporting"]
+    assert list(stack.services) == names == stack.groups
+    assert events == ["intake starts", *(f"{name} starts" for name in names)]
+    assert backpressure.groups == frozenset(names)
+    assert stack.authenticators == [f"tokens of {name}" for name in names]  # type: ignore[comparison-overlap]
+    settings = {name: found[0] for name, found in given.items()}
+    assert {one.database_url for one in settings.values()} == {settings["feedback"].store_url} == {"postgresql://x"}
+    assert {one.broker for one in settings.values()} == {"localhost:1"}
+    reporting = settings["reporting"]
+    assert reporting.private_channels is False, "a setting of the operator goes before a default"
+    assert str(reporting.secret_key) == "a-key"
+    await stack.stop()
+    assert events[5:] == ["intake stops", *(f"{name} stops" for name in names)]
+    with pytest.raises(LogUnavailable):
+        await backpressure.moved()
+
+
+async def test_a_stack_that_fails_to_start_stops_what_it_has_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+
+    async def fails(*_: object) -> Service:
+        raise ValueError("no database")
+
+    for program in PROGRAMS:
+        build = fails if program.name == "reporting" else building(program.name, events, {})
+        monkeypatch.setattr(getattr(stack_module, program.name).service, "PROGRAM", SimpleNamespace(build=build))
+    monkeypatch.setattr(stack_module, "BatchProducer", lambda *_, **__: Intake(events))
+    stack = Stack(AROUND, "postgresql://x")
+    with pytest.raises(ValueError, match="no database"):
+        await stack.start()
+    await stack.stop()
+    assert events == ["intake stops", "chat_bridge stops", "feedback stops", "inference stops"]
+
+
+async def test_the_steps_of_an_event_come_from_the_services_lookups() -> None:
+    asked: list[Any] = []
+    record = {
+        "at": "chat.message.ingested:0:1", "event_id": "e1", "conversation_id": "c1", "message_id": "m1",
+        "cause": "x:0:1", "feedback_id": None, "outcome": "stored", "reason": "", "detail": "", "noted_at": "t",
+    }  # fmt: skip
+
+    def looking(part: str) -> Callable[..., Awaitable[Any]]:
+        async def look(*given: Any) -> SimpleNamespace:
+            asked.append((part, *given))
+            found: dict[str, Any] = {"records": [record] if part == "chat" else [], "feedbacks": [], "judged": []}
+            return SimpleNamespace(model_dump=lambda: found)
+
+        return look
+
+    one, other = Part("a"), Part("b")
+    one.lookups["where chat"] = looking("chat")
+    for part in ("inference", "feedback", "reports"):
+        other.lookups[f"where {part}"] = looking(part)
+    steps = await stack_of(one, other).where("acme", "support", "e1", False)
+    assert [(step["service"], step["outcome"]) for step in steps] == [("chat_bridge", "stored")]
+    assert asked == [
+        ("chat", "acme", "support", ["e1"], [], [], []), ("inference", "acme", "support", ["e1"], ["m1"], [], []),
+        ("feedback", "acme", "support", ["e1"], ["m1"], ["x:0:1"], []),
+        ("reports", "acme", "support", ["e1"], ["m1"], ["x:0:1"], []),
+    ]  # fmt: skip
+
+
+async def test_parked_events_are_listed_by_their_service() -> None:
+    async def parked() -> list[dict[str, str]]:
+        return [{"event_id": "e1"}]
+
+    part = Part("a")
+    part.facts["parked events"] = parked
+    assert await stack_of(part).unprocessed("parked") == [{"event_id": "e1"}]
+    assert await stack_of(part).unprocessed("dead letters") == []

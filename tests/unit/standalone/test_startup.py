@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from servicekit.errors import Unavailable
+from standalone import waiting
 from standalone.one_process import startup
 from standalone.one_process.stack import Stack
 from standalone.one_process.startup import each_once, start_stack
@@ -50,6 +53,25 @@ async def test_a_stack_that_fails_to_start_is_stopped() -> None:
     with pytest.raises(ValueError, match="no settings"):
         await start_stack(lambda: cast(Stack, stack), print)
     assert stack.stopped
+
+
+async def test_during_an_outage_another_stack_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    class Refused(SlowStack):
+        async def start(self) -> None:
+            raise Unavailable("the log", "it is down")
+
+    monkeypatch.setattr(waiting, "asyncio", SimpleNamespace(sleep=sleep))
+    first, second = Refused(0), SlowStack(0)
+    stacks, said = iter([first, second]), list[str]()
+    made = await start_stack(lambda: cast(Stack, next(stacks)), said.append)
+    assert made is second  # type: ignore[comparison-overlap]
+    assert (first.stopped, second.stopped, pauses) == (True, False, [1])
+    assert len(said) == 1 and said[0].startswith("Waiting: ")
 
 
 def test_a_repeated_line_is_printed_once() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from standalone.state import StateFolder
+from servicekit.errors import StartError
+from standalone.state import StateFolder, running
 
 
 @pytest.mark.parametrize("left", [None, "", " \n"])
@@ -29,3 +33,66 @@ def test_what_a_run_announces_with_its_token_is_its_owners(tmp_path: Path) -> No
         file = state.path / "run.json"
         assert (json.loads(file.read_text()), file.stat().st_mode & 0o777) == ({"token": "secret"}, 0o600)
     assert not file.exists()
+
+
+def test_the_key_of_secrets_is_kept_from_run_to_run(tmp_path: Path) -> None:
+    keys = []
+    for _ in range(2):
+        with StateFolder(tmp_path / "state") as state:
+            keys.append(state.secret_key())
+            assert state.token(None) != keys[0]
+    assert keys[0] == keys[1]
+    assert len(base64.urlsafe_b64decode(keys[0])) == 32
+    with StateFolder(tmp_path / "other") as state:
+        assert state.secret_key() != keys[0]
+
+
+def test_a_token_that_was_half_written_is_written_afresh(tmp_path: Path) -> None:
+    with StateFolder(tmp_path / "state") as state:
+        (state.path / "token.part").write_text("half of a tok")
+        token = state.token(None)
+        assert sorted(one.name for one in state.path.iterdir()) == ["lock", "token"]
+    with StateFolder(tmp_path / "state") as state:
+        assert state.token(None) == token
+
+
+def test_one_run_at_a_time_uses_a_folder(tmp_path: Path) -> None:
+    path = tmp_path / "some" / "state"
+    with StateFolder(path):
+        said = rf"^The state folder {path} is in use by another run \(process {os.getpid()}\): stop that one, or choose"
+        with pytest.raises(StartError, match=said):
+            StateFolder(path).__enter__()
+        assert (path / "lock").exists()
+    with StateFolder(path):
+        assert path.is_dir()
+
+
+def test_a_folder_is_the_same_after_a_change_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with StateFolder(Path("state")) as state:
+        monkeypatch.chdir("/")
+        assert state.path == tmp_path / "state"
+        assert len(state.token(None)) > 20
+
+
+@pytest.mark.parametrize("write", [lambda state: state.token(None), lambda state: state.announce({})])
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, write: Any) -> None:
+    state = StateFolder(tmp_path / "nothing")
+    with pytest.raises(
+        StartError, match=rf"^The state folder {tmp_path}/nothing cannot be used: No such file or directory\.$"
+    ):
+        write(state)
+
+
+def test_commands_read_what_the_run_has_announced(tmp_path: Path) -> None:
+    with StateFolder(tmp_path) as state:
+        state.announce({"url": "http://127.0.0.1:1/", "more": "x" * 100})
+        state.announce({"url": "http://127.0.0.1:2/"})
+        assert running(tmp_path) == {"url": "http://127.0.0.1:2/"}
+        (tmp_path / "run.json").write_text("{")
+        with pytest.raises(StartError, match=f"^Nothing runs on {tmp_path}: start it with `agent-feedback up`"):
+            running(tmp_path)
+    with pytest.raises(StartError, match=r"^Nothing runs on"):
+        running(tmp_path)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import runpy
 import stat
 from pathlib import Path
 
+import pytest
+
+from standalone import state
 from standalone.state import _MODE, StateFolder
 
 
@@ -27,3 +32,20 @@ def test_a_folder_with_other_things_in_it_stays_as_open_as_it_is(tmp_path: Path)
     tmp_path.chmod(0o755)
     with StateFolder(tmp_path):
         assert mode(tmp_path) == 0o755
+
+
+@pytest.mark.parametrize(
+    ("name", "is_ours"), [("token.part", True), ("sample.jsonl", True), ("run.json", True), ("postgres.new", True),
+                          ("tokens", False), (".token", False)],
+)  # fmt: skip
+def test_a_folder_with_files_of_a_run_only_is_closed_to_others(tmp_path: Path, name: str, is_ours: bool) -> None:
+    (tmp_path / name).touch()
+    tmp_path.chmod(0o755)
+    with StateFolder(tmp_path):
+        assert (mode(tmp_path) == _MODE) is is_ours
+
+
+def test_root_lets_other_users_enter_but_not_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    for user, access in ((0, 0o711), (1_000, 0o700)):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        assert runpy.run_path(str(state.__file__))["_MODE"] == access

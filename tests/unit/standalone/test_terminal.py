@@ -10,7 +10,8 @@ import pytest
 import typer
 
 from servicekit.errors import StartError
-from standalone.terminal import INTERRUPTED, NOT_STARTED, harmless, run, say, sentence, show
+from standalone.errors import DependencyLost
+from standalone.terminal import INTERRUPTED, NOT_STARTED, harmless, print_json, run, say, sentence, show
 from tests.support.command import HANG_SECONDS
 
 HOSTILE = "Key('[/red]'): \x1b[2J\x07\x9b1m\x7fgone\r\nsecond line\t👩‍💻"
@@ -78,3 +79,62 @@ def test_an_error_without_an_interruption_is_reported(capsys: pytest.CaptureFixt
         run(fails())
     assert ended.value.exit_code == NOT_STARTED
     assert "no database" in capsys.readouterr().err
+
+
+@pytest.fixture
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return the calls that configure logging, signals and memory before the work."""
+    calls: list[object] = []
+    monkeypatch.setattr("servicekit.logging.configure_logging", lambda *given, **more: calls.append((*given, more)))
+    monkeypatch.setattr("standalone.terminal.raise_again", lambda: calls.append("signals"))
+    monkeypatch.setattr("standalone.terminal.share_one_arena", lambda: calls.append("memory"))
+    return calls
+
+
+@pytest.mark.parametrize(("level", "configured"), [(None, ({"quiet": True},)), ("INFO", ("INFO", {}))])
+def test_the_result_is_that_of_the_work(surroundings: list[object], level: str | None, configured: object) -> None:
+    async def work() -> int:
+        return 7
+
+    assert run(work(), level) == 7
+    assert surroundings == [configured, "signals", "memory"]
+
+
+@pytest.mark.usefixtures("surroundings")
+def test_a_lost_server_is_one_sentence_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+    async def work() -> None:
+        raise DependencyLost("The broker has not answered.")
+
+    with pytest.raises(typer.Exit) as ended:
+        run(work())
+    assert (ended.value.exit_code, capsys.readouterr()) == (1, ("", "The broker has not answered.\n"))
+
+
+@pytest.mark.usefixtures("surroundings")
+def test_an_unknown_error_is_raised_as_it_is() -> None:
+    async def work() -> None:
+        raise KeyError("a bug")
+
+    with pytest.raises(KeyError, match="a bug"):
+        run(work())
+
+
+def test_json_is_one_line_of_readable_text(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"said": "grüße\n"})
+    assert capsys.readouterr().out == '{"said": "grüße\\n"}\n'
+
+
+@pytest.mark.parametrize(
+    ("character", "is_replaced"),
+    [
+        ("\t", False), ("\n", False), (" ", False), ("~", False), ("\xa0", False), ("\ud7ff", False), ("\ue000", False),
+        ("\x00", True), ("\x08", True), ("\x0b", True), ("\x1f", True), ("\x7f", True), ("\x80", True), ("\x9f", True),
+        ("\ud800", True), ("\udfff", True),
+    ],
+)  # fmt: skip
+def test_the_characters_that_are_replaced(character: str, is_replaced: bool) -> None:
+    assert harmless(character).plain == ("\N{REPLACEMENT CHARACTER}" if is_replaced else character)
+
+
+def test_a_style_is_applied_to_the_text() -> None:
+    assert harmless("text", "red").style == "red"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from standalone.cli import app as app_module
 from standalone.cli.app import app
 
 
@@ -60,3 +62,16 @@ def test_every_command_is_there() -> None:
         "keys": ["add", "list", "revoke"],
         "users": ["add", "disable", "enable", "link", "list", "remove"],
     }
+
+
+MODULES = [one for one in vars(app_module).values() if isinstance(one, ModuleType) and hasattr(one, "register")]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_each_module_of_a_command_registers_it(module: Any) -> None:
+    own = typer.Typer()
+    module.register(own)
+    found: list[Any] = [*own.registered_commands, *own.registered_groups]
+    [registered] = found
+    last = module.__name__.rpartition(".")[2]
+    assert registered.name == ("import" if last == "import_feedback" else last.replace("_", "-"))

@@ -1,0 +1,140 @@
+"""The command `erase` and the services' responses to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from standalone.cli import erase
+from standalone.cli.app import app
+from standalone.cli.erase import segment_of
+
+DONE = {"request_id": "r/1", "complete": True, "receipts": [], "missing": []}
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+class Service:
+    """Service that accepts an erasure and has confirmed it at the question number `looks`."""
+
+    def __init__(self, looks: int = 1) -> None:
+        self._looks = looks
+        self.asked: list[tuple[str, str]] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        assert request.headers["authorization"] == "Bearer t0k3n"
+        self.asked.append((request.method, request.url.raw_path.decode()))
+        if request.method == "DELETE":
+            return httpx.Response(202, json={"request_id": "r/1"})
+        if len(self.asked) <= self._looks:
+            return httpx.Response(404, json={"detail": "There is no such request."})
+        return httpx.Response(200, json=DONE)
+
+
+def erased(answer: Answer, *more: str, typed: str = "") -> Result:
+    place = ["--url", "http://services", "--token", "t0k3n", "--tenant", "acme"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(httpx, "Client", partial(httpx.Client, transport=httpx.MockTransport(answer)))
+        patched.setattr(erase, "_BETWEEN_LOOKS", 0)
+        return CliRunner().invoke(app, ["erase", *place, *more], input=typed)
+
+
+def test_an_erasure_is_followed_until_it_is_complete() -> None:
+    service = Service(looks=3)
+    ended = erased(service, "--user", "a/b", "--yes")
+    assert (ended.exit_code, ended.stdout.splitlines()[0]) == (0, "Request r/1: complete.")
+    assert service.asked == [
+        ("DELETE", "/tenants/acme/users/a%2Fb"), *[("GET", "/tenants/acme/erasures/r%2F1")] * 3
+    ]  # fmt: skip
+
+
+def test_the_status_of_a_request_erases_nothing() -> None:
+    service = Service(looks=0)
+    ended = erased(service, "--status", "r/1", "--json")
+    assert (ended.exit_code, json.loads(ended.stdout)) == (0, DONE)
+    assert service.asked == [("GET", "/tenants/acme/erasures/r%2F1")]
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 1), ("", 1)])
+def test_an_erasure_is_confirmed_first(typed: str, code: int) -> None:
+    service = Service()
+    ended = erased(service, "--user", "eve", typed=typed)
+    assert ended.exit_code == code
+    assert "Erase everything that eve has said in acme? This cannot be undone. [y/N]" in ended.stderr
+    assert ("Aborted." in ended.stderr, "Request" in ended.stdout) == (bool(code), not code)
+    assert bool(service.asked) is not bool(code)
+
+
+@pytest.mark.parametrize("options", [[], ["--user", "eve", "--status", "r"]])
+def test_either_a_user_or_a_request_is_named(options: list[str]) -> None:
+    service = Service()
+    ended = erased(service, *options, "--yes")
+    assert (ended.exit_code, service.asked) == (2, [])
+    assert "Give either --user (to erase a user) or --status (to follow a request)." in ended.stderr
+
+
+def down(_: httpx.Request) -> httpx.Response:
+    raise httpx.ReadTimeout("late")
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [
+        (down, 3, "http://services does not answer (ReadTimeout)."),
+        (
+            lambda _: httpx.Response(404, json={"detail": "There is no tenant acme."}), 1,
+            "http://services/ rejects the request with 404: There is no tenant acme.",
+        ),
+        (lambda _: httpx.Response(500), 1, "http://services/ rejects the request with 500: it gave no reason."),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_told_in_a_sentence(answer: Answer, code: int, said: str) -> None:
+    ended = erased(answer, "--user", "eve", "--yes", "--wait", "0")
+    assert (ended.exit_code, ended.stdout, ended.stderr.strip()) == (code, "", said)
+
+
+def test_without_waiting_the_request_is_incomplete() -> None:
+    ended = erased(Service(looks=9), "--user", "eve", "--yes", "--wait", "0")
+    assert ended.exit_code == 1
+    lines = [" ".join(line.split()) for line in ended.stdout.splitlines()]
+    assert lines == ["Request r/1: not complete yet.", "service confirmed rows removed", "feedback not yet"]
+
+
+@pytest.mark.parametrize(
+    ("id_", "segment"),
+    [("ann", "ann"), (".", "%2E"), ("..", "%2E%2E"), ("...", "..."), ("a/b c", "a%2Fb%20c"), ("é", "%C3%A9")],
+)
+def test_an_id_is_one_segment_of_a_path(id_: str, segment: str) -> None:
+    assert segment_of(id_) == segment
+
+
+def test_the_token_and_the_address_are_those_of_the_run_unless_given(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AGENT_FEEDBACK_TOKEN", raising=False)
+    asked: list[tuple[str, str]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append((str(request.url.copy_with(path="/")), request.headers["authorization"]))
+        return httpx.Response(200, json=DONE)
+
+    def ended(*more: str) -> Result:
+        with monkeypatch.context() as patched:
+            patched.setattr(httpx, "Client", partial(httpx.Client, transport=httpx.MockTransport(answer)))
+            return CliRunner().invoke(app, ["erase", "--tenant", "a", "--status", "r", "--state", str(tmp_path), *more])
+
+    nothing = ended()
+    assert nothing.exit_code == 3
+    assert nothing.stderr.strip() == (
+        f"Nothing runs on {tmp_path}: start it with `agent-feedback up`. Or give a URL with --url."
+    )
+    assert ended("--url", "http://other").exit_code == 2, "a URL needs a token"
+    (tmp_path / "run.json").write_text(json.dumps({"url": "http://run/", "token": "own"}))
+    for more in ((), ("--token", "mine"), ("--token", "mine", "--url", "http://other")):
+        assert ended(*more).exit_code == 0
+    assert asked == [("http://run/", "Bearer own"), ("http://run/", "Bearer mine"), ("http://other/", "Bearer mine")]
