@@ -47,7 +47,7 @@ DEAD_LETTER_PARTITIONS = 1
 KAFKA_PARTITIONS = 24
 """Default number of partitions of a topic that is created in a Kafka of the operator's own.
 
-At most as many processes of a service share the work. 24 can be shared evenly by 2, 3, 4, 6, 8, 12 and 24 processes.
+Each partition is read by one process of a service. 2, 3, 4, 6, 8, 12 or 24 processes share 24 partitions evenly.
 """
 
 
