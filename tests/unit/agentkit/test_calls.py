@@ -68,6 +68,7 @@ def sent(call: Call[Any]) -> tuple[str, str, Any, Any]:
             f"{ROOT}/strategies/search",
             {"text": "When?", **FOUND},
         ),
+        (calls.search(PLACE), f"{ROOT}/feedback/search", {"limit": 100}),
         (
             calls.period(PLACE, *PERIOD.values()),
             f"{ROOT}/feedback/conversations-in-period",

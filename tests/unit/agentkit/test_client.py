@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 import agent_feedback_kit as kit
+from agent_feedback_kit.client import calls
 from agent_feedback_kit.client.calls import INGEST_BYTES, INGEST_LINES
 from agent_feedback_kit.json_text import json_bytes
 from tests.support.served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
@@ -274,6 +276,43 @@ async def test_an_export_is_rows_and_a_cut_off_one_is_an_error(rows: Any) -> Non
         await rows("http://x", answers(httpx.Response(403, json={"detail": "No."}), seen=seen))
     with pytest.raises(kit.Unreachable):
         await rows(nowhere(), {"timeout": 1.0})
+
+
+async def first_row_async(options: dict[str, Any]) -> Any:
+    async with kit.AsyncClient("http://x", **PLACE, **options) as client:
+        return await anext(aiter(client.export("kto")))
+
+
+async def first_row_sync(options: dict[str, Any]) -> Any:
+    with kit.Client("http://x", **PLACE, **options) as client:
+        return next(iter(client.export("kto")))
+
+
+class EndlessRows(httpx.AsyncByteStream, httpx.SyncByteStream):
+    """Body of an export that never ends."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            yield b'{"a": 1}\n'
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            yield b'{"a": 1}\n'
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("first_row", [first_row_async, first_row_sync])
+async def test_rows_of_an_export_come_before_its_end(first_row: Any) -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=EndlessRows()))
+    assert await first_row({"transport": transport}) == {"a": 1}
+
+
+@pytest.mark.parametrize("client", [kit.Client, kit.AsyncClient])
+def test_methods_of_clients_describe_themselves(client: Any) -> None:
+    method = client("http://x", **PLACE).submit_feedback
+    assert method.__name__ == "submit_feedback"
+    assert method.__doc__ == calls.submit_feedback.__doc__
+    assert "conversation_id" in inspect.signature(method).parameters
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,12 @@ def test_of_a_persons_two_feedbacks_on_a_turn_the_earlier_is_hidden() -> None:
     assert [block.hidden for block in somebody_else] == [False, False, False]
 
 
+def test_feedback_without_a_person_hides_nothing() -> None:
+    once = refresh(START, "cold", [item(user_id=None)]).timeline
+    blocks = refresh(once, "cold", [item(feedback_id="b", user_id=None)]).timeline.turns[0].blocks
+    assert [block.hidden for block in blocks] == [False, False, False]
+
+
 def test_late_feedback_is_shown_by_when_it_was_recorded() -> None:
     once = refresh(START, "cold", [item()]).timeline
     late = item("t2", ts="2025-12-01T00:00:00.000000Z", recorded_at="2026-01-01T10:06:00.000000Z")
