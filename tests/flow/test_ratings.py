@@ -143,7 +143,8 @@ async def test_every_figure_equals_a_recount_of_the_requests(stack: RunningStack
     answers: dict[tuple[str, str], int | None] = {}
     polite: dict[tuple[str, str], int | None] = {}
     for _ in range(60):
-        (conversation, turn), user = choose.choice(turns), choose.choice(["ann", "bob", "eve"])
+        # People of each run, because the number of a person's judgements in a minute is limited.
+        (conversation, turn), user = choose.choice(turns), f"{choose.choice(['ann', 'bob', 'eve'])}-{seed}"
         rating = choose.choice([1, 2, 3, 4, 5, None])
         held, scale = choose.choice([(answers, 5), (polite, "polite")])
         body = {"rating": rating, "scale": scale, "user_id": user}
