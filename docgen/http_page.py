@@ -29,7 +29,6 @@ from reporting.api.suspects import suspects_router
 from reporting.api.webhooks import webhooks_router
 from servicekit.web.account_pages import callers_router
 from servicekit.web.application import application
-from servicekit.web.journal import where_router
 from servicekit.web.reference import as_markdown
 from standalone.one_process.stack import PROGRAMS
 
@@ -61,7 +60,7 @@ def openapi() -> dict[str, Any]:
     nothing: Any = None
     made = (make(*(nothing for _ in inspect.signature(make).parameters)) for make in ROUTERS)
     of_bridge = (ingest_router(nothing), *(source_router(kind, {}, nothing) for kind in SOURCES))
-    of_journals = (where_router(one.where, nothing) for one in PROGRAMS if one.where is not None)
+    of_journals = (one.where_router(nothing) for one in PROGRAMS if one.where)
     for router in (*of_bridge, *made, *of_journals):
         app.include_router(router)
     return app.openapi()

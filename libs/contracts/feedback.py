@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal, NamedTuple, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -342,6 +342,13 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     best_rating: BestRating = None
     epoch: Sequence64 | None = None
     """For a machine verdict: its epoch. An operator raises the epoch to have messages judged again."""
+
+
+class FeedbackErased(NamedTuple):
+    """Tombstone on the topic of `FeedbackCreated`: all revisions of a feedback record up to `revision` are erased."""
+
+    feedback_id: UUID
+    revision: int
 
 
 class FeedbackAggregated(Event):

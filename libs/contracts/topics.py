@@ -77,7 +77,9 @@ class Topic:
         producer: Name of the service that writes to the topic.
         consumers: Consumer groups. Only the first one writes a dead letter for a record that cannot be parsed, so that
             there is one dead letter per record.
-        compacted: True if the topic keeps only the last record of each key.
+        compacted: True if the topic keeps only the last record of each key. Only the tombstones of `feedback.created`
+            have a meaning for consumers (`FeedbackErased`). Tombstones of other topics have the outcome `tombstone` and
+            reach no handler.
         meaning: Description of the topic's events.
     """
 

@@ -23,14 +23,13 @@ PUBLIC_NAMES: Final = {
         "log.handler": "Handler",
         "log.messages": "Message Producer",
         "log.outcome": "Outcome",
-        "log.records": "Received Tombstone Unreadable",
+        "log.records": "Received",
         "service": "Service",
         "stages": "stage",
-        "settings": "ReadSettings Settings read_toml secret_of",
+        "settings": "FileSettings ReadSettings Settings",
         "web.auth": "Caller",
         "web.bodies": "read_body",
         "web.forms": "Form",
-        "web.journal": "Where",
         "web.routes": "Routes",
     }.items()
     for name in names.split()
@@ -49,14 +48,13 @@ if TYPE_CHECKING:
     from servicekit.log.handler import Handler
     from servicekit.log.messages import Message, Producer
     from servicekit.log.outcome import Outcome
-    from servicekit.log.records import Received, Tombstone, Unreadable
+    from servicekit.log.records import Received
     from servicekit.service import Service
-    from servicekit.settings import ReadSettings, Settings, read_toml, secret_of
+    from servicekit.settings import FileSettings, ReadSettings, Settings
     from servicekit.stages import stage
     from servicekit.web.auth import Caller
     from servicekit.web.bodies import read_body
     from servicekit.web.forms import Form
-    from servicekit.web.journal import Where
     from servicekit.web.routes import Routes
 else:
 

@@ -17,18 +17,19 @@ from fastapi import APIRouter
 from contracts.feedback import FeedbackKeeper
 from contracts.scopes import READ
 from contracts.topics import ERASURE_REQUESTED, Consumer
+from contracts.where import WHERE
 from servicekit.db.erasure_ledger import Erase, LedgeredErasures
 from servicekit.db.retention import Expiry
 from servicekit.db.statements import Statement
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
-from servicekit.log.journal import JournalingHandler
+from servicekit.log.journal import FeedbackOf, Journal, JournalingHandler, JournalReader
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.account_pages import ACCOUNT_ROUTES, SIGN_OUT, AccountPort, account_pages_router, callers_router
 from servicekit.web.application import Surface
-from servicekit.web.journal import Where, where_router
+from servicekit.web.journal import States, Verdicts, WhereLookup, nothing_found, where_router
 from servicekit.web.permissions import PUBLIC, Permissions, merged, need_of, needs
 from servicekit.web.provider_pages import PROVIDER_ANSWER
 from servicekit.web.sign_in import PROVIDER_SIGN_IN, SIGN_IN, refused_page, sign_in_router
@@ -54,7 +55,7 @@ class Reads(Generic[P]):
 
     group: Consumer
     handler: Callable[[P], Handler]
-    journal: Literal["all", "dead letters", "nothing"] | Callable[[Outcome], bool] = "all"
+    journal: Literal["all", "dead letters"] | Callable[[Outcome], bool] = "all"
     """Outcomes that are written to the journal. A function can select them; dead letters are written in any case."""
     erases_itself: bool = False
     is_guarded: bool = False
@@ -156,7 +157,19 @@ class ServiceDefinition(Generic[P]):
     column `held`."""
     leaves: Mapping[str, str] = field(default_factory=dict)
     """Tables among `holds` in which an erasure leaves rows. Each table maps to the reason."""
-    where: Where[P] | None = None
+    where: str = ""
+    """Last segment of the path at which `agent-feedback where` searches the service's journal; empty if the service has
+    no journal. The journal is written through the part `pool`."""
+    where_reads: str = "reads"
+    """Part that is the connection pool for reading the journal."""
+    where_tag: str = ""
+    """Tag that groups this route in the HTTP reference, by default the value of `where`."""
+    feedback_of: FeedbackOf = lambda _: None
+    """Function that returns the id of the feedback record that an event changes, or None, for the journal."""
+    states: Callable[[P], States] = lambda _: nothing_found
+    """Function that returns the look-up of feedback records' states, for the same route."""
+    verdicts: Callable[[P], Verdicts] = lambda _: nothing_found
+    """Function that returns the look-up of verdicts on messages, for the same route."""
     accounts: Callable[[P], AccountPort] | None = None
     """Factory of the service's accounts. If it is given, the platform serves their sign-in and the description of a
     token."""
@@ -168,10 +181,14 @@ class ServiceDefinition(Generic[P]):
     @property
     def permissions(self) -> Permissions:
         """Permissions of all routes."""
-        where: Permissions = {} if self.where is None else {("GET", self.where.path): needs(READ)}
+        where: Permissions = {("GET", WHERE + self.where): needs(READ)} if self.where else {}
         sign_in: Permissions = {("POST", SIGN_IN): PUBLIC} if self._has_pages else {}
         accounts: Permissions = {} if self.accounts is None else ACCOUNT_ROUTES
         return merged(*(one.routes for one in self.serves), accounts, sign_in, where)
+
+    def where_router(self, lookup: WhereLookup) -> APIRouter:
+        """Return a router with the route that searches the service's journal."""
+        return where_router(WHERE + self.where, self.where_tag or self.where, lookup)
 
     @property
     def _has_pages(self) -> bool:
@@ -200,8 +217,8 @@ class ServiceDefinition(Generic[P]):
         """
         service = Service(self.name, context)
         parts = await self.opens(settings, service, *outside)
-        if self.where is not None:
-            service.journal = self.where.journal(parts)
+        if self.where:
+            service.journal = Journal(getattr(parts, "pool"), self.feedback_of)  # noqa: B009 # of any parts
         for pool in dict.fromkeys(one.pool for one in self.keeps):
             if getattr(parts, pool) is not None:
                 service.expire(getattr(parts, pool), self.expiries(settings, pool))
@@ -218,9 +235,12 @@ class ServiceDefinition(Generic[P]):
             service.routers.append(sign_in_router())
         if self.accounts is not None:
             service.routers += [callers_router(), account_pages_router(self.accounts(parts))]
-        if self.where is not None:
-            lookup = service.lookups[f"where {self.where.name}"] = self.where.lookup(parts)
-            service.routers.append(where_router(self.where, lookup))
+        if self.where:
+            reader = JournalReader(getattr(parts, self.where_reads))
+            lookup = service.lookups[f"where {self.where}"] = WhereLookup(
+                reader, self.states(parts), self.verdicts(parts)
+            )
+            service.routers.append(self.where_router(lookup))
         return service
 
     def _handler(self, reads: Reads[P], parts: P, service: Service) -> Handler:
@@ -231,9 +251,9 @@ class ServiceDefinition(Generic[P]):
             erasures = LedgeredErasures(getattr(parts, "pool"), self.erase(parts))  # noqa: B009 # of any parts
             erasing = ErasingHandler(handler, erasures, receipts, self.name, is_guarded=reads.is_guarded)
             handler = erasing if reads.around is None else reads.around(erasing, handler)
-        if reads.journal == "nothing" or service.journal is None:
+        if reads.journal == "dead letters" or service.journal is None:
             return handler
-        is_noted = reads.journal if callable(reads.journal) else lambda _: reads.journal == "all"
+        is_noted = reads.journal if callable(reads.journal) else lambda _: True
         return JournalingHandler(handler, service.journal, is_noted)
 
 

@@ -37,11 +37,12 @@ from servicekit.log.delivery import Delivery
 from servicekit.log.group_progress import GroupProgress
 from servicekit.log.handler import Handler
 from servicekit.log.journal import Journal
-from servicekit.log.late_outcomes import LateOutcomes, NoteSetAside
+from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.members import CLIENT_PREFIX
 from servicekit.log.messages import Producer
-from servicekit.log.outcome import Observer
+from servicekit.log.outcome import Observer, Outcome
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Unreadable
 from servicekit.log.redacting import RedactingProducer
 from servicekit.log.settings import LETTER_COMPRESSION
 from servicekit.log.subscriber import Committed, Subscription
@@ -123,6 +124,9 @@ class Service:
         """Values and look-ups that other parts of the process may query, by name."""
         self.journal: Journal | None = None
         """Journal of the outcomes, once the parts are open."""
+        self.note_dead_letters: Callable[[Sequence[tuple[str, bytes | None, Outcome]]], Awaitable[None]] | None = None
+        """Function that is called with the topic, value and outcome of each record whose dead letter has been written.
+        Must not raise."""
         self.watched: list[Callable[[], Sequence[str]]] = []
         """Additional sources of warnings for operators."""
         self.authenticators: list[Authenticator] = []
@@ -155,6 +159,7 @@ class Service:
             judge_at=self.context.judge_at,
             observers=self.context.observers,
             probe=self._probe,
+            note_dead_letters=self._record_dead_letters,
             redactor=self.redactor,
             tracing=self.tracing,
         )
@@ -200,12 +205,26 @@ class Service:
         """
         return Pseudonyms(read_settings(ErasureSettings))
 
-    def late_outcomes(self, group: Consumer, note_set_aside: NoteSetAside | None = None) -> LateOutcomes:
+    def late_outcomes(self, group: Consumer) -> LateOutcomes:
         """Return the recorder for outcomes in `group` that become known only after a record's batch.
 
-        It also writes these outcomes to the journal.
+        It also writes these outcomes to the journal, and passes dead letters to `note_dead_letters`.
         """
-        return LateOutcomes(group, self.producer, self.context.observers, self.journal, note_set_aside)
+        return LateOutcomes(group, self.producer, self.context.observers, self.journal, self._tell_dead_letters)
+
+    async def _record_dead_letters(self, refused: Sequence[Unreadable]) -> None:
+        if self.journal is not None:
+            await self.journal.note_refused(refused)
+        await self._tell_dead_letters(refused)
+
+    async def _tell_dead_letters(self, refused: Sequence[Unreadable]) -> None:
+        if self.note_dead_letters is not None:
+            await self.note_dead_letters(
+                [
+                    (one.raw.coordinates.topic, one.raw.value, Outcome.dead_lettered(one.reason, one.detail))
+                    for one in refused
+                ]
+            )
 
     def every(self, periodic: Periodic) -> None:
         self._periodics.append(periodic)

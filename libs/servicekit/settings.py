@@ -7,10 +7,10 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_origin
+from typing import Any, Self, TypeVar, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -20,7 +20,6 @@ from servicekit.toml_places import place_in
 from servicekit.validation_errors import error_summary, rule_of
 
 S = TypeVar("S", bound=BaseSettings)
-M = TypeVar("M", bound=BaseModel)
 _JSON_RULES = {"dict_type": 'must be a JSON object, such as {"name": "value"}', "list_type": "must be a JSON array"}
 """Error messages for settings that are given as JSON, by pydantic's error type."""
 _AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
@@ -91,6 +90,47 @@ class ReadSettings(Settings):
     """True if PostgreSQL itself limits reads to one tenant; needs the role `agent_feedback_reader`."""
 
 
+class FileSettings(BaseModel):
+    """Base class of settings that are read from a TOML file: of the file itself and of its tables.
+
+    Unknown names are rejected. A setting may name an environment variable that contains a secret.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the settings from the file `path`.
+
+        Raises StartError if the file is invalid. The message has the line, the column and the violated rule, but no
+        values.
+        """
+        try:
+            text = path.read_text("utf-8")
+            return cls.model_validate(tomllib.loads(text))
+        except (OSError, UnicodeDecodeError) as error:
+            raise StartError(f"The file {path} cannot be read: {type(error).__name__}.") from None
+        except tomllib.TOMLDecodeError as error:
+            raise StartError(f"The file {path} is not TOML{_toml_place(text, error)}.") from None
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False, include_input=False)
+            line, column = place_in(text, faults[0]["loc"])
+            raise StartError(
+                f"The file {path} is not valid at line {line}, column {column}: {error_summary(faults)}."
+            ) from None
+
+    @staticmethod
+    def secret_in(variable: str) -> str:
+        """Return the secret in the environment variable `variable`, or in the file named by `variable`_FILE.
+
+        Raises StartError if there is none.
+        """
+        text = os.environ.get(variable) or content_of(variable)
+        if not text:
+            raise StartError(f"Set {variable} to a secret, or {variable}{FROM_FILE} to a file that contains it.")
+        return text
+
+
 def read_settings(settings: type[S], **given: Any) -> S:
     """Read settings from the environment. Values in `given`, by field name, take precedence.
 
@@ -125,26 +165,6 @@ def _variable(settings: type[BaseSettings], name: str) -> str:
     return name
 
 
-def read_toml(path: Path, model: type[M]) -> M:
-    """Read the TOML file `path` and validate it with the pydantic model `model`.
-
-    Raises StartError if the file is invalid. The message has the line, the column and the violated rule, but no values.
-    """
-    try:
-        text = path.read_text("utf-8")
-        return model.model_validate(tomllib.loads(text))
-    except (OSError, UnicodeDecodeError) as error:
-        raise StartError(f"The file {path} cannot be read: {type(error).__name__}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise StartError(f"The file {path} is not TOML{_toml_place(text, error)}.") from None
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        line, column = place_in(text, faults[0]["loc"])
-        raise StartError(
-            f"The file {path} is not valid at line {line}, column {column}: {error_summary(faults)}."
-        ) from None
-
-
 def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:
     found = _AT.search(str(error))
     if found is None:
@@ -152,17 +172,6 @@ def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:
     lines = text.split("\n")
     line, column = (found[1], found[2]) if found[1] else (len(lines), len(lines[-1]) + 1)
     return f" at line {line}, column {column}"
-
-
-def secret_of(variable: str) -> str:
-    """Return the secret in the environment variable `variable`, or in the file named by `variable`_FILE.
-
-    Raises StartError if there is none.
-    """
-    text = os.environ.get(variable) or content_of(variable)
-    if not text:
-        raise StartError(f"Set {variable} to a secret, or {variable}{FROM_FILE} to a file that contains it.")
-    return text
 
 
 def content_of(variable: str) -> str | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from contracts.feedback import FeedbackErased
 from reporting.read_models.projection import (
     FeedbackRow,
-    Forgotten,
     ImpressionRow,
     MessageKey,
     MessageRow,
@@ -29,7 +29,7 @@ class ReportingMemory:
         self,
         messages: Sequence[MessageRow] = (),
         feedbacks: Sequence[FeedbackRow] = (),
-        forgotten: Sequence[Forgotten] = (),
+        forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
         impressions: Sequence[ImpressionRow] = (),
     ) -> Applied:
@@ -56,7 +56,7 @@ class ReportingMemory:
         self._forget(forgotten)
         return Applied(before, written, {row.id for row in sessions}, shown)
 
-    def _forget(self, forgotten: Sequence[Forgotten]) -> None:
+    def _forget(self, forgotten: Sequence[FeedbackErased]) -> None:
         for feedback_id, revision in forgotten:
             self.forgotten[feedback_id] = max(revision, self.forgotten.get(feedback_id, 0))
             held = self.feedbacks.get(feedback_id)

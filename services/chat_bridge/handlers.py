@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from chat_bridge.batch import Batch, parked_keys, tenants_of
@@ -11,7 +11,7 @@ from chat_bridge.model import indexed
 from chat_bridge.parking import Parking
 from chat_bridge.store import MessageStore
 from contracts.versions import COPY
-from servicekit import Clock, Handler, Outcome, Producer, Received, Unreadable
+from servicekit import Clock, Handler, Outcome, Producer, Received
 
 
 class ChatHandler(Handler):
@@ -29,7 +29,6 @@ class ChatHandler(Handler):
         clock: Clock,
         parked_limit: int,
         source: MessageSource | None = None,
-        note_set_aside: Callable[[Sequence[Unreadable]], Awaitable[None]] | None = None,
     ) -> None:
         self._store = store
         self._producer = producer
@@ -37,7 +36,6 @@ class ChatHandler(Handler):
         self._clock = clock
         self._parked_limit = parked_limit
         self._source = source
-        self._note_set_aside = note_set_aside
 
     async def handle(self, records: Sequence[Received[Any]]) -> Sequence[Outcome]:
         batch = Batch.of(records)
@@ -58,10 +56,6 @@ class ChatHandler(Handler):
         if keys and (pairs := await self._store.released_by(keys)):
             batch.released(await self._parking.release(pairs))
         return batch.outcomes
-
-    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:
-        if self._note_set_aside is not None:
-            await self._note_set_aside(refused)
 
     async def _park(self, batch: Batch) -> None:
         waiting = batch.undecided

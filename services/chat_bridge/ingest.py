@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from contracts.base import Envelope
 from contracts.topics import BY_NAME, INBOUND_TOPICS
-from servicekit import Message, Received, Unreadable
+from servicekit import Message, Received
 
 LINES_LIMIT = 50_000
 """Maximum number of lines in a request."""
@@ -123,6 +123,6 @@ def check_line(line: bytes, place: IngestProject) -> ValidLine | tuple[str, str]
         elif event[name] != value:
             return f"other_{name}", f"{name} differs from the one in the path"
     result = Received.of_value(topic, line, _MODELS)
-    if isinstance(result, Unreadable):
+    if not isinstance(result, Received):
         return result.reason, result.detail
     return ValidLine(Message(topic, BY_NAME[topic].key(result.event), line), result.event.occurred_at)

@@ -48,7 +48,7 @@ class ChatBridgeParts:
     @cached_property
     def parking(self) -> Parking:
         wait = int(self.settings.parked_days * DAY)
-        late = self.service.late_outcomes("chat_bridge", self.refused.note_set_aside)
+        late = self.service.late_outcomes("chat_bridge")
         return Parking(self.store, self.service.producer, self.service.context.clock, wait, late)
 
     def chat_handler(self) -> ChatHandler:
@@ -59,7 +59,6 @@ class ChatBridgeParts:
             self.service.context.clock,
             self.settings.parked_limit,
             self.message_source,
-            self.refused.note_set_aside,
         )
 
     def erase(self) -> Callable[[ErasedAt], Awaitable[int]]:
@@ -83,6 +82,7 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     pool = await service.open_database(settings.database_url, MIGRATIONS)
     store, refused = PostgresMessageStore(pool), RefusedEvents(pool, context.clock)
     log = service.request_producer(settings.log_seconds)
+    service.note_dead_letters = refused.note_dead_letters
     service.facts["parked"] = store.parked
     service.facts["parked events"] = partial(list_parked, store)
     return ChatBridgeParts(

@@ -9,7 +9,7 @@ from pydantic_core import from_json
 
 from contracts.base import ID_PATTERN
 from contracts.topics import INBOUND_TOPICS
-from servicekit import Unreadable
+from servicekit import Outcome
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ID: Final = re.compile(ID_PATTERN)
@@ -34,19 +34,16 @@ class EventRefusal(NamedTuple):
     rule: str
 
 
-def refusal_of_record(unreadable: Unreadable) -> EventRefusal | None:
+def refusal_of_record(topic: str, value: bytes | None, outcome: Outcome) -> EventRefusal | None:
     """Convert a dead-lettered record to a rejected event.
 
     Returns None if the record's topic, tenant or project is invalid.
     """
-    topic = unreadable.raw.coordinates.topic
-    event = _object(unreadable.raw.value or b"")
+    event = _object(value or b"")
     tenant, project = event.get("tenant"), event.get("project")
     if topic not in _TOPICS or not _is_name(tenant) or not _is_name(project):
         return None
-    return EventRefusal(
-        str(tenant), str(project), topic, _event_id(event), *_broken(unreadable.reason, unreadable.detail)
-    )
+    return EventRefusal(str(tenant), str(project), topic, _event_id(event), *_broken(outcome.reason, outcome.detail))
 
 
 def refusal_of_line(tenant: str, project: str, line: bytes, reason: str, detail: str) -> EventRefusal:

@@ -12,7 +12,7 @@ import structlog
 from chat_bridge import metrics
 from chat_bridge.refused import EventRefusal, refusal_of_record
 from chat_bridge.sql import SQL
-from servicekit import Clock, Unreadable
+from servicekit import Clock, Outcome
 
 TENANT_LIMIT: Final = 10_000
 """Maximum number of stored rejections per tenant. The oldest are deleted first."""
@@ -36,9 +36,13 @@ class RefusedEvents:
         self._clock = clock
         self._tenant_limit = tenant_limit
 
-    async def note_set_aside(self, refused: Collection[Unreadable]) -> None:
-        """Count and store the chat events among dead-lettered records. Never raises."""
-        await self.note([one for one in map(refusal_of_record, refused) if one is not None])
+    async def note_dead_letters(self, letters: Collection[tuple[str, bytes | None, Outcome]]) -> None:
+        """Count and store the chat events among dead-lettered records. Never raises.
+
+        Args:
+            letters: The topic, the value and the outcome of each record.
+        """
+        await self.note([one for letter in letters if (one := refusal_of_record(*letter)) is not None])
 
     async def note(self, refusals: Collection[EventRefusal]) -> None:
         """Count and store rejected events. Never raises."""

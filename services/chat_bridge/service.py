@@ -12,7 +12,7 @@ from chat_bridge.sources.api import SOURCE_LIMIT
 from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sql import SQL
 from contracts.scopes import INGEST
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
 
 PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     "chat_bridge",
@@ -43,7 +43,9 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
         Keeps("journal", "journal_days", "noted_at"),
         Keeps("refused", "refused_days", "refused_at", "microseconds"),
     ],
-    where=Where("chat", "ingest", reads="pool"),
+    where="chat",
+    where_tag="ingest",
+    where_reads="pool",
     holds={
         "messages": SQL.held_messages,
         "parked": SQL.held_parked,

@@ -16,7 +16,7 @@ from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
 from feedback.where import feedback_of, states_of
 from feedback.widget.routes import FILES, widget_router
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
 
 PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     "feedback",
@@ -25,7 +25,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     reads=[
         Reads("feedback", FeedbackParts.feedback_handler, erases_itself=True),
         Reads("feedback_turns", FeedbackParts.turn_handler, "dead letters"),
-        Reads("feedback_erasures", FeedbackParts.erasure_status_handler, "nothing", erases_itself=True),
+        Reads("feedback_erasures", FeedbackParts.erasure_status_handler, "dead letters", erases_itself=True),
         Reads("feedback_aggregates", FeedbackParts.verdict_handler, "dead letters", if_set="aggregate_after"),
     ],
     serves=[
@@ -74,7 +74,9 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
             which="stubs that an erasure leaves",
         ),
     ],
-    where=Where("feedback", "feedback", feedback_of=feedback_of, states=lambda parts: partial(states_of, parts.store)),
+    where="feedback",
+    feedback_of=feedback_of,
+    states=lambda parts: partial(states_of, parts.store),
     holds={
         "turns": SQL.held_turns,
         "people": SQL.held_people,

@@ -11,7 +11,7 @@ from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
 from inference.where import is_noted, judged
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
 
 # A conversation expires as a whole, when its last message is too old. `evaluation` counts the messages of a
 # conversation, and it must not decrease while any of them may be judged again.
@@ -46,7 +46,8 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
         Keeps("gate_answers", "gate_answer_days", "settled_at"),
         Keeps("journal", "journal_days", "noted_at"),
     ],
-    where=Where("inference", "inference", verdicts=lambda parts: partial(judged, parts.reads)),
+    where="inference",
+    verdicts=lambda parts: partial(judged, parts.reads),
     holds={
         "messages": SQL.held_messages,
         "turns": SQL.held_turns,

@@ -17,7 +17,7 @@ from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition, Where
+from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
 
 PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     "reporting",
@@ -172,7 +172,10 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ],
     accounts=lambda parts: parts.sessions,
     checks=check_settings,
-    where=Where("reports", "reporting", feedback_of=feedback_of, states=ReportingParts.states),
+    where="reports",
+    where_tag="reporting",
+    feedback_of=feedback_of,
+    states=ReportingParts.states,
     holds={
         "messages": SQL.held_messages,
         "feedbacks": SQL.held_feedbacks,

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from contracts.erasure import Person
-from contracts.feedback import FeedbackCreated
+from contracts.feedback import FeedbackCreated, FeedbackErased
 from feedback.aggregates.announcer import AggregateAnnouncer
 from feedback.aggregates.handler import NO_VERDICT, VerdictHandler
 from feedback.aggregates.store_postgres import PostgresAggregates
 from feedback.turn_erasures import TurnErasures
 from servicekit.errors import LogUnavailable
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
+from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.aggregate_recount import Raw, announced, recounted
 from tests.support.databases import empty_schema
 from tests.support.logs import RecordingLog
@@ -38,25 +38,25 @@ def announcer(aggregates: PostgresAggregates, log: RecordingLog, **limits: Any) 
     return AggregateAnnouncer(aggregates, log, **({"after": 1, "quiet": NEVER} | limits))
 
 
-def tombstone(name: str, revision: int) -> Tombstone:
-    headers = (("revision", str(revision).encode()),)
-    key = str(feedback_id(name))
-    return Tombstone(key, RawRecord(Coordinates("feedback.created", 0, 0), key.encode(), None, headers, START))
+def tombstone(name: str, revision: int) -> Received[FeedbackErased]:
+    erased = FeedbackErased(feedback_id(name), revision)
+    raw = RawRecord(Coordinates("feedback.created", 0, 0), str(erased.feedback_id).encode(), None, (), START)
+    return Received(erased, raw)
 
 
 def written(log: RecordingLog) -> list[Raw]:
     return [Raw(message.key or "", message.value) for message in log.messages]
 
 
-def raw(one: Received[Any] | Tombstone) -> Raw:
-    if isinstance(one, Tombstone):
-        return Raw(one.key, None, one.revision or 0)
+def raw(one: Received[Any]) -> Raw:
+    if isinstance(one.event, FeedbackErased):
+        return Raw(str(one.event.feedback_id), None, one.event.revision)
     return Raw(str(one.event.feedback_id), one.event.model_dump_json(by_alias=True).encode())
 
 
-def history(choose: random.Random) -> list[Received[FeedbackCreated] | Tombstone]:
+def history(choose: random.Random) -> list[Received[Any]]:
     """Return announcements of 120 records in any order, some of them repeated, some erased."""
-    found: list[Received[FeedbackCreated] | Tombstone] = []
+    found: list[Received[Any]] = []
     for number in range(120):
         kind = choose.choice(["reaction", "explicit", "explicit", "review", "inferred", "implicit"])
         fields: dict[str, Any] = {"kind": "explicit" if kind == "review" else kind}
@@ -205,8 +205,7 @@ async def test_outcomes(aggregates: PostgresAggregates) -> None:
     assert await handler.handle(events) == [Outcome.UNCHANGED, Outcome.STORED, NO_VERDICT]
     assert await handler.handle(events) == [Outcome.UNCHANGED, Outcome.UNCHANGED, NO_VERDICT]
     assert await handler.handle([tombstone("a", 3)]) == [Outcome.STORED]
-    foreign = Tombstone("no id", RawRecord(Coordinates("feedback.created", 0, 0), b"no id", None, (), START))
-    assert await handler.handle([foreign, *batch(feedback("a", revision=2))]) == [NO_VERDICT, Outcome.UNCHANGED]
+    assert await handler.handle(batch(feedback("a", revision=2))) == [Outcome.UNCHANGED]
 
 
 async def test_the_erasure_of_a_person_gives_a_new_revision(aggregates: PostgresAggregates) -> None:

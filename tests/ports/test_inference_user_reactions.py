@@ -11,8 +11,7 @@ import pytest
 import pytest_asyncio
 
 import inference.service
-from contracts.feedback import FeedbackCreated
-from contracts.headers import REVISION
+from contracts.feedback import FeedbackCreated, FeedbackErased
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, reaction_of
@@ -20,7 +19,7 @@ from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone
+from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.logs import NOW, example
 
 MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
@@ -44,9 +43,8 @@ def judged(revision: int, reaction: str) -> Received[FeedbackCreated]:
     return Received(FeedbackCreated.model_validate_json(value), record())
 
 
-def ended(revision: int = 2) -> Tombstone:
-    raw = record()._replace(headers=[(REVISION, str(revision).encode())])
-    return Tombstone(str(judged(1, "ok").event.feedback_id), raw)
+def ended(revision: int = 2) -> Received[FeedbackErased]:
+    return Received(FeedbackErased(judged(1, "ok").event.feedback_id, revision), record())
 
 
 async def status(pool: Any) -> str | None:
@@ -59,28 +57,19 @@ async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any)
     outcomes = await events.handle([judged(1, "ok"), ended(), judged(3, "not_ok")])
     assert outcomes[2] == Outcome.STORED
     assert await status(pool) == "rejected"
-    assert await pool.fetchval("select feedback_id from user_reactions") == UUID(ended().key)
+    assert await pool.fetchval("select feedback_id from user_reactions") == ended().event.feedback_id
 
 
 @pytest.mark.parametrize("together", [True, False])
 async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(pool: Any, together: bool) -> None:
     """A tombstone is written to all partitions, so its copies may be read after a later revision."""
     events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
-    said: list[Received[FeedbackCreated] | Tombstone] = [judged(3, "not_ok"), ended(2)]
+    said: list[Received[Any]] = [judged(3, "not_ok"), ended(2)]
     for part in [said] if together else [[one] for one in said]:
         await events.handle(part)
     assert await status(pool) == "rejected"
     await events.handle([ended(3)])
     assert await pool.fetchval("select count(*) from user_reactions") == 0
-
-
-async def test_a_tombstone_without_a_revision_erases_what_was_said_before_it(pool: Any) -> None:
-    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
-    at = ended().raw.log_time // 1_000
-    await events.handle([judged(at, "ok"), Tombstone(ended().key, record())])
-    assert await pool.fetchval("select count(*) from user_reactions") == 0
-    await events.handle([Tombstone(ended().key, record()), judged(at + 1, "ok")])
-    assert await pool.fetchval("select count(*) from user_reactions") == 1
 
 
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
@@ -101,8 +90,8 @@ async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) ->
     events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
     inferred = example(TOPIC, "created", feedbackType="inferred", origin="machine")
     verdict = Received(FeedbackCreated.model_validate_json(inferred), record())
-    outcomes = await events.handle([verdict, Tombstone("no id", record())])
-    assert outcomes == [NO_REACTION, NO_REACTION]
+    outcomes = await events.handle([verdict])
+    assert outcomes == [NO_REACTION]
     assert await pool.fetchval("select count(*) from user_reactions") == 0
 
 

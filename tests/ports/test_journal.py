@@ -164,16 +164,12 @@ class Deciding:
     def __init__(self, *outcomes: Outcome) -> None:
         self.outcomes = outcomes
         self.lost: list[Any] = []
-        self.set_aside: list[Any] = []
 
     async def handle(self, batch: Sequence[Any]) -> Sequence[Outcome]:
         return self.outcomes
 
     async def commit_lost(self, batch: Sequence[Any]) -> None:
         self.lost += batch
-
-    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:
-        self.set_aside += refused
 
 
 @pytest.mark.parametrize(
@@ -192,12 +188,9 @@ async def test_a_handler_keeps_its_interface_and_the_chosen_outcomes_are_noted(
     records = batch(*(message(f"m{number}") for number in range(3)))
     assert await handler.handle(records) == inner.outcomes
     rows = await pool.fetch("select outcome from journal order by outcome")
-    assert [row["outcome"] for row in rows] == noted, "a dead letter is noted once it is written, see below"
-    refused = [unreadable(b'{"tenant": "acme", "project": "support", "eventId": "e1"}')]
-    await handler.note_set_aside(refused)
+    assert [row["outcome"] for row in rows] == noted, "a dead letter is noted once it is written"
     await handler.commit_lost(records)
-    assert (handler.takes_tombstones, inner.lost, inner.set_aside) == (True, records, refused)
-    assert len(await found(pool, events=["e1"])) == 1
+    assert (handler.takes_tombstones, inner.lost) == (True, records)
 
 
 async def test_a_record_without_an_event_or_a_project_is_not_noted(pool: asyncpg.Pool) -> None:

@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from contracts.erasure import Person
+from contracts.feedback import FeedbackErased
 from contracts.instants import DAY
 from reporting.dashboard.queries.breakdown import Version, breakdown
 from reporting.queries.calibration import calibration
@@ -22,7 +23,6 @@ from reporting.queries.selection import ALWAYS, HOUR, Bucket, Filters, Project, 
 from reporting.queries.votes import Votes
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
-from reporting.read_models.projection import Forgotten
 from reporting.read_models.rollups import Rollups, _SnapshotMark
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
@@ -87,7 +87,7 @@ async def happens(read_models: Database, choose: random.Random, revision: int) -
         case 0:
             await Rollups(read_models, SystemClock()).catch_up(quiet=0)
         case 1:
-            await store.apply(forgotten=[Forgotten(feedback_id(f"e{choose.randrange(60)}"), revision)])
+            await store.apply(forgotten=[FeedbackErased(feedback_id(f"e{choose.randrange(60)}"), revision)])
         case 2:
             person = Person("acme", f"u{choose.randrange(3)}")
             await ReportingErasures(read_models).erase({person: START + choose.randrange(LENGTH // 8)})

@@ -12,9 +12,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError, create_model
 
-import chat_bridge.sources.webhook_map
-import reporting.alerts.settings_file
-import reporting.egress.webhooks.endpoints
 import standalone.sample.script
 from contracts.base import Model
 from feedback.api_reviews import GivenReview
@@ -27,7 +24,7 @@ from reporting.api.alerts import ChannelName, RuleName
 from reporting.api.bodies import RequestBody
 from reporting.dashboard.view import View
 from reporting.queries.answers import ResponseModel
-from servicekit.settings import Settings
+from servicekit.settings import FileSettings, Settings
 
 IGNORES, FORBIDS = "ignores unknown fields", "refuses unknown fields"
 FROZEN, STRICT, HIDES = "cannot be changed", "converts no types", "shows no input in errors"
@@ -45,9 +42,7 @@ RULES: Mapping[type[BaseModel], set[str]] = {
     View: {IGNORES, FROZEN},
     ResponseModel: {IGNORES, FROZEN},
     Settings: {FORBIDS, FROZEN, HIDES},
-    reporting.alerts.settings_file._AlertsPart: {FORBIDS, FROZEN, HIDES},
-    reporting.egress.webhooks.endpoints._EndpointPart: {FORBIDS, FROZEN, HIDES},
-    chat_bridge.sources.webhook_map._Part: {FORBIDS, FROZEN, HIDES},
+    FileSettings: {FORBIDS, FROZEN, HIDES},
     standalone.sample.script._Written: {FORBIDS, FROZEN},
 }
 ENTERED = "zanzibar-secret"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from contracts.base import SHORTEST_EVENT
 from contracts.headers import CAUSE, header
@@ -12,6 +12,8 @@ from servicekit.log.messages import Message
 from servicekit.log.records import RawRecord, Unreadable
 from servicekit.log.settings import MESSAGE_LIMIT
 
+NoteDeadLetters = Callable[[Sequence[Unreadable]], Awaitable[None]]
+"""Function that is called with records after their dead letters have been written. Must not raise."""
 _MARGIN = 8_192
 _KEY_LIMIT = 1_024
 _CAUSE_LIMIT = 512
@@ -19,6 +21,10 @@ _CAUSE_LIMIT = 512
 
 _OFFSETS_LIMIT = 32_768
 """Maximum length of the header with the offsets of joined records, in characters: enough for 1,000 of them."""
+
+
+async def ignore_dead_letters(_: Sequence[Unreadable]) -> None:
+    """Take no note of dead letters."""
 
 
 def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:

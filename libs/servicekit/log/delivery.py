@@ -15,17 +15,18 @@ from functools import partial
 from typing import Any
 
 from contracts.base import Envelope
+from contracts.feedback import FeedbackErased
 from contracts.topics import Consumer, Topic, consumed_by
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason, signature_of
 from servicekit.log.bug_rate_breaker import PROBE_SECONDS, Bug, BugRateBreaker, Conversation
-from servicekit.log.dead_letters import dead_letter, joined_records
+from servicekit.log.dead_letters import NoteDeadLetters, dead_letter, ignore_dead_letters, joined_records
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Producer
 from servicekit.log.observing import observe_all
 from servicekit.log.outcome import TOMBSTONE, Observer, Outcome
-from servicekit.log.records import RawRecord, Received, Tombstone, Unreadable, as_tombstone, read
+from servicekit.log.records import RawRecord, Received, Unreadable, is_tombstone, read, read_tombstone
 from servicekit.log.redacting import redacted_records
 from servicekit.log.stall import Stall
 from servicekit.log.tracing import BatchTrace, Tracing
@@ -117,6 +118,7 @@ class Delivery:
         observers: Sequence[Observer] = (),
         backoff: Backoff | None = None,
         probe: Callable[[], Awaitable[None]] = _no_outage,
+        note_dead_letters: NoteDeadLetters = ignore_dead_letters,
         redactor: Redactor | None = None,
         tracing: Tracing | None = None,
     ) -> None:
@@ -125,8 +127,8 @@ class Delivery:
         self._models: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in self.topics}
         self._keeps = {topic.name for topic in self.topics if topic.consumers[0] == group}
         self._handler = handler
-        self._taken = (Received, Tombstone) if handler.takes_tombstones else (Received,)
         self._probe = probe
+        self._note_dead_letters = note_dead_letters
         self._redactor = redactor
         self._tracing = tracing
         self._letters = letters
@@ -205,8 +207,8 @@ class Delivery:
             records = redacted_records(records, self._redactor, self._keeps)
             # Dead letters and commits use the records as they are in the log. Handlers get our spans' trace contexts.
             seen = records if trace is None else trace.carried_on(records)
-            read_ones = [as_tombstone(raw) or read(raw, self._models, self._judge_at) for raw in seen]
-        good: list[Any] = [one for one in read_ones if isinstance(one, self._taken)]
+            read_ones = self._read(seen)
+        good = [one for one in read_ones if isinstance(one, Received)]
         self._count_dropped(good)
         self._at_work = good
         handled = await self._persist(good) if good else ()
@@ -229,18 +231,28 @@ class Delivery:
             await self._repair(good[: len(handled)])
         return outcomes
 
-    def _count_dropped(self, good: Sequence[Received[Any] | Tombstone]) -> None:
+    def _read(self, records: Sequence[RawRecord]) -> list[Received[Any] | Unreadable | Outcome]:
+        """Return each record parsed, or the reason why it cannot be read, or the outcome of an ignored tombstone."""
+        return [
+            self._read_tombstone(raw) if is_tombstone(raw) else read(raw, self._models, self._judge_at)
+            for raw in records
+        ]
+
+    def _read_tombstone(self, raw: RawRecord) -> Received[Any] | Outcome:
+        return (read_tombstone(raw) if self._handler.takes_tombstones else None) or TOMBSTONE
+
+    def _count_dropped(self, good: Sequence[Received[Any]]) -> None:
         """Count optional fields that were dropped because they are invalid.
 
         Only one consumer group counts them for each topic.
         """
         for one in good:
-            if isinstance(one, Received) and one.dropped and one.topic in self._keeps:
+            if one.dropped and one.topic in self._keeps:
                 for name in one.dropped:
                     metrics.DROPPED_FIELDS.labels(one.topic, name).inc()
 
     def _outcomes(
-        self, read_ones: Sequence[Received[Any] | Tombstone | Unreadable], handled: Sequence[Outcome]
+        self, read_ones: Sequence[Received[Any] | Unreadable | Outcome], handled: Sequence[Outcome]
     ) -> list[Outcome]:
         """Return the outcomes of all records in order, including those that could not be parsed.
 
@@ -249,15 +261,15 @@ class Delivery:
         outcomes: list[Outcome] = []
         left = iter(handled)
         for one in read_ones:
-            outcome = next(left, None) if isinstance(one, self._taken) else self._refusal(one)
+            outcome = next(left, None) if isinstance(one, Received) else self._refusal(one)
             if outcome is None:
                 break
             outcomes.append(outcome)
         return outcomes
 
-    def _refusal(self, refused: Received[Any] | Tombstone | Unreadable) -> Outcome:
-        if not isinstance(refused, Unreadable):
-            return TOMBSTONE
+    def _refusal(self, refused: Unreadable | Outcome) -> Outcome:
+        if isinstance(refused, Outcome):
+            return refused
         kept = refused.raw.coordinates.topic in self._keeps
         return Outcome.dead_lettered(refused.reason, refused.detail) if kept else Outcome.ignored("set_aside_elsewhere")
 
@@ -400,7 +412,7 @@ class Delivery:
             await self._until_up(partial(self._letters.send, letters), self.backoff, self._letters_wait)
             for (topic, reason), count in Counter((one.raw.coordinates.topic, one.reason) for one in piece).items():
                 metrics.DEAD_LETTERS.labels(self.group, topic, reason).inc(count)
-            await self._handler.note_set_aside(piece)
+            await self._note_dead_letters(piece)
 
     def _letters_wait(self, error: Exception, attempt: int) -> None:
         """Report that dead letters cannot be written. No further record is processed until they are."""
@@ -439,11 +451,11 @@ class Delivery:
             await backoff.wait(attempt)
 
 
-def _conversation_of(one: Received[Any] | Tombstone) -> Conversation:
-    """Return the record's tenant, project and conversation id, or only the key of a tombstone."""
-    if isinstance(one, Tombstone):
-        return (one.key,)
+def _conversation_of(one: Received[Any]) -> Conversation:
+    """Return the record's tenant, project and conversation id, or only the feedback id of an erasure."""
     event = one.event
+    if isinstance(event, FeedbackErased):
+        return (str(event.feedback_id),)
     return (event.tenant, getattr(event, "project", ""), getattr(event, "conversation_id", ""))
 
 

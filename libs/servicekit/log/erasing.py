@@ -21,8 +21,8 @@ from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
 from servicekit.erasure_guard import PersonErased, guarded
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Producer
-from servicekit.log.outcome import ERASED, TOMBSTONE, Outcome
-from servicekit.log.records import Received, Tombstone, Unreadable
+from servicekit.log.outcome import ERASED, Outcome
+from servicekit.log.records import Received
 
 
 class Erasures(Protocol):
@@ -77,7 +77,7 @@ class ErasingHandler(Handler):
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         outcomes = await self._carry_out(batch)
-        authors = [_author(received) for received in batch]
+        authors = [author_of(received.event) for received in batch]
         people = {author for author in authors if author is not None}
         if self._is_guarded and people:
             others = [index for index in range(len(batch)) if index not in outcomes]
@@ -102,23 +102,17 @@ class ErasingHandler(Handler):
         if left := [received for received in batch if not _is_request(received)]:
             await self._inner.commit_lost(left)
 
-    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:
-        await self._inner.note_set_aside(refused)
-
     async def _carry_out(self, batch: Sequence[Received[Any]]) -> dict[int, Outcome]:
         """Carry out and confirm the erasures in the batch, and return their outcomes by index in the batch.
 
         Each erasure is written to the ledger first. A repeated request is carried out again.
         """
-        outcomes: dict[int, Outcome] = {}
         found: dict[int, Erasure] = {}
         for index, received in enumerate(batch):
             if _is_request(received):
-                outcomes[index] = TOMBSTONE
-                if isinstance(received, Received):
-                    found[index] = erasure_of(received.event, received.first_log_time)
+                found[index] = erasure_of(received.event, received.first_log_time)
         if not found:
-            return outcomes
+            return {}
         newest = latest(found.values())
         noted = await self._erasures.note(newest.values())
         removed = await self._erasures.erase(await self._erasures.erased_at(newest))
@@ -128,9 +122,7 @@ class ErasingHandler(Handler):
                 for index, one in found.items()
             ]
         )
-        return outcomes | {
-            index: Outcome.STORED if one.person in noted else Outcome.UNCHANGED for index, one in found.items()
-        }
+        return {index: Outcome.STORED if one.person in noted else Outcome.UNCHANGED for index, one in found.items()}
 
     async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
         """Delete the rows of people who were erased while the batch was being handled."""
@@ -141,9 +133,5 @@ class ErasingHandler(Handler):
             await self._erasures.erase(meanwhile)
 
 
-def _author(received: Received[Any] | Tombstone) -> Person | None:
-    return author_of(received.event) if isinstance(received, Received) else None
-
-
-def _is_request(received: Received[Any] | Tombstone) -> bool:
-    return received.raw.coordinates.topic == ERASURE_REQUESTED.name
+def _is_request(received: Received[Any]) -> bool:
+    return received.topic == ERASURE_REQUESTED.name

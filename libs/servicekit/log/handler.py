@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Unreadable
 
 
 class Handler(ABC):
     """Base class for the handler of a consumer group.
 
-    A batch contains `Received` records. With `tombstones=True`, a subclass also gets `Tombstone` records:
+    A batch contains `Received` records. With `tombstones=True`, a subclass also gets the tombstones of feedback
+    records, as `FeedbackErased` events:
 
         class RatingHandler(Handler, tombstones=True): ...
     """
@@ -37,10 +37,4 @@ class Handler(ABC):
 
         Another consumer may have processed the same records in the meantime. The default implementation does nothing,
         which is correct if handling the records again has no effect.
-        """
-
-    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:  # noqa: B027 # most handlers do nothing here
-        """Take note of records whose dead letters have been written. Must not raise.
-
-        The default implementation does nothing.
         """

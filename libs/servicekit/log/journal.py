@@ -130,7 +130,8 @@ class JournalingHandler(Handler):
     """Handler wrapper that writes outcomes to a journal before the batch is committed.
 
     Args:
-        is_noted: The filter for the outcomes to write. Dead letters are always written.
+        is_noted: The filter for the outcomes to write. Dead letters are left to the service, which adds them to the
+            journal once they are written (`note_refused`).
     """
 
     def __init__(self, inner: Handler, journal: Journal, is_noted: Callable[[Outcome], bool] = lambda _: True) -> None:
@@ -147,10 +148,6 @@ class JournalingHandler(Handler):
 
     async def commit_lost(self, batch: Sequence[Any]) -> None:
         await self._inner.commit_lost(batch)
-
-    async def note_set_aside(self, refused: Sequence[Unreadable]) -> None:
-        await self._inner.note_set_aside(refused)
-        await self._journal.note_refused(refused)
 
 
 def _refused_row(refused: Unreadable) -> tuple[Any, ...] | None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from contracts.topics import Consumer
-from servicekit.log.dead_letters import dead_letter
+from servicekit.log.dead_letters import NoteDeadLetters, dead_letter, ignore_dead_letters
 from servicekit.log.journal import Journal
 from servicekit.log.messages import Producer
 from servicekit.log.observing import observe
 from servicekit.log.outcome import Observation, Observer, Outcome
 from servicekit.log.record_ids import ids_of
 from servicekit.log.records import Received, Unreadable
-
-NoteSetAside = Callable[[Sequence[Unreadable]], Awaitable[None]]
-"""Callback for records after their dead letters have been written. Must not raise."""
-
 
 Late = tuple[Received[Any], Outcome]
 """A record that the service has stored, and its late outcome."""
@@ -34,13 +30,13 @@ class LateOutcomes:
         producer: Producer,
         observers: Sequence[Observer] = (),
         journal: Journal | None = None,
-        note_set_aside: NoteSetAside | None = None,
+        note_dead_letters: NoteDeadLetters = ignore_dead_letters,
     ) -> None:
         self._group: Consumer = group
         self._producer = producer
         self._observers = observers
         self._journal = journal
-        self._note_set_aside = note_set_aside
+        self._note_dead_letters = note_dead_letters
 
     async def set_aside(self, late: Sequence[Late]) -> None:
         """Write dead letters for the records that cannot be processed, and wait until the log acknowledges them."""
@@ -52,8 +48,8 @@ class LateOutcomes:
         await self._producer.send(
             [dead_letter(one.raw, service=self._group, reason=one.reason, error_class="permanent") for one in refused]
         )
-        if refused and self._note_set_aside is not None:
-            await self._note_set_aside(refused)
+        if refused:
+            await self._note_dead_letters(refused)
 
     async def note(self, late: Sequence[Late]) -> None:
         """Record the outcomes in the journal and the metrics, and pass them to the observers."""

@@ -51,7 +51,7 @@ Outcome.UNCHANGED = Outcome("unchanged")
 ERASED = Outcome.ignored("erased")
 """Outcome of a record that was ignored because its author has been erased."""
 TOMBSTONE = Outcome.ignored("tombstone")
-"""The outcome of tombstones for handlers that ignore them."""
+"""The outcome of tombstones that do not reach the handler."""
 
 
 class Observation(NamedTuple):

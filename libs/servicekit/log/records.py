@@ -6,19 +6,22 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
+from uuid import UUID
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from contracts.base import RECORD_LIMIT, SHORTEST_EVENT, Envelope
+from contracts.feedback import FeedbackErased
 from contracts.headers import CAUSE, Headers, derived_headers, header, revision_named, trace_of
 from contracts.inbound import SPELLING
 from contracts.log_time import at_log_time, future_fault
 from contracts.optional_fields import droppable
-from contracts.topics import BY_NAME, FOREIGN
+from contracts.topics import COMPACTED, FEEDBACK_CREATED, FOREIGN
 from servicekit.log.unpacking import UNPACKED_LIMIT
 
 E = TypeVar("E", bound=Envelope)
+R_co = TypeVar("R_co", bound=Envelope | FeedbackErased, covariant=True)
 _LATEST = 2**63 - 1
 """Maximum log time, in microseconds. With this log time, no event counts as being from the future."""
 
@@ -86,13 +89,13 @@ _WORDED = frozenset(
 _TOO_SHORT = f"fewer than {SHORTEST_EVENT} bytes: required fields are missing"
 
 
-class Received(NamedTuple, Generic[E]):
+class Received(NamedTuple, Generic[R_co]):
     """Parsed record.
 
     `dropped` contains the wire names of optional fields that were ignored because they are invalid.
     """
 
-    event: E
+    event: R_co
     raw: RawRecord
     dropped: Sequence[str] = ()
 
@@ -113,7 +116,8 @@ class Received(NamedTuple, Generic[E]):
             log_time: The time at which the record's text first appeared in the log, in microseconds.
         """
         topic, partition, offset = at.rsplit(":", 2)
-        return cls(event, RawRecord(Coordinates(topic, int(partition), int(offset)), key, value, headers, log_time))
+        raw = RawRecord(Coordinates(topic, int(partition), int(offset)), key, value, headers, log_time)
+        return Received(event, raw)
 
     @property
     def topic(self) -> str:
@@ -147,23 +151,6 @@ class Received(NamedTuple, Generic[E]):
 
 
 @dataclass(frozen=True, slots=True)
-class Tombstone:
-    """Record without a value on a compacted topic, which deletes the object with the key `key`."""
-
-    key: str
-    raw: RawRecord
-
-    @property
-    def topic(self) -> str:
-        return self.raw.coordinates.topic
-
-    @property
-    def revision(self) -> int | None:
-        """Revision up to which the object is deleted, or None if the header is missing or invalid."""
-        return revision_named(self.raw.headers)
-
-
-@dataclass(frozen=True, slots=True)
 class Unreadable:
     """Record that cannot be read, with the reason as a short name and a description without user text."""
 
@@ -181,14 +168,24 @@ def cause_of(raw: RawRecord) -> str:
     return own if raw.coordinates.topic in FOREIGN else header(raw.headers, CAUSE) or own
 
 
-def as_tombstone(raw: RawRecord) -> Tombstone | None:
-    """Return `raw` as a tombstone if it is on a compacted topic and has a key but no value, otherwise None."""
-    if raw.value is not None or raw.key is None:
+def is_tombstone(raw: RawRecord) -> bool:
+    """Return True if the record is on a compacted topic and has a key but no value."""
+    return raw.value is None and raw.key is not None and raw.coordinates.topic in COMPACTED
+
+
+def read_tombstone(raw: RawRecord) -> Received[Any] | None:
+    """Return the erasure of a feedback record for which a tombstone stands, or None for any other tombstone.
+
+    A tombstone without a revision erases all revisions up to the time at which the tombstone was logged.
+    """
+    if raw.coordinates.topic != FEEDBACK_CREATED.name:
         return None
-    topic = BY_NAME.get(raw.coordinates.topic)
-    if topic is None or not topic.compacted:
+    try:
+        feedback_id = UUID((raw.key or b"").decode("utf-8", "replace"))
+    except ValueError:
         return None
-    return Tombstone(raw.key.decode("utf-8", "replace"), raw)
+    named = revision_named(raw.headers)
+    return Received(FeedbackErased(feedback_id, raw.first_log_time // 1_000 if named is None else named), raw)
 
 
 def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = None) -> Received[E] | Unreadable:

@@ -1,22 +1,19 @@
-"""Declaration of a service's journal of outcomes, with the route that searches it."""
+"""Route that searches a service's journal of outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Query
 
 from contracts.base import Id, Name
 from contracts.instants import format_instant
-from contracts.where import FOUND_LIMIT, WHERE, FeedbackState, JournalRecord, JudgedMessage, WhereFound
-from servicekit.log.journal import FeedbackOf, Journal, JournalReader
+from contracts.where import FOUND_LIMIT, FeedbackState, JournalRecord, JudgedMessage, WhereFound
+from servicekit.log.journal import JournalReader
 from servicekit.web.routes import Routes
 
-P = TypeVar("P")
-"""Type of the service's parts."""
 ANSWERS: Final = {
     401: "No valid access token.",
     403: "The token does not reach that project, or lacks the scope read.",
@@ -35,7 +32,8 @@ Verdicts = Callable[[str, str, Collection[str]], Awaitable[Sequence[JudgedMessag
 """Look-up of verdicts by tenant, project and message ids."""
 
 
-async def _nothing(_: str, __: str, ___: Collection[str]) -> Sequence[Any]:
+async def nothing_found(_: str, __: str, ___: Collection[str]) -> Sequence[Any]:
+    """Find nothing, in services without feedback records or verdicts."""
     return ()
 
 
@@ -46,7 +44,9 @@ class WhereLookup:
     the verdicts on messages.
     """
 
-    def __init__(self, reader: JournalReader, states: States = _nothing, verdicts: Verdicts = _nothing) -> None:
+    def __init__(
+        self, reader: JournalReader, states: States = nothing_found, verdicts: Verdicts = nothing_found
+    ) -> None:
         self._reader = reader
         self._states = states
         self._verdicts = verdicts
@@ -68,41 +68,11 @@ class WhereLookup:
         return WhereFound(records=[_record(row) for row in rows], feedbacks=list(states), judged=list(judged))
 
 
-@dataclass(frozen=True, slots=True)
-class Where(Generic[P]):
-    """Declaration of a service's journal, and of the route through which `agent-feedback where` searches it.
-
-    `name` is the last segment of the route's path, and `tag` groups the route in the HTTP reference. `pool` names the
-    service's connection pool for writing to the table `journal`, and `reads` the pool for lookups.
-    """
-
-    name: str
-    tag: str
-    pool: str = "pool"
-    reads: str = "reads"
-    feedback_of: FeedbackOf = lambda _: None
-    """Function that returns the id of the feedback record that an event changes, or None."""
-    states: Callable[[P], States] = lambda _: _nothing
-    """Function that returns the look-up of feedback records' states."""
-    verdicts: Callable[[P], Verdicts] = lambda _: _nothing
-    """Function that returns the look-up of verdicts on messages."""
-
-    @property
-    def path(self) -> str:
-        return WHERE + self.name
-
-    def journal(self, parts: P) -> Journal:
-        return Journal(getattr(parts, self.pool), self.feedback_of)
-
-    def lookup(self, parts: P) -> WhereLookup:
-        return WhereLookup(JournalReader(getattr(parts, self.reads)), self.states(parts), self.verdicts(parts))
-
-
-def where_router(where: Where[Any], lookup: WhereLookup) -> Routes:
+def where_router(path: str, tag: str, lookup: WhereLookup) -> Routes:
     """Return a router with the route that searches a service's journal."""
-    router = Routes(where.tag)
+    router = Routes(tag)
 
-    @router.at("GET", where.path, refuses=ANSWERS)
+    @router.at("GET", path, refuses=ANSWERS)
     async def find_records(
         tenant: Name,
         project: Name,

@@ -14,7 +14,7 @@ from chat_bridge.sources.source import Source, SourceKind
 from chat_bridge.sources.webhook import answer_to, chat_events
 from chat_bridge.sources.webhook_map import MappedWebhook, Signature, WebhookMap
 from chat_bridge.sources.webhook_signature import decoded, is_signed
-from servicekit import Settings, StartError, read_toml, secret_of
+from servicekit import Settings, StartError
 
 
 class WebhookMapSettings(Settings):
@@ -57,7 +57,7 @@ def source_of(mapped: MappedWebhook) -> Source:
 
 
 def _read(path: Path) -> MappedWebhook:
-    described = read_toml(path, WebhookMap)
+    described = WebhookMap.read(path)
     try:
         return MappedWebhook(name=path.stem, map=described, secret=_key(described.signature))
     except ValidationError:
@@ -67,7 +67,7 @@ def _read(path: Path) -> MappedWebhook:
 
 
 def _key(signature: Signature) -> bytes:
-    text = secret_of(signature.secret)
+    text = signature.secret_in(signature.secret)
     if signature.key_encoding == "base64":
         text = text.removeprefix("whsec_")
     try:

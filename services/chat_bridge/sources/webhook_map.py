@@ -10,9 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StringConstraints,
     WithJsonSchema,
@@ -21,6 +19,7 @@ from pydantic import (
 
 from chat_bridge.sources.webhook_time import TimeKind
 from contracts.base import Id, Label, Name
+from servicekit import FileSettings
 
 ITEM = "@"
 """First part of a path that starts at the current item of the rule's list, not at the payload."""
@@ -55,11 +54,7 @@ When = Annotated[
 Header = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,100}$"), AfterValidator(str.lower)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class Signature(_Part):
+class Signature(FileSettings):
     """Signature that proves that a request comes from the platform."""
 
     kind: Literal["hmac-sha256", "hmac-sha1", "ed25519", "token"] = Field(
@@ -108,7 +103,7 @@ class Signature(_Part):
         return _PLACEHOLDER.split(self.signed)
 
 
-class AttachmentPart(_Part):
+class AttachmentPart(FileSettings):
     """Attachments of a message, such as a picture or a sticker."""
 
     path: Where = Field(description="The path of an object, or of a list in which each object is one attachment.")
@@ -117,7 +112,7 @@ class AttachmentPart(_Part):
     url_at: Where | None = Field(default=None, description="The path of the URL in that object.")
 
 
-class Rule(_Part):
+class Rule(FileSettings):
     """Rule that converts a payload to a chat event. All matching rules apply, up to the first matching `ignore`."""
 
     kind: Literal["message", "deletion", "reaction", "ignore"] = Field(
@@ -170,7 +165,7 @@ class Rule(_Part):
         return self
 
 
-class MapAnswer(_Part):
+class MapAnswer(FileSettings):
     """Response to send after the events were written to the log. The first matching response is sent."""
 
     when: When = Field(default_factory=dict)
@@ -186,7 +181,7 @@ class MapAnswer(_Part):
         return self
 
 
-class WebhookMap(_Part):
+class WebhookMap(FileSettings):
     """File that defines the conversion of a platform's webhooks to chat events."""
 
     tenant: Name = Field(description="The tenant of the events.")
@@ -206,7 +201,7 @@ class WebhookMap(_Part):
     answer: list[MapAnswer] = Field(default_factory=list, description="See the section below.")
 
 
-class MappedWebhook(_Part):
+class MappedWebhook(FileSettings):
     """A map file, the name of its source, and the key that verifies requests.
 
     `secret` is the shared secret or the platform's public key.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
-from contracts.feedback import FeedbackCreated
-from feedback.aggregates.model import CountedVerdict, erased_verdict, newest_verdicts, verdict_of
-from servicekit import Handler, Outcome, Received, Tombstone
+from contracts.feedback import FeedbackCreated, FeedbackErased
+from feedback.aggregates.model import CountedVerdict, newest_verdicts, verdict_of
+from servicekit import Handler, Outcome, Received
 
 NO_VERDICT = Outcome.ignored("no_verdict")
 
@@ -26,8 +26,8 @@ class VerdictHandler(Handler, tombstones=True):
     def __init__(self, store: VerdictStore) -> None:
         self._store = store
 
-    async def handle(self, batch: Sequence[Received[FeedbackCreated] | Tombstone]) -> Sequence[Outcome]:
-        found = [erased_verdict(one) if isinstance(one, Tombstone) else verdict_of(one.event) for one in batch]
+    async def handle(self, batch: Sequence[Received[FeedbackCreated | FeedbackErased]]) -> Sequence[Outcome]:
+        found = [verdict_of(one.event) for one in batch]
         newest = newest_verdicts(found)
         written = await self._store.take(newest)
         stored = {id(one) for one in newest if one.feedback_id in written}

@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from contracts.effective import TurnReaction, effective, reaction_to_turn
-from contracts.feedback import FeedbackAggregated, FeedbackCreated
+from contracts.feedback import FeedbackAggregated, FeedbackCreated, FeedbackErased
 from contracts.ids import conversation_key, derived_id, revision_event_id
 from contracts.intervals import mean_reward
 from contracts.topics import FEEDBACK_AGGREGATED
 from feedback.registry import TurnKey
-from servicekit import Message, Tombstone
+from servicekit import Message
 
 
 class CountedVerdict(NamedTuple):
@@ -75,23 +75,15 @@ class Aggregate(NamedTuple):
         return TurnKey(self.tenant, self.project, self.conversation_id, self.turn_id)
 
 
-def verdict_of(event: FeedbackCreated) -> CountedVerdict | None:
-    """Return the verdict that an event announces, or None if it announces a reply."""
+def verdict_of(event: FeedbackCreated | FeedbackErased) -> CountedVerdict | None:
+    """Return the row for the verdict that an event announces or erases, or None if the event announces a reply."""
+    if isinstance(event, FeedbackErased):
+        return CountedVerdict(*event)
     one = reaction_to_turn(event)
     if one is None:
         return None
     said: Any = (one.user_id, one.origin, one.feedback_type, one.reaction, event.value, one.occurred_at)
     return CountedVerdict(one.feedback_id, event.revision, *one.turn, event.agent_id, *said)
-
-
-def erased_verdict(tombstone: Tombstone) -> CountedVerdict | None:
-    """Return the row for an erased record, or None if the tombstone's key is not a feedback id."""
-    try:
-        feedback_id = UUID(tombstone.key)
-    except ValueError:
-        return None
-    named = tombstone.revision
-    return CountedVerdict(feedback_id, tombstone.raw.first_log_time // 1_000 if named is None else named)
 
 
 def newest_verdicts(verdicts: Iterable[CountedVerdict | None]) -> list[CountedVerdict]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 from uuid import UUID
 
-from contracts.feedback import FeedbackCreated
+from contracts.feedback import FeedbackCreated, FeedbackErased
 from inference.turns.rules import TurnKey, status_of
 from inference.turns.store import TurnIndex, UserReaction
-from servicekit import Handler, Outcome, Received, Tombstone
+from servicekit import Handler, Outcome, Received
 
 NO_REACTION = Outcome.ignored("no_reaction_of_a_person")
 
@@ -25,8 +24,9 @@ class UserReactionHandler(Handler, tombstones=True):
     def __init__(self, index: TurnIndex) -> None:
         self._index = index
 
-    async def handle(self, batch: Sequence[Received[FeedbackCreated] | Tombstone]) -> Sequence[Outcome]:
-        found = [_forgotten(one) if isinstance(one, Tombstone) else reaction_of(one.event) for one in batch]
+    async def handle(self, batch: Sequence[Received[FeedbackCreated | FeedbackErased]]) -> Sequence[Outcome]:
+        events = [one.event for one in batch]
+        found = [one if isinstance(one, FeedbackErased) else reaction_of(one) for one in events]
         newest: dict[UUID, UserReaction] = {}
         gone: dict[UUID, int] = {}
         for one in found:
@@ -62,27 +62,7 @@ def reaction_of(event: FeedbackCreated) -> UserReaction | None:
     )
 
 
-class _Erased(NamedTuple):
-    """Reaction whose revisions up to `revision` are erased."""
-
-    feedback_id: UUID
-    revision: int
-
-
-def _forgotten(one: Tombstone) -> _Erased | None:
-    """Return the reaction erased by a tombstone, or None if the tombstone's key is not a feedback id.
-
-    A tombstone without a revision erases all revisions up to the time at which the tombstone was logged.
-    """
-    try:
-        feedback_id = UUID(one.key)
-    except ValueError:
-        return None
-    named = one.revision
-    return _Erased(feedback_id, one.raw.first_log_time // 1_000 if named is None else named)
-
-
-def _outcome(one: UserReaction | _Erased | None, newest: dict[UUID, UserReaction], news: set[UUID]) -> Outcome:
+def _outcome(one: UserReaction | FeedbackErased | None, newest: dict[UUID, UserReaction], news: set[UUID]) -> Outcome:
     if isinstance(one, UserReaction):
         return Outcome.STORED if one.feedback_id in news and newest.get(one.feedback_id) is one else Outcome.UNCHANGED
     return NO_REACTION if one is None else Outcome.STORED

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from reporting.access.roles import ProjectSet, Role, is_account_name
 from reporting.egress.webhooks.endpoints import Variable
-from servicekit import RequestRefused, StartError, read_toml, secret_of
+from servicekit import FileSettings, RequestRefused, StartError
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f]+$")]
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\x00-\x20]+$", max_length=500)]
@@ -32,11 +32,7 @@ NO_GROUP: Final = (
 NO_NAME: Final = "The identity provider did not confirm your name: it sent no {claim}, or one that is not verified."
 
 
-class _ProviderPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class GroupAccess(_ProviderPart):
+class GroupAccess(FileSettings):
     """Role and projects granted to the members of a group. `value` is the group's name in the claim."""
 
     value: Text
@@ -53,7 +49,7 @@ class GroupAccess(_ProviderPart):
         return places
 
 
-class IdentityProviderFile(_ProviderPart):
+class IdentityProviderFile(FileSettings):
     """Settings in the identity provider file.
 
     `address` is the base URL of the dashboard. `claim` is the claim that lists a person's groups, and `name_claim` is
@@ -140,8 +136,8 @@ def read_identity_provider(path: Path | None) -> IdentityProvider | None:
     """
     if path is None:
         return None
-    found = read_toml(path, IdentityProviderFile)
-    secret = secret_of(found.secret_from)
+    found = IdentityProviderFile.read(path)
+    secret = found.secret_in(found.secret_from)
     if not secret.isascii() or not secret.isprintable():
         raise StartError(f"The variable {found.secret_from} must be a client secret of printable ASCII characters.")
     return IdentityProvider(found, secret)

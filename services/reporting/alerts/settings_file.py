@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from contracts.base import Name
 from reporting.alerts.rules import AlertRule, PlatformRule, ProjectRule
 from reporting.egress.webhooks.endpoints import Variable, signing_key
 from reporting.queries.selection import Project
-from servicekit import StartError, read_toml, secret_of
+from servicekit import FileSettings, StartError
 
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\x00-\x20]+$", max_length=2_000)]
 Address = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20@<>\",;]+@[^\x00-\x20@<>\",;]+$", max_length=254)]
@@ -22,11 +22,7 @@ Every = Literal["day", "week"]
 PAGERDUTY: Final = "https://events.pagerduty.com/v2/enqueue"
 
 
-class _AlertsPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class AlertChannel(_AlertsPart):
+class AlertChannel(FileSettings):
     """Settings common to all alert channels.
 
     `tenant` and `project` restrict the channel to the rules of a tenant or project. `private` allows http and addresses
@@ -118,19 +114,19 @@ class WebhookChannel(AlertChannel):
 AnyChannel = SlackChannel | TeamsChannel | PagerDutyChannel | EmailChannel | WebhookChannel
 
 
-class DigestSettings(_AlertsPart):
+class DigestSettings(FileSettings):
     """Settings of a project's digest, which shows the three largest changes in satisfaction by agent or version."""
 
     every: Every
     channels: Annotated[tuple[Name, ...], Field(min_length=1, max_length=10)]
 
 
-class ProjectAlerts(_AlertsPart):
+class ProjectAlerts(FileSettings):
     """Rules and digest of a project."""
 
     tenant: Name
     project: Name
-    rule: Annotated[list[Annotated[ProjectRule, Field(discriminator="kind")]], Field(max_length=200)] = []
+    rule: list[Annotated[ProjectRule, Field(discriminator="kind")]] = Field(default_factory=list, max_length=200)
     digest: DigestSettings | None = None
 
     @property
@@ -138,13 +134,13 @@ class ProjectAlerts(_AlertsPart):
         return Project(self.tenant, self.project)
 
 
-class AlertsFile(_AlertsPart):
+class AlertsFile(FileSettings):
     """Contents of the alerts file. `address` is the base URL of the dashboard, for the links in messages."""
 
     address: Url
-    channel: list[Annotated[AnyChannel, Field(discriminator="type")]] = []
-    project: list[ProjectAlerts] = []
-    platform: list[Annotated[PlatformRule, Field(discriminator="kind")]] = []
+    channel: list[Annotated[AnyChannel, Field(discriminator="type")]] = Field(default_factory=list)
+    project: list[ProjectAlerts] = Field(default_factory=list)
+    platform: list[Annotated[PlatformRule, Field(discriminator="kind")]] = Field(default_factory=list)
 
     @field_validator("address")
     @classmethod
@@ -221,7 +217,7 @@ def read_alerts(path: Path | None) -> AlertSettings:
     """
     if path is None:
         return AlertSettings()
-    found = read_toml(path, AlertsFile)
+    found = AlertsFile.read(path)
     return AlertSettings(
         found.address,
         {one.name: OpenChannel(one, _secret(one)) for one in found.channel},
@@ -234,7 +230,7 @@ def _secret(channel: AnyChannel) -> str:
     variable: Any = next(iter(channel.secret_variables), None)
     if variable is None:
         return ""
-    secret = secret_of(variable)
+    secret = channel.secret_in(variable)
     if isinstance(channel, WebhookChannel):
         signing_key(variable)
     elif isinstance(channel, SlackChannel | TeamsChannel) and not _may_be_sent_to(secret, channel):

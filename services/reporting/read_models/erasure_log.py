@@ -7,7 +7,7 @@ from typing import Any
 
 from contracts.feedback import FeedbackErasureRequested
 from reporting.read_models.handlers import ProjectionHandler
-from servicekit import Handler, Outcome, Received, Tombstone
+from servicekit import Handler, Outcome, Received
 
 
 class ErasureLogHandler(Handler, tombstones=True):
@@ -17,9 +17,9 @@ class ErasureLogHandler(Handler, tombstones=True):
         self._inner = inner
         self._log = projection.access_log
 
-    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         outcomes = await self._inner.handle(batch)
         for one in batch:
-            if self._log is not None and isinstance(one, Received) and isinstance(one.event, FeedbackErasureRequested):
+            if self._log is not None and isinstance(one.event, FeedbackErasureRequested):
                 await self._log.note_erasure(one.event)
         return outcomes

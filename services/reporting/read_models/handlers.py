@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from contracts.feedback import FeedbackCreated, FeedbackImpressionsReceived, FeedbackSessionCreated
+from contracts.feedback import FeedbackCreated, FeedbackErased, FeedbackImpressionsReceived, FeedbackSessionCreated
 from contracts.versions import MessageEvent
 from reporting.access.log import AccessLog
 from reporting.read_models.projection import (
     feedback_outcomes,
     feedback_row,
     first_impressions,
-    forgotten_of,
     impression_outcomes,
     impression_rows,
     merged_messages,
@@ -22,7 +21,7 @@ from reporting.read_models.projection import (
     session_row,
 )
 from reporting.read_models.store import ReadModelStore
-from servicekit import Handler, Outcome, Received, Tombstone
+from servicekit import Handler, Outcome, Received
 
 _MESSAGES: Final = frozenset(get_args(MessageEvent))
 
@@ -40,24 +39,23 @@ class ProjectionHandler(Handler, tombstones=True):
         self._attributes = attributes
         self.access_log = access_log
 
-    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         """Write a batch to the read models in one transaction.
 
         Returns the outcome of each record, in order.
         """
-        events = [None if isinstance(received, Tombstone) else received.event for received in batch]
+        events = [received.event for received in batch]
         # Compare types: isinstance on a pydantic model takes longer than building the row.
         named = self._attributes
-        messages = [message_row(event, named) for event in events if event is not None and type(event) in _MESSAGES]
+        messages = [message_row(event, named) for event in events if type(event) in _MESSAGES]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
-        ended = (forgotten_of(received) for received in batch if isinstance(received, Tombstone))
         rated = [session_row(event) for event in events if type(event) is FeedbackSessionCreated]
         shown = [impression_rows(event) for event in events if type(event) is FeedbackImpressionsReceived]
         first = first_impressions(row for rows in shown for row in rows)
         applied = await self._store.apply(
             merged_messages(messages),
             newest_feedbacks(feedbacks),
-            forgotten=[one for one in ended if one is not None],
+            forgotten=[event for event in events if type(event) is FeedbackErased],
             sessions=rated,
             impressions=first,
         )
@@ -68,7 +66,7 @@ class ProjectionHandler(Handler, tombstones=True):
         of_impressions = iter(impression_outcomes(shown, first, applied.shown))
 
         def outcome(event: Any) -> Outcome:
-            if event is None:
+            if type(event) is FeedbackErased:
                 return Outcome.STORED
             if type(event) is FeedbackSessionCreated:
                 return next(of_sessions)

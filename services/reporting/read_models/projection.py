@@ -17,7 +17,7 @@ from contracts.feedback import FeedbackCreated, FeedbackImpressionsReceived, Fee
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import MessageEvent, message_in, place_of, version_of
-from servicekit import Outcome, Tombstone
+from servicekit import Outcome
 
 SUPERSEDED = Outcome.ignored("superseded")
 
@@ -90,29 +90,6 @@ class FeedbackRow(NamedTuple):
 
 _SLOT: Final = FeedbackRow._fields.index("slot")
 _VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name != "slot"))
-
-
-class Forgotten(NamedTuple):
-    """Erased feedback record.
-
-    `revision` is the last revision that was erased.
-    """
-
-    feedback_id: UUID
-    revision: int
-
-
-def forgotten_of(tombstone: Tombstone) -> Forgotten | None:
-    """Return the feedback record erased by a tombstone, or None if the tombstone's key is not a feedback id.
-
-    A tombstone without a revision erases all revisions up to the time at which the tombstone was logged.
-    """
-    try:
-        feedback_id = UUID(tombstone.key)
-    except ValueError:
-        return None
-    named = tombstone.revision
-    return Forgotten(feedback_id, tombstone.raw.first_log_time // 1_000 if named is None else named)
 
 
 class MessageRow(NamedTuple):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from reporting.read_models.projection import FeedbackRow, Forgotten, ImpressionRow, MessageKey, MessageRow, SessionRow
+from contracts.feedback import FeedbackErased
+from reporting.read_models.projection import FeedbackRow, ImpressionRow, MessageKey, MessageRow, SessionRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class ReadModelStore(Protocol):
         self,
         messages: Sequence[MessageRow] = (),
         feedbacks: Sequence[FeedbackRow] = (),
-        forgotten: Sequence[Forgotten] = (),
+        forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
         impressions: Sequence[ImpressionRow] = (),
     ) -> Applied:

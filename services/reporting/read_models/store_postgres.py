@@ -8,9 +8,9 @@ from uuid import UUID
 
 import asyncpg
 
+from contracts.feedback import FeedbackErased
 from reporting.read_models.projection import (
     FeedbackRow,
-    Forgotten,
     ImpressionRow,
     MessageKey,
     MessageRow,
@@ -64,7 +64,7 @@ class PostgresReadModels:
         self,
         messages: Sequence[MessageRow] = (),
         feedbacks: Sequence[FeedbackRow] = (),
-        forgotten: Sequence[Forgotten] = (),
+        forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
         impressions: Sequence[ImpressionRow] = (),
     ) -> Applied:

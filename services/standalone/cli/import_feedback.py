@@ -127,11 +127,10 @@ def _file(path: Path | None) -> MappingFile:
         typer.BadParameter: The file is missing or invalid.
     """
     from servicekit.errors import StartError
-    from servicekit.settings import read_toml
     from standalone.data_import.mapping_file import MappingFile
 
     try:
-        return MappingFile() if path is None else read_toml(path, MappingFile)
+        return MappingFile() if path is None else MappingFile.read(path)
     except StartError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -7,21 +7,23 @@ import json
 import pytest
 
 from chat_bridge.refused import EventRefusal, refusal_of_line, refusal_of_record
-from servicekit.log.records import Coordinates, RawRecord, Unreadable
+from servicekit.log.outcome import Outcome
 
 MESSAGE = "chat.message.ingested"
 WHOLE = {"tenant": "acme", "project": "support", "eventId": "e-1"}
 
 
-def unreadable(value: object, topic: str = MESSAGE, reason: str = "invalid_event", detail: str = "") -> Unreadable:
+def refusal(
+    value: object, topic: str = MESSAGE, reason: str = "invalid_event", detail: str = ""
+) -> EventRefusal | None:
     raw = json.dumps(value).encode() if not isinstance(value, bytes) else value
-    return Unreadable(RawRecord(Coordinates(topic, 0, 0), None, raw, (), 0), reason, detail)
+    return refusal_of_record(topic, raw, Outcome.dead_lettered(reason, detail))
 
 
 def test_a_record_names_its_project() -> None:
-    found = refusal_of_record(unreadable(WHOLE, detail="attachments.3.type: field required"))
+    found = refusal(WHOLE, detail="attachments.3.type: field required")
     assert found == EventRefusal("acme", "support", MESSAGE, "e-1", "attachments[].type", "field required")
-    assert refusal_of_record(unreadable(WHOLE, reason="future", detail="in words")) == EventRefusal(
+    assert refusal(WHOLE, reason="future", detail="in words") == EventRefusal(
         "acme", "support", MESSAGE, "e-1", "", "future"
     )
 
@@ -31,11 +33,11 @@ def test_a_record_names_its_project() -> None:
     [b"{", b"[]", b"\xff", b"[" * 5_000, WHOLE | {"tenant": 7}, WHOLE | {"project": "a/b"}, WHOLE | {"tenant": ""}],
 )
 def test_a_record_of_nobody_is_told_to_nobody(value: object) -> None:
-    assert refusal_of_record(unreadable(value)) is None
+    assert refusal(value) is None
 
 
 def test_a_record_of_another_topic_is_not_told() -> None:
-    assert refusal_of_record(unreadable(WHOLE, "feedback.erasure.requested")) is None
+    assert refusal(WHOLE, "feedback.erasure.requested") is None
 
 
 @pytest.mark.parametrize(
@@ -77,14 +79,14 @@ def test_a_number_without_end_is_no_event_id(digits: int, told: str) -> None:
 )
 def test_a_rule_without_words_is_told_by_its_name(reason: str, detail: str, field: str, rule: str) -> None:
     by_line = refusal_of_line("acme", "support", json.dumps(WHOLE | {"topic": MESSAGE}).encode(), reason, detail)
-    by_record = refusal_of_record(unreadable(WHOLE, reason=reason, detail=detail))
+    by_record = refusal(WHOLE, reason=reason, detail=detail)
     assert by_line == by_record == EventRefusal("acme", "support", MESSAGE, "e-1", field, rule)
 
 
 @pytest.mark.parametrize("name", ["tenant", "project"])
 def test_a_name_has_at_most_64_characters(name: str) -> None:
-    assert refusal_of_record(unreadable(WHOLE | {name: "a" * 64})) is not None
-    assert refusal_of_record(unreadable(WHOLE | {name: "a" * 65})) is None
+    assert refusal(WHOLE | {name: "a" * 64}) is not None
+    assert refusal(WHOLE | {name: "a" * 65}) is None
 
 
 @pytest.mark.parametrize("topic", ["feedback.created", "my secret", 7, None])

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
-import pytest
-
-from contracts.headers import REVISION
 from reporting.read_models.projection import (
-    Forgotten,
     feedback_outcomes,
     feedback_row,
-    forgotten_of,
     merged_messages,
     message_outcomes,
     message_row,
     newest_feedbacks,
 )
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Coordinates, RawRecord, Tombstone
 from tests.support.reporting_events import feedback, message
 
 
@@ -84,17 +76,3 @@ def test_a_message_that_the_store_already_had_is_unchanged() -> None:
     row = message_row(message("m1"))
     assert message_outcomes([row, row], {row.key}) == [Outcome.STORED, Outcome.UNCHANGED]
     assert message_outcomes([row, row], set()) == [Outcome.UNCHANGED, Outcome.UNCHANGED]
-
-
-@pytest.mark.parametrize(
-    ("named", "revision"),
-    [(b"8", 8), (b"9" * 18, 10**18 - 1), (b"9" * 19, 2), (b"9" * 5_000, 2), (b"-1", 2), (b"x", 2), (None, 2)],
-)
-def test_a_tombstone_ends_the_revision_that_it_names_or_what_was_said_before_it(
-    named: bytes | None, revision: int
-) -> None:
-    """A revision out of range would not fit the column, and the tombstone would be lost."""
-    id_ = UUID(int=1)
-    headers = () if named is None else ((REVISION, named),)
-    raw = RawRecord(Coordinates("feedback.created", 0, 0), str(id_).encode(), None, headers, 2_999)
-    assert forgotten_of(Tombstone(str(id_), raw)) == Forgotten(id_, revision)

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person, latest
-from contracts.topics import BY_NAME, consumed_by
+from contracts.topics import consumed_by
 from servicekit.erasure_guard import PersonErased, guard_values
 from servicekit.log.erasing import ErasingHandler
-from servicekit.log.outcome import ERASED, TOMBSTONE, Outcome
-from servicekit.log.records import Received, Tombstone, read
+from servicekit.log.outcome import ERASED, Outcome
+from servicekit.log.records import Received, read
 from tests.support.logs import NOW, RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
 
@@ -120,16 +120,6 @@ async def test_what_agents_say_has_no_person_behind_it() -> None:
     await ledger.note([Erasure(Person("acme", "bot"), "q", NOW)])
     agents = received(MESSAGE, "least", senderId="bot", senderType="agent", agentId="bot")
     assert await handler(inner, ledger, RecordingLog()).handle([agents]) == [Outcome.STORED]
-
-
-async def test_a_compacted_request_is_passed_over() -> None:
-    inner = Taking()
-    gone = Tombstone("acme/eve", raw(REQUEST, None))
-    erasing = handler(inner, Ledger(), RecordingLog())
-    assert await erasing.handle([gone]) == [TOMBSTONE]  # type: ignore[list-item]  # handlers of tombstones get them
-    await erasing.commit_lost([gone, request()])  # type: ignore[list-item]
-    assert inner.taken == []
-    assert BY_NAME[REQUEST].compacted
 
 
 class Guarding(Taking):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, Self
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 import servicekit.service
 from contracts.topics import Consumer
 from servicekit import metrics
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received, Unreadable
 from servicekit.log.subscriber import Subscription
 from servicekit.service import STUCK_SECONDS, Periodic, Service, ServiceContext
 from tests.support.hand_clock import HandClock
+from tests.support.logs import RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -130,3 +134,42 @@ async def test_a_task_that_does_not_end_is_a_warning() -> None:
         await asyncio.sleep(0)
     assert service.warnings == ["another"]
     task.cancel()
+
+
+class RefusedJournal:
+    """Stand-in for a journal, which keeps the records with dead letters."""
+
+    def __init__(self) -> None:
+        self.refused: list[Unreadable] = []
+
+    async def note_refused(self, refused: Sequence[Unreadable]) -> None:
+        self.refused += refused
+
+
+async def test_dead_letters_of_a_delivery_are_in_the_journal_and_late_ones_are_only_told() -> None:
+    """The journal already contains the records of late dead letters, as parked records, and gets their outcomes."""
+    topic = "chat.message.ingested"
+    log, journal, told = RecordingLog(), RefusedJournal(), list[tuple[str, bytes | None, Outcome]]()
+    service: Any = Service("chat_bridge", ServiceContext("localhost:1", wrap_producer=lambda _: log))
+    service.journal = journal
+
+    async def note(letters: Sequence[tuple[str, bytes | None, Outcome]]) -> None:
+        told.extend(letters)
+
+    async def commit(_: object) -> bool:
+        return True
+
+    service.note_dead_letters = note
+    service.consume("chat_bridge", NoWork())
+    broken = raw(topic, b"{" * 200)
+    await service.subscription("chat_bridge").delivery.deliver([broken], commit)
+    (refused,) = journal.refused
+    assert (refused.raw, refused.reason) == (broken, "invalid_json")
+    assert told == [(topic, broken.value, Outcome.dead_lettered("invalid_json", refused.detail))]
+
+    told.clear()
+    late, outcome = raw(topic, example(topic, "least"), 1), Outcome.dead_lettered("original_unknown", "in words")
+    received: Any = Received(None, late)  # the event is not read
+    await service.late_outcomes("chat_bridge").set_aside([(received, outcome)])
+    assert (journal.refused, told) == ([refused], [(topic, late.value, outcome)])
+    assert [message.topic for message in log.messages] == [f"{topic}.dlq"] * 2

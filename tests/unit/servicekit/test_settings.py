@@ -168,6 +168,11 @@ ENDPOINT = '[[endpoint]]\nname = "crm"\nurl = "https://crm.example/hook"\ntenant
             "is not valid at line 5, column 1: endpoint.0.secrets.1: String should match pattern "
             "'^[A-Z][A-Z0-9_]{2,99}$'.",
         ),
+        (
+            ENDPOINT + "events = []\n",
+            "is not valid at line 6, column 1: endpoint.0.events: List should have at least 1 item after validation, "
+            "not 0.",
+        ),
         ("", "is not valid at line 1, column 1: endpoint: Field required."),
     ],
 )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from contracts.feedback import FeedbackCreated, FeedbackErased
+from contracts.headers import REVISION, Headers
 from contracts.topics import Consumer
 from servicekit.clock import FixedClock
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Observation, Outcome
-from servicekit.log.records import Coordinates, RawRecord, Received, Tombstone, as_tombstone
+from servicekit.log.records import Coordinates, RawRecord, Received, is_tombstone, read_tombstone
 from tests.support.logs import NOW, RecordingLog, example, raw
 
 
@@ -45,11 +48,16 @@ async def deliver(
     return [observation.outcome for observation in seen]
 
 
+ID = UUID(int=1)
+
+
+def tombstone(offset: int = 0, key: bytes = str(ID).encode(), headers: Headers = ()) -> RawRecord:
+    return RawRecord(Coordinates("feedback.created", 0, offset), key, None, headers, 2_999)
+
+
 @pytest.mark.parametrize("topic", ["feedback.created", "feedback.erasure.requested"])
 def test_a_key_without_a_value_on_a_compacted_topic_is_a_tombstone(topic: str) -> None:
-    record = raw(topic, None)
-    assert as_tombstone(record) == Tombstone("key", record)
-    assert Tombstone("key", record).topic == topic
+    assert is_tombstone(raw(topic, None))
 
 
 @pytest.mark.parametrize(
@@ -63,22 +71,46 @@ def test_a_key_without_a_value_on_a_compacted_topic_is_a_tombstone(topic: str) -
     ids=["not compacted", "unknown", "empty value", "no key"],
 )
 def test_anything_else_is_none(record: RawRecord) -> None:
-    assert as_tombstone(record) is None
+    assert not is_tombstone(record)
 
 
-async def test_a_handler_that_takes_tombstones_gets_them_in_the_order_of_the_log() -> None:
+@pytest.mark.parametrize(
+    ("named", "revision"),
+    [(b"8", 8), (b"9" * 18, 10**18 - 1), (b"9" * 19, 2), (b"9" * 5_000, 2), (b"-1", 2), (b"x", 2), (None, 2)],
+)
+def test_a_tombstone_ends_the_revision_that_it_names_or_what_was_said_before_it(
+    named: bytes | None, revision: int
+) -> None:
+    """A revision out of range would not fit the column, and the tombstone would be lost."""
+    record = tombstone(headers=() if named is None else ((REVISION, named),))
+    assert read_tombstone(record) == Received(FeedbackErased(ID, revision), record)
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+async def test_a_handler_that_takes_tombstones_gets_them_in_the_order_of_the_log(accepted: bool) -> None:
     handler = Forgetting()
     event = raw("feedback.created", example("feedback.created", "created"), 1)
-    outcomes = await deliver(handler, raw("feedback.created", None, 0), event, raw("feedback.created", None, 2))
+    outcomes = await deliver(handler, tombstone(0), event, tombstone(2), accepted=accepted)
     assert outcomes == [Outcome.STORED] * 3
-    assert [type(one) for one in handler.taken] == [Tombstone, Received, Tombstone]
-    assert [one.raw.coordinates.offset for one in handler.taken] == [0, 1, 2]
+    lost = [] if accepted else handler.taken[:3]
+    assert [type(one.event) for one in handler.taken[:3]] == [FeedbackErased, FeedbackCreated, FeedbackErased]
+    assert [one.raw.coordinates.offset for one in handler.taken[:3]] == [0, 1, 2]
+    assert handler.taken[3:] == lost
+
+
+@pytest.mark.parametrize(
+    "record", [raw("feedback.erasure.requested", None), tombstone(key=b"no id")], ids=["a request", "a foreign key"]
+)
+async def test_a_tombstone_of_no_feedback_record_is_ignored(record: RawRecord) -> None:
+    handler = Forgetting()
+    assert await deliver(handler, record) == [Outcome.ignored("tombstone")]
+    assert handler.taken == []
 
 
 async def test_a_handler_that_does_not_take_them_is_spared() -> None:
     handler = Plain()
     event = raw("feedback.created", example("feedback.created", "created"), 1)
-    outcomes = await deliver(handler, raw("feedback.created", None, 0), event, accepted=False)
+    outcomes = await deliver(handler, tombstone(), event, accepted=False)
     assert outcomes == [Outcome.ignored("tombstone"), Outcome.STORED]
     assert [type(one) for one in handler.taken] == [Received, Received]
 

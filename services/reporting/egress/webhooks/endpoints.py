@@ -5,26 +5,25 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from contracts.base import Name
 from contracts.topics import ERASURE_REQUESTED, FEEDBACK_CREATED, FEEDBACK_RESOLVED, SESSION_CREATED
-from servicekit import StartError, read_toml, secret_of
+from servicekit import FileSettings, StartError
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 # prefix of every webhook secret
 EVENTS = (FEEDBACK_CREATED.name, SESSION_CREATED.name, FEEDBACK_RESOLVED.name, ERASURE_REQUESTED.name)
+Chosen = Literal["feedback.created", "feedback.session.created", "feedback.resolved"]
+"""Topic that an endpoint may list in its settings. Erasure requests are sent to all endpoints of the tenant."""
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")]
 
 
-class _EndpointPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class EndpointSettings(_EndpointPart):
+class EndpointSettings(FileSettings):
     """Settings of a webhook endpoint.
 
     `secrets` are the names of environment variables that contain signing keys. Instead of the variable NAME, you can
@@ -37,9 +36,7 @@ class EndpointSettings(_EndpointPart):
     url: Annotated[str, StringConstraints(pattern=r"^https?://[^\x00-\x20]+$", max_length=2_000)]
     tenant: Name
     project: Name | None = None
-    events: Annotated[
-        list[Literal["feedback.created", "feedback.session.created", "feedback.resolved"]], Field(min_length=1)
-    ] = ["feedback.created"]
+    events: list[Chosen] = Field(default_factory=lambda: list[Chosen](["feedback.created"]), min_length=1)
     secrets: Annotated[list[Variable], Field(min_length=1, max_length=5)]
     format: Literal["standard", "cloudevents"] = "standard"
     private: bool = False
@@ -61,15 +58,16 @@ class EndpointSettings(_EndpointPart):
         return self
 
 
-class _File(_EndpointPart):
+class _File(FileSettings):
     endpoint: Annotated[list[EndpointSettings], Field(min_length=1)]
 
 
-class WebhookEndpoint(_EndpointPart):
+@dataclass(frozen=True, slots=True)
+class WebhookEndpoint:
     """Webhook endpoint with its signing keys."""
 
     settings: EndpointSettings
-    keys: Annotated[tuple[bytes, ...], Field(repr=False)]
+    keys: tuple[bytes, ...] = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -92,7 +90,7 @@ def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
     Raises:
         StartError: If the file or a key is invalid. The message contains no values from the file.
     """
-    found = read_toml(path, _File).endpoint
+    found = _File.read(path).endpoint
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise StartError(f"The file {path} contains two endpoints of the same name.")
@@ -107,7 +105,7 @@ def signing_key(variable: str) -> bytes:
     Raises:
         StartError: If the key is missing or invalid. The message contains no part of the key.
     """
-    text = secret_of(variable)
+    text = FileSettings.secret_in(variable)
     try:
         key = key_of(text)
     except binascii.Error:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from contracts.feedback import FeedbackCreated, FeedbackErasureRequested, FeedbackResolved, FeedbackSessionCreated
+from contracts.feedback import (
+    FeedbackCreated,
+    FeedbackErased,
+    FeedbackErasureRequested,
+    FeedbackResolved,
+    FeedbackSessionCreated,
+)
 from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.payload import WebhookDelivery
 from reporting.egress.webhooks.store import Deliveries
-from reporting.read_models.projection import forgotten_of
-from servicekit import Clock, Handler, Outcome, Received, Tombstone
+from servicekit import Clock, Handler, Outcome, Received
 
 UNWANTED = Outcome.ignored("no_webhook")
 
@@ -26,19 +31,19 @@ class WebhookHandler(Handler, tombstones=True):
         self._deliveries = deliveries
         self._clock = clock
 
-    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
-        made = [[] if isinstance(one, Tombstone) else list(deliveries_of(one, self._endpoints)) for one in batch]
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        made = [list(deliveries_of(one, self._endpoints)) for one in batch]
         newest: dict[tuple[str, str], WebhookDelivery] = {}
         for one in (delivery for group in made for delivery in group):
             held = newest.get((one.endpoint, one.subject))
             if held is None or held.revision < one.revision:
                 newest[one.endpoint, one.subject] = one
         await self._deliveries.add(newest.values(), self._clock.now())
-        ended = [gone for one in batch if isinstance(one, Tombstone) and (gone := forgotten_of(one)) is not None]
-        if ended:
-            await self._deliveries.drop([(str(gone.feedback_id), gone.revision) for gone in ended])
+        erased = [one.event for one in batch if isinstance(one.event, FeedbackErased)]
+        if erased:
+            await self._deliveries.drop([(str(one.feedback_id), one.revision) for one in erased])
         return [
-            Outcome.STORED if isinstance(one, Tombstone) or group else UNWANTED
+            Outcome.STORED if isinstance(one.event, FeedbackErased) or group else UNWANTED
             for one, group in zip(batch, made, strict=True)
         ]
 
@@ -53,7 +58,7 @@ class ErasureRequestHandler(Handler, tombstones=True):
         self._inner = inner
         self._events = events
 
-    async def handle(self, batch: Sequence[Received[Any] | Tombstone]) -> Sequence[Outcome]:
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         requests = [one for one in batch if _is_request(one)]
         rest = [one for one in batch if not _is_request(one)]
         of_rest = iter(await self._inner.handle(rest)) if rest else iter(())
@@ -95,5 +100,5 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
             )
 
 
-def _is_request(one: Received[Any] | Tombstone) -> bool:
-    return isinstance(one, Received) and isinstance(one.event, FeedbackErasureRequested)
+def _is_request(one: Received[Any]) -> bool:
+    return isinstance(one.event, FeedbackErasureRequested)
