@@ -30,7 +30,7 @@ test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
 	@PATH="$$PATH:/usr/sbin:/usr/local/sbin"; command -v nginx >/dev/null \
 	  || echo "Without nginx the tests of deploy/gateway.conf are skipped: apt-get install nginx-light"
 	@command -v npm >/dev/null || echo "Without npm the tests of the TypeScript client are skipped: install Node 20"
-	@echo "Running the tests (about ten minutes) ..."
+	@echo "Running the tests (six to ten minutes) ..."
 	@$(BIN)/pytest -q -m "not real and not browser and not bridges and not monitoring and not helm" -n 3 --dist worksteal tests
 
 test-proofs: $(VENV)/.dev ## Test the fault injection, the simulation, the mutants and the edges, each with planted bugs
