@@ -10,7 +10,7 @@ import pytest
 
 from contracts.feedback import FeedbackCreated, FeedbackErased
 from contracts.headers import REVISION, Headers
-from contracts.topics import Consumer
+from contracts.topics import COMPACTED, Consumer
 from servicekit.clock import FixedClock
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
@@ -84,6 +84,15 @@ def test_a_tombstone_ends_the_revision_that_it_names_or_what_was_said_before_it(
     """A revision out of range would not fit the column, and the tombstone would be lost."""
     record = tombstone(headers=() if named is None else ((REVISION, named),))
     assert read_tombstone(record) == Received(FeedbackErased(ID, revision), record)
+
+
+@pytest.mark.parametrize("topic", sorted(COMPACTED - {"feedback.created"}))
+def test_a_tombstone_of_another_topic_erases_no_feedback(topic: str) -> None:
+    """Its key may be a UUID, too."""
+    record = tombstone()
+    record = record._replace(coordinates=record.coordinates._replace(topic=topic))
+    assert is_tombstone(record)
+    assert read_tombstone(record) is None
 
 
 @pytest.mark.parametrize("accepted", [True, False])

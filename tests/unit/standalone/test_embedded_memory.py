@@ -234,7 +234,7 @@ def test_the_copies_of_requests_are_freed_after_each_look_and_all_requests_after
         count._obj.value = len(recorded)
         return recorded
 
-    library.rd_kafka_mock_get_requests = requests  # type: ignore[attr-defined]
+    library.rd_kafka_mock_get_requests = requests  # type: ignore[attr-defined]  # a stub
     with MemoryBroker({}) as broker:
         for more, notices, calls in (
             (0, True, ["request_api_key", "request_api_key", "request_destroy_array"]),

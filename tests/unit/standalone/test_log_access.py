@@ -54,9 +54,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
 
 async def test_a_writer_to_a_log_in_memory_is_held_back(opened: Opened) -> None:
     async with writing_to(LogTarget("h:1", "", ("feedback", "inference"))) as producer:
-        assert producer == "held by feedback inference"  # type: ignore[comparison-overlap]
+        assert producer == "held by feedback inference"  # type: ignore[comparison-overlap]  # a stub
     async with writing_to(LogTarget("h:1", "")) as producer:
-        assert producer is opened  # type: ignore[comparison-overlap]
+        assert producer is opened  # type: ignore[comparison-overlap]  # a stub
     ends = ["producer stops", "admin closes"]
     assert opened.events == ["admin of h:1", "producer agent-feedback-tool of h:1", *ends] * 2
 
@@ -89,7 +89,7 @@ async def test_a_store_is_opened_once_it_answers_and_closed_again(monkeypatch: p
     monkeypatch.setattr(log_access, "database_answers", answers)
     monkeypatch.setattr(log_access, "open_store", open_store)
     async with store_of(LogTarget("h:1", "memory://")) as store:
-        assert store == "store"  # type: ignore[comparison-overlap]
+        assert store == "store"  # type: ignore[comparison-overlap]  # a stub
     assert events == ["memory:// answers", "feedback opens memory://", "closed"]
 
 

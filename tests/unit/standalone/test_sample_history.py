@@ -241,7 +241,7 @@ async def test_no_other_process_groups_the_sample_meanwhile(
     monkeypatch.setattr(sample_history, "_POLL_SECONDS", 0)
     with pytest.raises(ValueError, match="full"):
         async with issues_held("postgresql://x", print) as pool:
-            assert pool is database  # type: ignore[comparison-overlap]
+            assert pool is database  # type: ignore[comparison-overlap]  # a stub
             database.events.append("work")
             raise ValueError("full")
     opened, refused, lock, work, unlock, closed = database.events

@@ -181,7 +181,7 @@ async def test_a_stack_starts_and_stops_all_services_with_one_database(monkeypat
     assert list(stack.services) == names == stack.groups
     assert events == ["intake starts", *(f"{name} starts" for name in names)]
     assert backpressure.groups == frozenset(names)
-    assert stack.authenticators == [f"tokens of {name}" for name in names]  # type: ignore[comparison-overlap]
+    assert stack.authenticators == [f"tokens of {name}" for name in names]  # type: ignore[comparison-overlap]  # a stub
     settings = {name: found[0] for name, found in given.items()}
     assert {one.database_url for one in settings.values()} == {settings["feedback"].store_url} == {"postgresql://x"}
     assert {one.broker for one in settings.values()} == {"localhost:1"}

@@ -40,7 +40,7 @@ async def test_the_user_is_told_once_after_a_silent_time(
     monkeypatch.setattr(startup, "SILENT_SECONDS", silent)
     said: list[str] = []
     stack = SlowStack(3)
-    assert await start_stack(lambda: cast(Stack, stack), said.append) is stack  # type: ignore[comparison-overlap]
+    assert await start_stack(lambda: cast(Stack, stack), said.append) is stack  # type: ignore[comparison-overlap]  # a stub
     assert (said, stack.stopped) == (told, False)
 
 
@@ -69,7 +69,7 @@ async def test_during_an_outage_another_stack_is_started(monkeypatch: pytest.Mon
     first, second = Refused(0), SlowStack(0)
     stacks, said = iter([first, second]), list[str]()
     made = await start_stack(lambda: cast(Stack, next(stacks)), said.append)
-    assert made is second  # type: ignore[comparison-overlap]
+    assert made is second  # type: ignore[comparison-overlap]  # a stub
     assert (first.stopped, second.stopped, pauses) == (True, False, [1])
     assert len(said) == 1 and said[0].startswith("Waiting: ")
 

@@ -188,7 +188,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
     def embedded(directory: Path, _: object) -> Postgres:
         found.postgres = Postgres(found, directory)
-        return found.postgres  # type: ignore[no-any-return]
+        return found.postgres  # type: ignore[no-any-return]  # a stub
 
     changes = {
         "EmbeddedPostgres": embedded, "open_log": open_log, "wait_for_database": wait_for_database,
