@@ -83,7 +83,7 @@ def main() -> int:
         say(f"Measuring with the {name}")
         measured, http, why = uvloop.run(_measure(plan, source, folder, options.seed, not options.no_kafka, say))
         say("Memory")
-        held = memory(source)
+        held = memory()
         say("Judging messages")
         judged = judging(plan.rounds, source)
     if why:

@@ -1,6 +1,6 @@
-"""Memory of `agent-feedback up` and its child processes after it has processed a file, by kind of log.
+"""Memory of `agent-feedback up` and its child processes after it has processed the sample or a file, by kind of log.
 
-The unit is the proportional set size.
+The unit is the proportional set size. With the sample, issues are grouped before the measurement.
 
 python -m benchmarks.memory [FILE]
 """
@@ -17,23 +17,25 @@ from typing import Final
 
 import psutil
 
-from benchmarks.workload import scratch, source_of
+from benchmarks.workload import scratch
 
 READY_SECONDS: Final = 180
 LOGS: Final = {"in_process_log": "memory", "local_kafka": "local"}
 
 
-def memory(source: Path) -> dict[str, dict[str, float]]:
-    """Return the memory in MiB, by log (see LOGS) and by part: ours, PostgreSQL's, Java's, and the sum."""
+def memory(source: Path | None = None) -> dict[str, dict[str, float]]:
+    """Return the memory in MiB, by log (see LOGS) and by part: ours, PostgreSQL's, Java's, and the sum.
+
+    `source` is a file with chat events, or None for the sample.
+    """
     with scratch() as folder:
         return {name: _one(source, broker, folder / name) for name, broker in LOGS.items()}
 
 
-def _one(source: Path, broker: str, state: Path) -> dict[str, float]:
+def _one(source: Path | None, broker: str, state: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "standalone", "up", "--port", "0", "--state", str(state), "--broker", broker]
-    process = subprocess.Popen(
-        [*command, "--replay", str(source)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
+    command += ["--sample"] if source is None else ["--replay", str(source)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
         deadline = time.monotonic() + READY_SECONDS
@@ -56,6 +58,4 @@ def _shares(root: psutil.Process) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    with scratch() as made:
-        file = Path(sys.argv[1]) if len(sys.argv) > 1 else source_of(made)[0]
-        print(json.dumps(memory(file)))
+    print(json.dumps(memory(Path(sys.argv[1]) if len(sys.argv) > 1 else None)))

@@ -19,7 +19,7 @@ from proofs.chaos.announce import say
 from proofs.chaos.cluster import SERVICES
 from proofs.chaos.process import TOKEN
 from proofs.chaos.progress import AWAY, Positions, Progress, groups_of
-from proofs.chaos.report import print_result, rss_limit
+from proofs.chaos.report import RSS_LIMIT, print_result
 from proofs.chaos.run import Options, run
 from proofs.chaos.service_faults import Scene
 
@@ -161,11 +161,11 @@ async def outage(minutes: float, seed: int, rate: float, keep: Path | None) -> i
     table = Table("group", "memory at most", "backlog", "caught up in", "records/s", "input/s", "verdict")
     good = result.ok and not watch.wrong_answers
     for drain in sorted(it.drains, key=lambda one: one.group):
-        service, memory = next(one for one in watch.peaks.items() if drain.group in groups_of(one[0]))
+        memory = next(peak for name, peak in watch.peaks.items() if drain.group in groups_of(name))
         # A service that catches up produces faster than the load, so twice the load's own rate is required.
         # A group with a small lag has nothing to catch up.
         fast = drain.backlog <= rate or drain.rate >= 2 * min(drain.input_rate, rate)
-        enough = fast and memory <= rss_limit(service)
+        enough = fast and memory <= RSS_LIMIT
         good = good and enough
         table.add_row(drain.group, f"{memory:.0f} MB", f"{drain.backlog:,}", f"{drain.seconds:.0f} s",
                       f"{drain.rate:.0f}", f"{drain.input_rate:.0f}", "holds" if enough else "BROKEN")  # fmt: skip

@@ -16,13 +16,7 @@ from proofs.chaos.recovery import TARGET
 
 STOP_LIMIT = 20.0
 RSS_LIMIT = 300.0
-ISSUES_MB = 150.0
-"""What reporting may hold in addition: scikit-learn and a sentence encoder of its own, for the extra `issues`."""
-
-
-def rss_limit(service: str) -> float:
-    """Return the maximum memory of a process of the service, in MB."""
-    return RSS_LIMIT + ISSUES_MB if service == "reporting" else RSS_LIMIT
+"""Maximum memory of a process of a service, in MB."""
 
 
 @dataclass
@@ -48,12 +42,12 @@ class Result:
         if self.max_recovery_s > TARGET:
             self.wrong.append(f"a recovery took {self.max_recovery_s:.0f} s, more than {TARGET:.0f}")
         for name, peak in self.peak_rss_mb.items():
-            if peak > rss_limit(name):
-                self.wrong.append(f"{name} held {peak:.0f} MB, more than {rss_limit(name):.0f}")
+            if peak > RSS_LIMIT:
+                self.wrong.append(f"{name} held {peak:.0f} MB, more than {RSS_LIMIT:.0f}")
 
     @property
     def holds_its_memory(self) -> bool:
-        return all(peak <= rss_limit(name) for name, peak in self.peak_rss_mb.items())
+        return all(peak <= RSS_LIMIT for name, peak in self.peak_rss_mb.items())
 
     @property
     def max_rss_mb(self) -> float:

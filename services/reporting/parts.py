@@ -37,8 +37,8 @@ from reporting.egress.webhooks.courier import Courier
 from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
 from reporting.egress.webhooks.handlers import WebhookHandler
 from reporting.egress.webhooks.store import Deliveries
-from reporting.issues.job import IssueJob, issue_encoder
 from reporting.issues.notices import ResolutionAnnouncer
+from reporting.issues.process import IssueProcess
 from reporting.issues.titling import IssueTitler
 from reporting.queries.counts import totals
 from reporting.read_models.erasure import ReportingErasures
@@ -77,7 +77,7 @@ class ReportingParts:
     store: PostgresReadModels
     erasures: ReportingErasures
     rollups: Rollups
-    issues: IssueJob
+    issues: IssueProcess
     mirror: ArtifactReplicator | None
     receipts: Producer
     """Producer of erasure receipts. If there is an object store, it holds receipts until the store has deleted the
@@ -215,6 +215,8 @@ async def open_parts(
     keys = ApiKeys(pool, service.context.clock)
     service.authenticators += [sessions, keys]
     service.facts["report"] = partial(totals, pool)
+    issues = IssueProcess(pool, service.context.clock, settings.database_url, settings.sentence_encoder)
+    service.resources.push_async_callback(issues.close)
     return ReportingParts(
         settings=settings,
         service=service,
@@ -224,7 +226,7 @@ async def open_parts(
         store=store,
         erasures=ReportingErasures(pool),
         rollups=rollups,
-        issues=IssueJob(pool, service.context.clock, partial(issue_encoder, settings.sentence_encoder)),
+        issues=issues,
         mirror=mirror,
         receipts=receipts,
         deliveries=Deliveries(pool),

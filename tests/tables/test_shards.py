@@ -74,7 +74,7 @@ EVERY_SHARD: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "reporting": {
         "periodic work on due rows of all tenants": "agents_with_uncounted_people artifacts_to_delete "
-        "changed_givers changed_rejections claim_deliveries due_hours has_issue_work held_receipts "
+        "changed_givers changed_rejections claim_deliveries due_hours has_changed_turns held_receipts "
         "issues_without_centre claim_untitled_issue drop_unfounded_sentences mark_hours_without_copies "
         "stale_hosted_turns stale_turns unannounced_notices waiting_agents writers_of_stale_hours",
         "look-up by id only": "copy_answers delete_changed_givers delete_counts delete_delivered delete_empty_issues "

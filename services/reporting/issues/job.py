@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -56,40 +57,70 @@ class IssueJob:
         Raises:
             ModelMissing: If the encoder is not on this machine.
         """
-        async with self._pool.acquire() as connection:
-            if not await connection.fetchval(*SQL.lock_issues()):
-                return 0
-            try:
-                return await self.work()
-            finally:
-                await connection.execute(*SQL.unlock_issues())
+        async with self._locked() as is_locked:
+            return await self.work() if is_locked else 0
+
+    async def tidy(self) -> bool:
+        """Do the work that needs no encoder.
+
+        Returns:
+            True if there is work left for `catch_up`. If another process holds the lock, this is False.
+        """
+        async with self._locked() as is_locked:
+            if not is_locked:
+                return False
+            has_work = await self._prepare()
+            await count_affected_people(self._pool)
+            return has_work
 
     async def work(self) -> int:
         """Do the work of `catch_up`. The caller must hold the lock."""
-        changed = await self._place_and_group()
+        changed = await self._place_and_group() if await self._prepare() else 0
         await count_affected_people(self._pool)
         return changed
 
-    async def _place_and_group(self) -> int:
+    @asynccontextmanager
+    async def _locked(self) -> AsyncIterator[bool]:
+        """Hold the issue lock. Yields False if another process holds it."""
+        async with self._pool.acquire() as connection:
+            if not await connection.fetchval(*SQL.lock_issues()):
+                yield False
+                return
+            try:
+                yield True
+            finally:
+                await connection.execute(*SQL.unlock_issues())
+
+    async def _prepare(self) -> bool:
+        """Do the work that needs no encoder. Returns True if changed turns or due agents are left."""
         await self._pool.execute(*SQL.drop_unfounded_sentences())
         if not is_available():
             # `seed_rejection_changes` finds these changes again after the extra is installed.
             await self._pool.execute(*SQL.drop_rejection_changes())
-            return 0
+            return False
         if not self._seeded:
             await self._pool.execute(*SQL.seed_rejection_changes())
             self._seeded = True
-        changed = 0
+        return await self._pool.fetchval(*SQL.has_changed_turns()) or bool(await self._due_agents())
+
+    async def _due_agents(self) -> list[AgentScope]:
+        """Return the agents whose turns should be grouped."""
+        now = self._clock.now()
+        return [
+            AgentScope(row["tenant"], row["project"], row["agent_id"])
+            for row in await self._pool.fetch(*SQL.waiting_agents())
+            if is_due(row["waiting"], row["left_waiting"], row["placed"], row["grouped_at"], now)
+        ]
+
+    async def _place_and_group(self) -> int:
         worker = self._worker
         if worker is None:
-            if not await self._pool.fetchval(*SQL.has_issue_work()):
-                return 0
             worker = await asyncio.to_thread(self._loaded)
+        changed = 0
         while done := await worker.place_changed():
             changed += done
-        for row in await self._pool.fetch(*SQL.waiting_agents()):
-            if is_due(row["waiting"], row["left_waiting"], row["placed"], row["grouped_at"], self._clock.now()):
-                await worker.group(AgentScope(row["tenant"], row["project"], row["agent_id"]))
+        for agent in await self._due_agents():
+            await worker.group(agent)
         await worker.describe_changed()
         return changed
 

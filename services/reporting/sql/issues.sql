@@ -18,8 +18,10 @@ where reaction = 'not_ok' and not exists (select from issue_turns) and not exist
     where c.conversation_id = f.conversation_id and c.turn_id = f.turn_id
       and c.tenant = f.tenant and c.project = f.project)
 
--- name: has_issue_work
-select exists (select from rejection_changes) or exists (select from issue_turns)
+-- name: has_changed_turns
+-- True if a rejection has changed, or an issue whose turns were moved or erased needs another centre.
+select exists (select from rejection_changes) or exists (
+    select from issues i where i.centre is null and exists (select from issue_turns t where t.issue_id = i.id))
 
 -- name: drop_rejection_changes
 delete from rejection_changes

@@ -334,7 +334,7 @@ async def _tell_sample(state: StateFolder, stack: Stack, replay: Callable[[], Aw
         return await replay()
     async with issues_held(stack.database_url, say) as pool:
         await replay()
-        history = SampleHistory(pool, stack.log, *found)
+        history = SampleHistory(pool, stack.database_url, stack.log, *found)
         await history.judge()
         await stack.quiet()
         await history.review()

@@ -10,7 +10,6 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -24,7 +23,8 @@ from reporting.alerts.rules import PROJECT_RULE
 from reporting.alerts.settings_file import AlertSettings
 from reporting.alerts.store import set_rule, stored_rules
 from reporting.api.audit.queries import draw, pending
-from reporting.issues.job import IssueJob, is_available, issue_encoder
+from reporting.issues.job import is_available
+from reporting.issues.process import IssueProcess
 from reporting.issues.store import IssueChange, change, recount
 from reporting.parts import MIGRATIONS
 from reporting.queries.selection import Project, TimeSpan
@@ -98,11 +98,13 @@ _HANDLED: Final = (
 class SampleHistory:
     """Writer of the sample's history.
 
-    Use it after the services have read the chat events of the sample.
+    Use it after the services have read the chat events of the sample. `pool` is for the reporting schema, and
+    `database_url` is the URL of its database.
     """
 
-    def __init__(self, pool: Database, log: Producer, month: Month, now: int) -> None:
+    def __init__(self, pool: Database, database_url: str, log: Producer, month: Month, now: int) -> None:
         self._pool = pool
+        self._database_url = database_url
         self._log = log
         self._month = month
         self._now = now
@@ -157,8 +159,12 @@ class SampleHistory:
         """
         if not is_available():
             return
-        load = partial(issue_encoder, read_settings(ReportingSettings).sentence_encoder)
-        await IssueJob(self._pool, FixedClock(self._now), load).work()
+        encoder = read_settings(ReportingSettings).sentence_encoder
+        process = IssueProcess(self._pool, FixedClock(self._now), self._database_url, encoder)
+        try:
+            await process.work()
+        finally:
+            await process.close()
         issues = await self._issues_of_topics()
         for one in _HANDLED:
             if (issue := issues.get(one.topic)) is not None:

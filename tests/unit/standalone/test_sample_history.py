@@ -76,7 +76,7 @@ def database(monkeypatch: pytest.MonkeyPatch) -> Database:
 
 
 def history(database: Any, month: Month, log: RecordingLog | None = None) -> SampleHistory:
-    return SampleHistory(database, log or RecordingLog(), month, NOW)
+    return SampleHistory(database, "postgresql://sample", log or RecordingLog(), month, NOW)
 
 
 async def test_judgements_and_ratings_are_published_at_their_times() -> None:
@@ -131,14 +131,18 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the times at which rejected turns were grouped. The packages for it count as installed."""
     times: list[int] = []
 
-    class Job:
-        def __init__(self, pool: object, clock: Any, _: object) -> None:
+    class Process:
+        def __init__(self, pool: object, clock: Any, url: str, encoder: str) -> None:
             self._clock = clock
+            assert (url, encoder) == ("postgresql://sample", "auto")
 
         async def work(self) -> None:
             times.append(self._clock.now())
 
-    monkeypatch.setattr(sample_history, "IssueJob", Job)
+        async def close(self) -> None:
+            times.append(0)
+
+    monkeypatch.setattr(sample_history, "IssueProcess", Process)
     monkeypatch.setattr(sample_history, "is_available", lambda: True)
     return times
 
@@ -155,7 +159,7 @@ async def test_the_issue_of_a_topic_is_the_one_with_most_of_its_turns(database: 
         "data-analyst": [{"conversation_id": "c1", "turn_id": "w1", "issue_id": 11}],
     }  # fmt: skip
     await history(database, Month([], [], [], answers)).handle_issues()
-    assert jobs == [NOW]
+    assert jobs == [NOW, 0], "the process must end"
     changes = {one[2]: one for one in database.events if one[0] == "change"}
     assert set(changes) == {8, 11}
     assert [one[2:] for one in database.events if one[0] == "recount"] == [([11], NOW - 4 * DAY), ([8], NOW)]

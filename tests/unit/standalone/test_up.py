@@ -457,7 +457,7 @@ class History:
 
     def __init__(self, place: Place, *given: Any) -> None:
         self._place = place
-        place.events.append(f"history of {given[2:]}")
+        place.events.append(f"history of {given[3:]} in {given[1]}")
 
     def __getattr__(self, name: str) -> Any:
         async def step() -> None:
@@ -490,8 +490,9 @@ def sample(place: Place, file: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 STEPS = [
-    "holds issues of postgresql://embedded", "quiet after 2", "history of ('month', 7)", "judge", "quiet after 2",
-    "review", "quiet after 2", "handle_issues", "raise_alerts", "gather_statistics", "releases issues",
+    "holds issues of postgresql://embedded", "quiet after 2", "history of ('month', 7) in postgresql://embedded",
+    "judge", "quiet after 2", "review", "quiet after 2", "handle_issues", "raise_alerts", "gather_statistics",
+    "releases issues",
 ]  # fmt: skip
 
 
