@@ -21,6 +21,7 @@ from agent_feedback_kit.deadlines import within
 from contracts.erasure import Person
 from contracts.topics import Consumer
 from servicekit import metrics
+from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.database import Database
 from servicekit.db.migrations import check_schema, read_migrations
@@ -256,6 +257,18 @@ class Service:
         self._pools.append(pool)
         self._schemas.append(partial(check_schema, pool, self.name, read_migrations(migrations)))
         return pool
+
+    def child_process(self, work: str, url: str, migrations: Path, **options: object) -> Callable[..., Awaitable[int]]:
+        """Return a function that runs `work` in a child process with low priority (see `ChildProcess`).
+
+        Args:
+            work: Function in the child process, as "module:name".
+            url: URL of the service's database.
+            options: Further parameters of `work`.
+        """
+        child = ChildProcess(work, self.context.clock, url, self.name, migrations, options)
+        self.resources.push_async_callback(child.close)
+        return child.run
 
     async def open_reads(self, settings: ReadSettings, migrations: Path, *, plan: Plan = "automatic") -> Database:
         """Open a pool for HTTP reads, each restricted to one tenant (see `servicekit.db.pools.open_reads`)."""

@@ -37,8 +37,8 @@ from reporting.egress.webhooks.courier import Courier
 from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
 from reporting.egress.webhooks.handlers import WebhookHandler
 from reporting.egress.webhooks.store import Deliveries
+from reporting.issues.job import ISSUE_WORK, IssueJob, issue_encoder
 from reporting.issues.notices import ResolutionAnnouncer
-from reporting.issues.process import IssueProcess
 from reporting.issues.titling import IssueTitler
 from reporting.queries.counts import totals
 from reporting.read_models.erasure import ReportingErasures
@@ -62,6 +62,7 @@ class ReportingParts:
         reports: Connection pool for reads that may be a few seconds stale. It uses the replica if one is configured;
             otherwise it is the same pool as `reads`.
         mirror: Replicator of artifacts, or None if there is no object store.
+        issue_work: Function that does the work of `issues` in a child process (see `issues.job.open_work`).
         health: Function that returns the health of all services in this process. If it is None, the health panel says
             that there is no data.
         where: Function that returns the processing steps of an event, from all services in this process.
@@ -77,7 +78,8 @@ class ReportingParts:
     store: PostgresReadModels
     erasures: ReportingErasures
     rollups: Rollups
-    issues: IssueProcess
+    issues: IssueJob
+    issue_work: Callable[..., Awaitable[int]]
     mirror: ArtifactReplicator | None
     receipts: Producer
     """Producer of erasure receipts. If there is an object store, it holds receipts until the store has deleted the
@@ -132,6 +134,10 @@ class ReportingParts:
         return SuspectJob(
             self.pool, limit=settings.person_limit, burst=settings.burst_turns, shared=settings.shared_users
         ).catch_up
+
+    async def catch_up_with_issues(self) -> int:
+        """Do the work of the issue job, in a child process unless it needs no encoder."""
+        return await self.issue_work(is_locked=False) if await self.issues.tidy() else 0
 
     def tell_of_resolutions(self) -> Callable[[], Awaitable[object]]:
         minutes, days = self.settings.resolved_notice_minutes, self.settings.resolved_notice_days
@@ -215,8 +221,6 @@ async def open_parts(
     keys = ApiKeys(pool, service.context.clock)
     service.authenticators += [sessions, keys]
     service.facts["report"] = partial(totals, pool)
-    issues = IssueProcess(pool, service.context.clock, settings.database_url, settings.sentence_encoder)
-    service.resources.push_async_callback(issues.close)
     return ReportingParts(
         settings=settings,
         service=service,
@@ -226,7 +230,10 @@ async def open_parts(
         store=store,
         erasures=ReportingErasures(pool),
         rollups=rollups,
-        issues=issues,
+        issues=IssueJob(pool, service.context.clock, partial(issue_encoder, settings.sentence_encoder)),
+        issue_work=service.child_process(
+            ISSUE_WORK, settings.database_url, MIGRATIONS, sentence_encoder=settings.sentence_encoder
+        ),
         mirror=mirror,
         receipts=receipts,
         deliveries=Deliveries(pool),

@@ -138,7 +138,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ],
     every=[
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),
-        Every("issues", 10, lambda parts: parts.issues.catch_up, delay=10),
+        Every("issues", 10, lambda parts: parts.catch_up_with_issues, delay=10),
         Every("issue titles", 60, ReportingParts.title_issues, delay=30, if_set="title_url"),
         Every("suspects", 2, ReportingParts.mark_suspects),
         Every("resolution notices", 60, ReportingParts.tell_of_resolutions, if_set="resolved_notice_minutes"),

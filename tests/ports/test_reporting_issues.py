@@ -64,6 +64,43 @@ async def test_the_process_goes_on_while_the_encoder_is_loaded(read_models: asyn
     assert await caught_up == 3
 
 
+def no_encoder() -> TopicEncoder:
+    pytest.fail("the encoder was loaded to look for work")
+
+
+async def has_work(pool: asyncpg.Pool, now: int = NOW) -> bool:
+    return await IssueJob(pool, FixedClock(now), no_encoder).tidy()
+
+
+async def test_changed_turns_and_due_agents_are_work(read_models: asyncpg.Pool, take: Take) -> None:
+    assert not await has_work(read_models)
+    await take(*rejected_turns(0, 15))
+    assert await has_work(read_models)
+    await issue_job(read_models).catch_up()
+    assert not await has_work(read_models)
+    assert await has_work(read_models, NOW + DAY), "the agent's turns are grouped once a day"
+    await split(read_models, AT, (await by_topic(read_models))[0], [("c0", "t0")], NOW)
+    assert await has_work(read_models), "the two issues need other centres"
+    await issue_job(read_models).catch_up()
+    assert not await has_work(read_models)
+
+
+async def test_what_another_process_does_is_no_work(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(*rejected_turns(0, 3))
+    async with read_models.acquire() as connection:
+        await connection.execute("select pg_advisory_lock(hashtext('agent-feedback issues'))")
+        assert not await has_work(read_models)
+    assert await read_models.fetchval("select count(*) from rejection_changes") == 3
+
+
+async def test_affected_people_are_counted_without_an_encoder(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
+    await read_models.execute("update issues set affected = 0, affected_due = true")
+    assert not await has_work(read_models)
+    assert {row["affected"] for row in await issues(read_models)} == {5}
+
+
 async def test_rejections_are_grouped_by_topic_and_new_ones_join(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*rejected_turns(0, 15))
     assert await issue_job(read_models).catch_up() == 15

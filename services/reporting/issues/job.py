@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,7 @@ _FEW: Final = 5
 _SHARE: Final = 10
 """Between the two thresholds, grouping is due if one in this many turns has no issue."""
 _PACKAGES: Final = ("numpy", "sklearn", "wordllama")
+ISSUE_WORK: Final = "reporting.issues.job:open_work"
 log = structlog.get_logger(part="reporting")
 
 
@@ -165,3 +167,16 @@ def issue_encoder(choice: str) -> Embedder:
     from detector.encoders.embedder import WordLlamaEmbedder
 
     return sentence_encoder(choice, lambda text: log.info("encoder", text=text)) or WordLlamaEmbedder()
+
+
+def open_work(pool: asyncpg.Pool, clock: Clock, sentence_encoder: str) -> Callable[..., Awaitable[int]]:
+    """Return the function that a child process of the service calls.
+
+    Its argument `is_locked` is True if the caller holds the issue lock, and its result is that of `IssueJob.catch_up`.
+    """
+    job = IssueJob(pool, clock, partial(issue_encoder, sentence_encoder))
+
+    async def run(*, is_locked: bool) -> int:
+        return await (job.work() if is_locked else job.catch_up())
+
+    return run

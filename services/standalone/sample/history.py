@@ -23,13 +23,13 @@ from reporting.alerts.rules import PROJECT_RULE
 from reporting.alerts.settings_file import AlertSettings
 from reporting.alerts.store import set_rule, stored_rules
 from reporting.api.audit.queries import draw, pending
-from reporting.issues.job import is_available
-from reporting.issues.process import IssueProcess
+from reporting.issues.job import ISSUE_WORK, is_available
 from reporting.issues.store import IssueChange, change, recount
 from reporting.parts import MIGRATIONS
 from reporting.queries.selection import Project, TimeSpan
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
+from servicekit.child_process import ChildProcess
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
@@ -159,12 +159,12 @@ class SampleHistory:
         """
         if not is_available():
             return
-        encoder = read_settings(ReportingSettings).sentence_encoder
-        process = IssueProcess(self._pool, FixedClock(self._now), self._database_url, encoder)
+        options = {"sentence_encoder": read_settings(ReportingSettings).sentence_encoder}
+        child = ChildProcess(ISSUE_WORK, FixedClock(self._now), self._database_url, "reporting", MIGRATIONS, options)
         try:
-            await process.work()
+            await child.run(is_locked=True)
         finally:
-            await process.close()
+            await child.close()
         issues = await self._issues_of_topics()
         for one in _HANDLED:
             if (issue := issues.get(one.topic)) is not None:

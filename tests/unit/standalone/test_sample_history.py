@@ -12,6 +12,7 @@ import pytest
 
 from contracts.instants import DAY, MINUTE, format_instant, parse_instant
 from contracts.topics import EXPLICIT_RECEIVED, SESSION_CREATED
+from reporting.issues.job import ISSUE_WORK
 from reporting.queries.selection import Project, TimeSpan
 from standalone.sample import history as sample_history
 from standalone.sample.history import SampleHistory, issues_held
@@ -132,17 +133,19 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     times: list[int] = []
 
     class Process:
-        def __init__(self, pool: object, clock: Any, url: str, encoder: str) -> None:
+        def __init__(self, work: str, clock: Any, url: str, schema: str, _: object, options: dict[str, str]) -> None:
             self._clock = clock
-            assert (url, encoder) == ("postgresql://sample", "auto")
+            assert (work, url, schema) == (ISSUE_WORK, "postgresql://sample", "reporting")
+            assert options == {"sentence_encoder": "auto"}
 
-        async def work(self) -> None:
+        async def run(self, *, is_locked: bool) -> None:
+            assert is_locked
             times.append(self._clock.now())
 
         async def close(self) -> None:
             times.append(0)
 
-    monkeypatch.setattr(sample_history, "IssueProcess", Process)
+    monkeypatch.setattr(sample_history, "ChildProcess", Process)
     monkeypatch.setattr(sample_history, "is_available", lambda: True)
     return times
 

@@ -1,7 +1,7 @@
-"""Child process of the reporting service that runs the issue job (see `process.py`).
+"""Program of a child process, which `child_process.py` starts.
 
-Reads JSON lines from standard input: first the settings, then a request for each run. Writes a response to each request
-to standard output.
+Reads JSON lines from standard input: first the settings, then a request for each call. Writes the response to each
+request to standard output.
 """
 
 from __future__ import annotations
@@ -10,24 +10,22 @@ import asyncio
 import json
 import os
 import sys
-from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import uvloop
 
-from reporting.issues.job import IssueJob, issue_encoder
 from servicekit.allocator import share_one_arena
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.error_kinds import is_transient
 from servicekit.logging import configure_logging, frames, logger
 
-_NICENESS: Final = 10
+NICENESS: Final = 10
 """Niceness added to the parent's. On busy cores, the parent gets nine times the processor time of this process."""
 _CONNECTIONS: Final = 3
-_MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
-log = logger("reporting")
+log = logger("child process")
 
 
 class _RequestClock(SystemClock):
@@ -41,12 +39,12 @@ class _RequestClock(SystemClock):
 
 def main() -> None:
     """Respond to requests until standard input is closed."""
-    os.nice(_NICENESS)
+    os.nice(NICENESS)
     share_one_arena()
     try:
         uvloop.run(_serve())
     except Exception as error:
-        log.error("issue_process_failed", error=type(error).__name__, where=frames(error))
+        log.error("child_process_failed", error=type(error).__name__, where=frames(error))
         sys.exit(1)
 
 
@@ -72,26 +70,27 @@ async def _read(lines: asyncio.StreamReader, requests: asyncio.Queue[dict[str, A
 
 
 async def _respond(settings: dict[str, Any], requests: asyncio.Queue[dict[str, Any]]) -> None:
-    """Run the job for each request, and write the result."""
+    """Call the function for each request, and write the result or the class of the error."""
     pool = await open_pool(
         settings["database_url"],
-        "reporting",
-        _MIGRATIONS,
+        settings["schema"],
+        Path(settings["migrations"]),
         size=_CONNECTIONS,
         say=lambda text: log.info("waiting", what=text),
         plan="indexed",
     )
     clock = _RequestClock()
-    job = IssueJob(pool, clock, partial(issue_encoder, settings["sentence_encoder"]))
+    module, _, name = settings["work"].partition(":")
+    call = getattr(import_module(module), name)(pool, clock, **settings["options"])
     while True:
         request = await requests.get()
         clock.time = request["now"]
         try:
-            result: dict[str, Any] = {"changed": await (job.work() if request["is_locked"] else job.catch_up())}
+            response: dict[str, Any] = {"result": await call(**request["arguments"])}
         except Exception as error:
-            log.warning("issue_job_failed", error=type(error).__name__, where=frames(error))
-            result = {"error": type(error).__name__, "is_transient": is_transient(error)}
-        sys.stdout.write(json.dumps(result) + "\n")
+            log.warning("child_call_failed", work=settings["work"], error=type(error).__name__, where=frames(error))
+            response = {"error": type(error).__name__, "is_transient": is_transient(error)}
+        sys.stdout.write(json.dumps(response) + "\n")
         sys.stdout.flush()
 
 
