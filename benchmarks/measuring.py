@@ -28,7 +28,7 @@ class Measured:
     pipeline: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     raw: dict[bool, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     plain: dict[bool, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
-    latency: dict[str, Any] | None = None
+    latency: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Measuring:
@@ -69,10 +69,10 @@ class Measuring:
         self._say(f"  one record at a time, {broker}: {plain['events_per_s']:,.0f}/s ({plain['seconds']:.1f} s)")
 
     async def _latency(self) -> None:
-        rate = self._plan.latency_rate
-        self._say(f"Latency at {rate} events/s for {self._plan.latency_seconds} s")
-        events = int(rate * (self._plan.latency_seconds + WARM_SECONDS))
-        self.measured.latency = await self._run("run_latency", True, events, str(rate))
+        for rate in self._plan.latency_rates:
+            self._say(f"Latency at {rate} events/s for {self._plan.latency_seconds} s")
+            events = int(rate * (self._plan.latency_seconds + WARM_SECONDS))
+            self.measured.latency.append(await self._run("run_latency", True, events, str(rate)))
 
     async def _run(self, module: str, on_kafka: bool, events: int, *arguments: str) -> dict[str, Any]:
         self._runs += 1

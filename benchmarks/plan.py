@@ -29,7 +29,7 @@ CONFIGURATIONS = (
 class Plan:
     """Plan of all runs, which are interleaved over the rounds.
 
-    A run has `events` events, the slow baseline `plain_events`. `latency_rate` is in events per second, for
+    A run has `events` events, the slow baseline `plain_events`. `latency_rates` are in events per second, each for
     `latency_seconds`; `turns` is the size of the turn index. `http_seconds` is the duration of each HTTP load. Pages
     are read for each number of feedback records in `reports`.
     """
@@ -37,7 +37,7 @@ class Plan:
     rounds: int
     events: int
     plain_events: int
-    latency_rate: int
+    latency_rates: tuple[int, ...]
     latency_seconds: int
     starts: int
     turns: int
@@ -49,7 +49,7 @@ FULL = Plan(
     rounds=3,
     events=64_000,
     plain_events=3_000,
-    latency_rate=200,
+    latency_rates=(200, 1_000),
     latency_seconds=30,
     starts=5,
     turns=1_000_000,
@@ -60,7 +60,7 @@ QUICK = Plan(
     rounds=1,
     events=16_000,
     plain_events=1_000,
-    latency_rate=200,
+    latency_rates=(200,),
     latency_seconds=8,
     starts=1,
     turns=50_000,

@@ -103,10 +103,10 @@ def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any
         f"({pipeline['times_per_message_by_cpu']} times by processor time), "
         f"{pipeline['share_of_slowest_raw_stage']:.1%} of the slowest raw stage ({pipeline['slowest_raw_stage']})"
     )
-    late = pipeline["latency_ms"]
-    if late:
+    for late in pipeline["latency_ms"]:
         seen = f"{late['events']:,} events at {late['rate']:.0f}/s"
-        console.print(f"Visible after {late['p50']} ms (p50), {late['p99']} ms (p99): {seen}, {FOUR}")
+        cost = f"{late['cpu_ms']} ms of processor time per event"
+        console.print(f"Visible after {late['p50']} ms (p50), {late['p99']} ms (p99): {seen}, {FOUR}, {cost}")
     if starts:
         each = ", ".join(f"{one:.2f}" for one in starts)
         console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median of {each})")

@@ -14,6 +14,7 @@ from uuid import UUID
 import asyncpg
 from aiokafka import AIOKafkaProducer
 
+from benchmarks.effort import Effort
 from benchmarks.jobs import Job, answer
 from benchmarks.run_four_processes import four_services
 from contracts.ids import feedback_id
@@ -64,26 +65,32 @@ class Watch:
 
 
 async def measure(job: Job) -> dict[str, Any]:
-    """Measure the latency at a rate in events per second. Only events after the warm-up count."""
+    """Measure the latency at a rate in events per second. Only events after the warm-up count.
+
+    `cpu_ms` is the processor time per event in milliseconds, without this process and its polling in PostgreSQL.
+    """
     rate = float(sys.argv[2])
     messages = job.workload.messages()
     assert job.bootstrap is not None, "latency is measured on a real Kafka"
-    async with four_services(job):
+    async with four_services(job) as pids:
         # Like a chat service's client, which batches records that wait for the same partition.
         producer = AIOKafkaProducer(bootstrap_servers=job.bootstrap, client_id="bench", **PRODUCER_SETTINGS)
         await producer.start()
         # Without statistics PostgreSQL would read the whole table in each poll.
         connection = await asyncpg.connect(job.database_url, server_settings={"enable_seqscan": "off"})
+        polling = await connection.fetchval("select pg_backend_pid()")
         watch = Watch(connection)
         warm = int(WARM_SECONDS * rate)
         await _published(producer, watch, messages[:warm], rate)
         await _seen(watch)
         watch.messages.clear()
         watch.reactions.clear()
+        effort = Effort({**pids, "postgres": [job.postgres], "kafka": [job.kafka], "polling": [polling]})
         began = time.monotonic()
         await _published(producer, watch, messages[warm:], rate)
         kept = len(messages[warm:]) / (time.monotonic() - began)
         await _seen(watch)
+        spent = effort.until_now(len(messages[warm:]))["cpu_ms_per_event"]
         await connection.close()
         await producer.stop()
     return {
@@ -91,6 +98,8 @@ async def measure(job: Job) -> dict[str, Any]:
         "rate": round(kept, 1),
         "events": len(watch.messages) + len(watch.reactions),
         "reactions": {**percentiles(watch.reactions), "events": len(watch.reactions)},
+        "cpu_ms": round(sum(spent.values()) - spent["own"] - 2 * spent["polling"], 3),
+        "cpu_ms_per_event": spent,
     }
 
 
