@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
+import psutil
+
 from benchmarks.detect_over_http import spread
 
 WARM_SECONDS: Final = 2.0
@@ -21,7 +23,7 @@ class Load:
     """Load of `clients` connections to `port`, for `seconds` after a warm-up.
 
     Each connection sends its next request after a response. `request` returns the bytes of request number n. Any status
-    other than `status` fails the run.
+    other than `status` fails the run. `pid` is the process id of the server, if its processor time is measured.
     """
 
     port: int
@@ -29,16 +31,26 @@ class Load:
     seconds: float
     status: int
     request: Callable[[int], bytes]
+    pid: int | None = None
 
     async def measure(self) -> dict[str, Any]:
-        """Return the responses per second, and the latency in milliseconds."""
+        """Return the responses per second, the latency in milliseconds, and the server's microseconds per response.
+
+        The processor time includes the work that the server does after its responses.
+        """
         numbers, late = count(), list[float]()
         began = time.perf_counter() + WARM_SECONDS
         until = began + self.seconds
+        before = self._cpu_seconds()
         async with asyncio.TaskGroup() as group:
             for _ in range(self.clients):
                 group.create_task(self._client(numbers, began, until, late))
-        return {"per_s": round(len(late) / self.seconds, 1), "clients": self.clients, **spread(late)}
+        spent = round((self._cpu_seconds() - before) * 1e6 / next(numbers), 1)
+        return {"per_s": round(len(late) / self.seconds, 1), "clients": self.clients, "cpu_us": spent, **spread(late)}
+
+    def _cpu_seconds(self) -> float:
+        """Return the processor time of the server, or 0 if its process id is not given."""
+        return 0.0 if self.pid is None else sum(psutil.Process(self.pid).cpu_times()[:2])
 
     async def _client(self, numbers: count[int], began: float, until: float, late: list[float]) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.detect_over_http import until_ready
-from benchmarks.http_load import Load, in_turn, post
+from benchmarks.http_load import in_turn, post
 from benchmarks.http_rates import BODY, TOKEN, Say, judgements, known_turns, program, run
 from benchmarks.servers import Servers
 from benchmarks.workload import Workload
@@ -36,17 +36,17 @@ async def _measure(
         program("-m", "benchmarks.run_bare_route", by_position=True) as bare,
         program("-m", "benchmarks.run_on_h11", "benchmarks.run_bare_route", by_position=True) as bare_on_h11,
     ):
-        for port in (ours, on_h11, bare, bare_on_h11):
-            await until_ready(port)
-        turns = judgements(await known_turns(shared.kafka.bootstrap, ours))
-        await known_turns(shared.kafka.bootstrap, on_h11)
+        for server in (ours, on_h11, bare, bare_on_h11):
+            await until_ready(server.port)
+        turns = judgements(await known_turns(shared.kafka.bootstrap, ours.port))
+        await known_turns(shared.kafka.bootstrap, on_h11.port)
         pairs = {"judgements": ((ours, on_h11), turns), "bare": ((bare, bare_on_h11), [post("/feedback", BODY, TOKEN)])}
         found = []
-        for name, (ports, requests) in pairs.items():
+        for name, (servers, requests) in pairs.items():
             for clients in options.clients:
                 rounds = []
                 for number in range(options.rounds):
-                    loads = [Load(port, clients, options.seconds, 202, in_turn(requests)) for port in ports]
+                    loads = [one.load(clients, options.seconds, 202, in_turn(requests)) for one in servers]
                     rounds.append([(await load.measure())["per_s"] for load in loads])
                     say(f"  round {number + 1}, {name} {clients}: {rounds[-1]}")
                 found.append(

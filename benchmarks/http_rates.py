@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import httpx
 import uvloop
@@ -58,13 +58,13 @@ async def http_rates(
         program("-m", "chat_bridge", environment=settings) as ingesting,
         program("-m", "benchmarks.run_bare_route", by_position=True) as bare,
     ):
-        for port in (judging, ingesting, bare):
-            await until_ready(port)
-        turns = await known_turns(shared.kafka.bootstrap, judging)
+        for server in (judging, ingesting, bare):
+            await until_ready(server.port)
+        turns = await known_turns(shared.kafka.bootstrap, judging.port)
         loads = {
-            **{f"explicit {n}": Load(judging, n, seconds, 202, in_turn(judgements(turns))) for n in clients},
-            **{f"bare {n}": Load(bare, n, seconds, 202, in_turn([post("/feedback", BODY, TOKEN)])) for n in clients},
-            "ingest": Load(ingesting, 1, seconds, 200, in_turn(_ingests(source))),
+            **{f"explicit {n}": judging.load(n, seconds, 202, in_turn(judgements(turns))) for n in clients},
+            **{f"bare {n}": bare.load(n, seconds, 202, in_turn([post("/feedback", BODY, TOKEN)])) for n in clients},
+            "ingest": ingesting.load(1, seconds, 200, in_turn(_ingests(source))),
         }
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in loads}
         for number in range(rounds):
@@ -90,6 +90,7 @@ def _figures(runs: dict[str, list[dict[str, Any]]], clients: Sequence[int]) -> d
                 "explicit_per_s": middle(f"explicit {n}", "per_s"),
                 "explicit_p50_ms": middle(f"explicit {n}", "p50"),
                 "explicit_p99_ms": middle(f"explicit {n}", "p99"),
+                "explicit_cpu_us": middle(f"explicit {n}", "cpu_us"),
                 "bare_per_s": middle(f"bare {n}", "per_s"),
                 "of_bare": round(median(ours["per_s"] / theirs["per_s"] for ours, theirs in pairs), 3),
             }
@@ -146,9 +147,20 @@ async def known_turns(bootstrap: str, port: int) -> list[str]:
     return names
 
 
+class Server(NamedTuple):
+    """Running program that serves a port."""
+
+    port: int
+    pid: int
+
+    def load(self, clients: int, seconds: float, status: int, request: Callable[[int], bytes]) -> Load:
+        """Return a load on this server (see `Load`)."""
+        return Load(self.port, clients, seconds, status, request, self.pid)
+
+
 @contextmanager
-def program(*arguments: str, environment: dict[str, str] | None = None, by_position: bool = False) -> Iterator[int]:
-    """Run a Python program that serves a port during the block. Yields the port."""
+def program(*arguments: str, environment: dict[str, str] | None = None, by_position: bool = False) -> Iterator[Server]:
+    """Run a Python program that serves a port during the block."""
     port = free_port()
     place = [str(port)] if by_position else ["--port", str(port)]
     process = subprocess.Popen(
@@ -158,7 +170,7 @@ def program(*arguments: str, environment: dict[str, str] | None = None, by_posit
         stderr=subprocess.DEVNULL,
     )
     try:
-        yield port
+        yield Server(port, process.pid)
     finally:
         process.terminate()
         process.wait()

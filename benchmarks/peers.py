@@ -119,14 +119,14 @@ async def peers(
     ]
     found = []
     say("Starting Phoenix ...")
-    with program("-m", "feedback", environment=settings) as port:
+    with program("-m", "feedback", environment=settings) as server:
         async with phoenix(folder) as theirs:
-            await until_ready(port)
-            turns = await known_turns(shared.kafka.bootstrap, port)
+            await until_ready(server.port)
+            turns = await known_turns(shared.kafka.bootstrap, server.port)
             for n in clients:
                 runs = []
                 for number in range(rounds):
-                    ours = await Load(port, n, seconds, 202, in_turn(judgements(turns))).measure()
+                    ours = await server.load(n, seconds, 202, in_turn(judgements(turns))).measure()
                     other = await Load(theirs, n, seconds, 200, in_turn(annotations)).measure()
                     say(f"  round {number + 1}, {n} clients: {ours['per_s']:,.0f}/s, Phoenix {other['per_s']:,.0f}/s")
                     runs.append((ours, other))
@@ -139,6 +139,7 @@ def _figures(clients: int, runs: Sequence[tuple[dict[str, Any], dict[str, Any]]]
         "clients": clients,
         "explicit_per_s": median(ours["per_s"] for ours, _ in runs),
         "explicit_p99_ms": median(ours["p99"] for ours, _ in runs),
+        "explicit_cpu_us": median(ours["cpu_us"] for ours, _ in runs),
         "phoenix_per_s": median(other["per_s"] for _, other in runs),
         "phoenix_p99_ms": median(other["p99"] for _, other in runs),
         "times_phoenix": round(median(ours["per_s"] / other["per_s"] for ours, other in runs), 1),

@@ -151,10 +151,15 @@ def print_pages(console: Console, by_size: Mapping[str, Any]) -> None:
 def print_http(console: Console, rates: Mapping[str, Any]) -> None:
     """Print the figures of `http_rates`."""
     table = Table(title="Over HTTP", title_justify="left", pad_edge=False)
-    for name in ("", "a second", "p50 ms", "p99 ms", "of a bare route"):
+    for name in ("", "a second", "p50 ms", "p99 ms", "CPU us", "of a bare route"):
         table.add_column(name, justify="right" if name else "left")
     for one in rates.get("by_clients", ()):
-        spread = (f"{one['explicit_p50_ms']}", f"{one['explicit_p99_ms']}", f"{one['of_bare']}")
+        spread = (
+            f"{one['explicit_p50_ms']}",
+            f"{one['explicit_p99_ms']}",
+            f"{one['explicit_cpu_us']:.0f}",
+            f"{one['of_bare']}",
+        )
         table.add_row(f"judgements, {one['clients']} clients", f"{one['explicit_per_s']:,.0f}", *spread)
     if rates:
         table.add_row(f"events, {rates['ingest_lines']} a body, one client", f"{rates['ingest_events_per_s']:,.0f}")
