@@ -1,6 +1,7 @@
 """Memory of `agent-feedback up` and its child processes after it has processed the sample or a file, by kind of log.
 
-The unit is the proportional set size. With the sample, issues are grouped before the measurement.
+The unit is the proportional set size. With the sample, issues are grouped before the measurement. The child process
+that groups them is not included.
 
 python -m benchmarks.memory [FILE]
 """
@@ -52,6 +53,8 @@ def _shares(root: psutil.Process) -> dict[str, float]:
     shares = {"ours": 0.0, "postgres": 0.0, "java": 0.0}
     for process in [root, *root.children(recursive=True)]:
         name = process.name()
+        if "servicekit.child_program" in process.cmdline():  # runs only while issues are grouped
+            continue
         part = "java" if "java" in name else "postgres" if "postgres" in name else "ours"
         shares[part] += process.memory_full_info().pss / 2**20
     return {part: round(size, 1) for part, size in {**shares, "all": sum(shares.values())}.items()}

@@ -16,32 +16,38 @@ from pathlib import Path
 from typing import Any, Final
 
 from servicekit.clock import Clock
+from servicekit.db.migrations import read_migrations
 from servicekit.errors import Unavailable
 
 IDLE_SECONDS: Final = 300.0
-"""Time without requests, in seconds, after which the child process ends, which frees its memory.
+"""Time without calls, in seconds, after which the child process ends, which frees its memory.
 
 With three seconds of processor time for a start, starts cost at most 1 % of a core.
 """
+RETRY_SECONDS: Final = 10.0
+"""Delay before a start after the child process has died, in seconds. It doubles with each death until a call succeeds,
+up to IDLE_SECONDS."""
+_END_SECONDS: Final = 2.0
+"""Time that the child process has to end by itself, in seconds. It rolls back its transaction meanwhile."""
 
 
 class ChildFailed(Exception):
-    """Raised if a request failed or the child process died. The message is an error class or an exit code."""
+    """Raised if a call failed or the child process died. The message is an error class or an exit code."""
 
 
 class ChildProcess:
-    """Child process that calls a function for each request. Call `close` at the end.
+    """Child process that calls a function. Call `close` at the end.
 
-    The child process is started by the first request, and ends after IDLE_SECONDS without requests. It also ends when
-    this process ends, even by SIGKILL.
+    The child process is started by the first call, and ends after IDLE_SECONDS without calls. It also ends when this
+    process ends, even by SIGKILL.
 
     Args:
-        work: Function to call, as "module:name". Its parameters are a connection pool, a clock and `options`; it
-            returns an asynchronous function, which is called with the arguments of each request and returns a number.
+        work: Function in the child process, as "module:name". Its parameters are a connection pool, a clock and
+            `options`; it returns the asynchronous function to call, whose result is a number.
         clock: The child process uses the time of this clock.
         database_url: URL of the service's database.
-        schema: Schema of the service.
-        migrations: Folder with the schema's migrations.
+        schema: Schema of the service, which is migrated already.
+        migrations: Folder with the schema's migrations. The child process ends if it is of another release.
         options: Further parameters of `work`, as JSON values.
     """
 
@@ -55,6 +61,7 @@ class ChildProcess:
         options: Mapping[str, Any],
         *,
         idle_seconds: float = IDLE_SECONDS,
+        retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         self._clock = clock
         self._settings = {
@@ -62,11 +69,17 @@ class ChildProcess:
             "database_url": database_url,
             "schema": schema,
             "migrations": str(migrations),
+            "newest_migration": read_migrations(migrations)[-1].name,
             "options": dict(options),
         }
         self._idle_seconds = idle_seconds
+        self._retry_seconds = retry_seconds
         self._process: asyncio.subprocess.Process | None = None
+        self._ending: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._deaths = 0
+        """Number of deaths since the last successful call."""
+        self._is_closed = False
 
     @property
     def pid(self) -> int | None:
@@ -83,59 +96,91 @@ class ChildProcess:
         if self._timer is not None:
             self._timer.cancel()
         try:
-            response = await self._ask({"now": self._clock.now(), "arguments": arguments})
+            match await self._ask({"now": self._clock.now(), "arguments": arguments}):
+                case {"result": int(result)}:
+                    error, is_transient = None, False
+                case {"error": str(error), "is_transient": bool(is_transient)}:
+                    result = 0
+                case _:
+                    raise ChildFailed("a response of another form")
         except BaseException:
             # Otherwise the next call would read the response to this one.
-            self._kill()
+            self._end()
             raise
-        self._timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._kill)
-        match response:
-            case {"result": int(result)}:
-                return result
-            case {"is_transient": True}:
-                raise Unavailable("a dependency of the child process", response["error"])
-            case _:
-                raise ChildFailed(response["error"])
+        self._deaths = 0
+        self._timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._end)
+        if error is None:
+            return result
+        raise Unavailable("a dependency of the child process", error) if is_transient else ChildFailed(error)
 
     async def close(self) -> None:
         """End the child process, even during a call."""
+        self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
-        process = self._process
-        self._kill()
-        if process is not None:
-            await process.wait()
+        self._end()
+        await asyncio.gather(*self._ending)
 
     async def _ask(self, request: Mapping[str, object]) -> dict[str, Any]:
         """Send a request to the child process, starting it if necessary, and return its response."""
         process = self._process
-        if process is None:
-            process = self._process = await _started()
-            _send(process, {**self._settings, "log_level": logging.getLevelName(logging.getLogger().level)})
-        _send(process, request)
-        assert process.stdout is not None
-        if line := await process.stdout.readline():
-            response: dict[str, Any] = json.loads(line)
-            return response
-        raise ChildFailed(f"exit code {await process.wait()}")
+        if process is None or process.returncode is not None:
+            process = await self._start()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(_line(request))
+            line = await process.stdout.readline()
+        except (OSError, RuntimeError):  # uvloop raises a RuntimeError if the child has closed the pipe
+            line = b""
+        if not line:
+            self._deaths += 1
+            raise ChildFailed(f"exit code {await process.wait()}")
+        response: dict[str, Any] = json.loads(line)
+        return response
 
-    def _kill(self) -> None:
+    async def _start(self) -> asyncio.subprocess.Process:
+        if self._deaths:
+            await asyncio.sleep(retry_delay(self._deaths, self._retry_seconds))
+        if self._is_closed:
+            raise ChildFailed("closed")
+        process = self._process = await asyncio.create_subprocess_exec(
+            # Without -P, modules in the working directory would replace ours.
+            *(sys.executable, "-P", "-m", "servicekit.child_program"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            preexec_fn=os.setpgrp,  # Ctrl-C in a terminal must not end it before this process
+        )
+        if self._is_closed:
+            raise ChildFailed("closed")
+        assert process.stdin is not None
+        process.stdin.write(_line({**self._settings, "log_level": logging.getLevelName(logging.getLogger().level)}))
+        return process
+
+    def _end(self) -> None:
+        """Begin to end the child process."""
         if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+            task = asyncio.get_running_loop().create_task(_ended(self._process))
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
             self._process = None
 
 
-async def _started() -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "servicekit.child_program"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        preexec_fn=os.setpgrp,  # Ctrl-C in a terminal must not end it before this process
-    )
+def retry_delay(deaths: int, retry_seconds: float = RETRY_SECONDS) -> float:
+    """Return the delay before the next start after one or more deaths, in seconds."""
+    return min(IDLE_SECONDS, retry_seconds * 2.0 ** min(deaths - 1, 10))
 
 
-def _send(process: asyncio.subprocess.Process, request: Mapping[str, object]) -> None:
-    """Write a request. If the process has died, reading its response fails."""
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Close the standard input of a child process, and kill the process if it does not end."""
     assert process.stdin is not None
-    process.stdin.write(json.dumps(request).encode() + b"\n")
+    process.stdin.close()
+    try:
+        await asyncio.wait_for(process.wait(), _END_SECONDS)
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _line(message: Mapping[str, object]) -> bytes:
+    return json.dumps(message).encode() + b"\n"

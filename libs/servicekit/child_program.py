@@ -7,24 +7,32 @@ request to standard output.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import uvloop
 
 from servicekit.allocator import share_one_arena
 from servicekit.clock import SystemClock
-from servicekit.db.pools import open_pool
+from servicekit.db.migrations import read_migrations
+from servicekit.db.pools import open_migrated_pool
 from servicekit.error_kinds import is_transient
+from servicekit.errors import StartError
 from servicekit.logging import configure_logging, frames, logger
 
 NICENESS: Final = 10
 """Niceness added to the parent's. On busy cores, the parent gets nine times the processor time of this process."""
+_OOM_SCORE: Final = "500"
+"""Added to the process's score if memory runs out, so that the kernel ends this process rather than its parent."""
 _CONNECTIONS: Final = 3
+_ROLLBACK_SECONDS: Final = 1.0
+"""Maximum time for the cancellation of a call at the end, in seconds."""
 log = logger("child process")
 
 
@@ -39,27 +47,36 @@ class _RequestClock(SystemClock):
 
 def main() -> None:
     """Respond to requests until standard input is closed."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # a service manager sends them to all processes; the parent ends this one
     os.nice(NICENESS)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
     share_one_arena()
+    responses = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints is not a response
     try:
-        uvloop.run(_serve())
+        uvloop.run(_serve(responses))
     except Exception as error:
-        log.error("child_process_failed", error=type(error).__name__, where=frames(error))
+        why = {"why": str(error)} if isinstance(error, StartError) else {}
+        log.error("child_process_failed", error=type(error).__name__, where=frames(error), **why)
         sys.exit(1)
 
 
-async def _serve() -> None:
+async def _serve(responses: TextIO) -> None:
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     settings = json.loads(await lines.readline())
     configure_logging(settings["log_level"])
     requests: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    responding = asyncio.create_task(_respond(settings, requests))
+    responding = asyncio.create_task(_respond(settings, requests, responses))
     reading = asyncio.create_task(_read(lines, requests))
     await asyncio.wait({responding, reading}, return_when=asyncio.FIRST_COMPLETED)
     if responding.done():
         responding.result()
-    # The parent has ended. A normal exit would wait for a thread that still computes.
+    responding.cancel()
+    await asyncio.wait({responding}, timeout=_ROLLBACK_SECONDS)
+    # A normal exit would wait for a thread that still computes.
     os._exit(0)
 
 
@@ -69,16 +86,14 @@ async def _read(lines: asyncio.StreamReader, requests: asyncio.Queue[dict[str, A
         requests.put_nowait(json.loads(line))
 
 
-async def _respond(settings: dict[str, Any], requests: asyncio.Queue[dict[str, Any]]) -> None:
-    """Call the function for each request, and write the result or the class of the error."""
-    pool = await open_pool(
-        settings["database_url"],
-        settings["schema"],
-        Path(settings["migrations"]),
-        size=_CONNECTIONS,
-        say=lambda text: log.info("waiting", what=text),
-        plan="indexed",
-    )
+async def _respond(settings: dict[str, Any], requests: asyncio.Queue[dict[str, Any]], responses: TextIO) -> None:
+    """Call the function for each request, and write the result or the class of the error.
+
+    Raises StartError if this program and its parent are of different releases.
+    """
+    if read_migrations(Path(settings["migrations"]))[-1].name != settings["newest_migration"]:
+        raise StartError("Another release was installed while the service was running; restart the service.")
+    pool = await open_migrated_pool(settings["database_url"], settings["schema"], size=_CONNECTIONS, plan="indexed")
     clock = _RequestClock()
     module, _, name = settings["work"].partition(":")
     call = getattr(import_module(module), name)(pool, clock, **settings["options"])
@@ -90,8 +105,8 @@ async def _respond(settings: dict[str, Any], requests: asyncio.Queue[dict[str, A
         except Exception as error:
             log.warning("child_call_failed", work=settings["work"], error=type(error).__name__, where=frames(error))
             response = {"error": type(error).__name__, "is_transient": is_transient(error)}
-        sys.stdout.write(json.dumps(response) + "\n")
-        sys.stdout.flush()
+        responses.write(json.dumps(response) + "\n")
+        responses.flush()
 
 
 if __name__ == "__main__":

@@ -264,6 +264,7 @@ class Service:
         Args:
             work: Function in the child process, as "module:name".
             url: URL of the service's database.
+            migrations: Folder with the migrations of the service's schema.
             options: Further parameters of `work`.
         """
         child = ChildProcess(work, self.context.clock, url, self.name, migrations, options)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
 
 import asyncpg
 import psutil
@@ -21,14 +21,17 @@ from reporting.read_models.database import Connection
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
-from servicekit.child_process import ChildFailed, ChildProcess
+from servicekit.child_process import ChildFailed, ChildProcess, retry_delay
 from servicekit.db.pools import open_pool
 from servicekit.errors import Unavailable
 from tests.support.databases import MIGRATIONS, new_database
 from tests.support.hand_clock import HandClock
 from tests.support.issue_turns import NOW, rejected_turns
 from tests.support.reporting_events import batch
+from tests.support.running_stack import running_stack
 from tests.support.waits import PATIENCE_SECONDS
+
+ROOT: Final = Path(__file__).parents[2]
 
 
 class Clock(HandClock):
@@ -43,14 +46,17 @@ class Issues:
 
     def __init__(self, url: str, pool: asyncpg.Pool, encoder: str) -> None:
         self.pool = pool
+        self.url = url
         self.clock = Clock()
-        self._parameters = (ISSUE_WORK, self.clock, url, "reporting", MIGRATIONS["reporting"])
-        self._options = {"sentence_encoder": encoder}
-        self.child = ChildProcess(*self._parameters, self._options)
+        self._encoder = encoder
+        self.set_times()
 
-    def end_after(self, idle_seconds: float) -> None:
-        """Use a child process that ends after this time without requests."""
-        self.child = ChildProcess(*self._parameters, self._options, idle_seconds=idle_seconds)
+    def set_times(self, **seconds: Any) -> None:
+        """Use a child process with these times."""
+        self.child = self.child_with(ISSUE_WORK, {"sentence_encoder": self._encoder}, **seconds)
+
+    def child_with(self, work: str, options: dict[str, str], **seconds: Any) -> ChildProcess:
+        return ChildProcess(work, self.clock, self.url, "reporting", MIGRATIONS["reporting"], options, **seconds)
 
     async def catch_up(self) -> int:
         return await self.child.run(is_locked=False)
@@ -111,18 +117,18 @@ async def test_a_child_process_with_low_priority_places_and_groups(issues: Issue
     await issues.reject(0, 15)
     assert await issues.catch_up() == 15
     child = psutil.Process(issues.child.pid)
-    assert child.nice() == os.nice(0) + 10
+    assert child.nice() == min(19, os.nice(0) + 10)
     assert os.getpgid(child.pid) == child.pid, "Ctrl-C must end this process first"
     assert os.getsid(child.pid) == os.getsid(0), "with autogroup scheduling, priorities count within a session only"
     grouped = await issues.pool.fetchval("select min(grouped_at) from issue_agents")
     assert grouped == issues.clock.now(), "the clock is the parent's"
 
 
-async def test_no_secret_is_in_the_arguments_or_environment_of_the_process(issues: Issues) -> None:
+async def test_no_address_of_the_database_is_in_the_arguments_or_environment(issues: Issues) -> None:
     await issues.catch_up()
     child = psutil.Process(issues.child.pid)
-    assert child.cmdline()[1:] == ["-m", "servicekit.child_program"]
-    assert child.environ() == dict(os.environ)
+    place = issues.url.rpartition("/")[2].partition("?")[0]
+    assert [part for part in (*child.cmdline(), *child.environ().values()) if place in part] == []
 
 
 async def test_a_process_remains_for_the_next_call(issues: Issues) -> None:
@@ -135,19 +141,19 @@ async def test_a_process_remains_for_the_next_call(issues: Issues) -> None:
 
 
 async def test_an_idle_process_ends_and_the_next_call_starts_another(issues: Issues) -> None:
-    issues.end_after(idle_seconds=0)
+    issues.set_times(idle_seconds=0)
     await issues.reject(0, 3)
     assert await issues.catch_up() == 3
     process = issues.child._process
     assert process is not None
-    assert await process.wait() == -signal.SIGKILL
+    assert await process.wait() == 0
     assert issues.child.pid is None
     await issues.reject(3, 1)
     assert await issues.catch_up() == 1
 
 
 async def test_the_time_without_calls_begins_after_a_call(issues: Issues, blocked: Connection) -> None:
-    issues.end_after(idle_seconds=PATIENCE_SECONDS)
+    issues.set_times(idle_seconds=PATIENCE_SECONDS)
     await issues.catch_up()
     first = issues.child._timer
     await issues.reject(0, 3)
@@ -158,14 +164,37 @@ async def test_the_time_without_calls_begins_after_a_call(issues: Issues, blocke
     assert await running == 3
 
 
-async def test_a_killed_process_is_an_error_and_the_next_does_its_work(issues: Issues) -> None:
+def test_a_process_that_died_between_calls_is_replaced(postgres_url: str) -> None:
+    async def placed() -> list[int]:
+        async with opened(postgres_url) as issues:
+            await issues.reject(0, 3)
+            first = await issues.catch_up()
+            process = issues.child._process
+            assert process is not None
+            process.kill()
+            await process.wait()
+            await issues.reject(3, 2)
+            return [first, await issues.catch_up()]
+
+    assert uvloop.run(placed()) == [3, 2]
+
+
+async def test_the_death_of_a_process_is_an_error_and_delays_the_next(issues: Issues, blocked: Connection) -> None:
+    issues.set_times(retry_seconds=PATIENCE_SECONDS)
     await issues.reject(0, 3)
-    await issues.catch_up()
+    running = asyncio.create_task(issues.catch_up())
+    await issues.is_blocked()
     psutil.Process(issues.child.pid).kill()
-    await issues.reject(3, 3)
-    with pytest.raises(ChildFailed, match="exit code -9"):
-        await issues.catch_up()
-    assert await issues.catch_up() == 3
+    with pytest.raises(ChildFailed, match=r"^exit code -9$"):
+        await running
+    waiting = asyncio.create_task(issues.catch_up())
+    done, _ = await asyncio.wait({waiting}, timeout=0.5)
+    assert not done and issues.child.pid is None
+    waiting.cancel()
+
+
+def test_the_delay_doubles_up_to_five_minutes() -> None:
+    assert [retry_delay(deaths) for deaths in (1, 2, 3, 6, 2_000)] == [10, 20, 40, 300, 300]
 
 
 @pytest.mark.parametrize("ends", ["by closing", "by cancellation"])
@@ -176,14 +205,39 @@ async def test_an_interrupted_call_ends_its_process(issues: Issues, blocked: Con
     child = psutil.Process(issues.child.pid)
     if ends == "by closing":
         await issues.child.close()
+        assert not child.is_running()
     else:
         running.cancel()
     with pytest.raises((ChildFailed, asyncio.CancelledError)):
         await running
     await asyncio.to_thread(child.wait, PATIENCE_SECONDS)
+    assert not await issues.pool.fetchval("select exists (select from pg_locks where not granted)"), "it still waits"
     await blocked.execute("rollback")
     assert await issues.placed() == 0
-    assert await issues.catch_up() == 3, "the response is to this call, by another process"
+
+
+async def test_after_an_interrupted_call_another_process_does_the_work(issues: Issues, blocked: Connection) -> None:
+    await issues.reject(0, 3)
+    running = asyncio.create_task(issues.catch_up())
+    await issues.is_blocked()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await blocked.execute("rollback")
+    assert await issues.catch_up() == 3, "the response is to this call"
+
+
+async def test_a_closed_process_is_not_started_again(issues: Issues) -> None:
+    starting = asyncio.create_task(issues.catch_up())
+    await asyncio.sleep(0)
+    await issues.child.close()
+    with pytest.raises(ChildFailed):
+        await starting
+    with pytest.raises(ChildFailed, match=r"^closed$"):
+        await issues.catch_up()
+    await asyncio.gather(*issues.child._ending)
+    assert issues.child.pid is None
+    assert _children() == []
 
 
 async def test_work_under_the_callers_lock_is_done(issues: Issues) -> None:
@@ -215,33 +269,70 @@ async def test_a_lost_database_counts_as_an_outage(issues: Issues, blocked: Conn
         await running
 
 
-def test_the_process_ends_with_its_parent() -> None:
-    """Standard input is closed when the parent ends for any reason."""
-    settings = {"database_url": "postgresql://nobody@127.0.0.1:1/none", "schema": "reporting", "migrations": "."}
-    child = subprocess.run(
-        [sys.executable, "-m", "servicekit.child_program"],
-        input=json.dumps({**settings, "work": ISSUE_WORK, "options": {}, "log_level": "ERROR"}) + "\n",
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-        capture_output=True,
-    )
-    assert (child.returncode, child.stdout) == (0, "")
+_PARENT: Final = """
+import asyncio, sys
+from pathlib import Path
+from servicekit.child_process import ChildProcess
+from servicekit.clock import SystemClock
+
+url, migrations, started = sys.argv[1:]
+work = "tests.support.child_work:open_endless"
+child = ChildProcess(work, SystemClock(), url, "reporting", Path(migrations), {"started": started})
+asyncio.run(child.run())
+"""
 
 
-def test_a_process_that_cannot_begin_says_why_without_its_settings() -> None:
-    settings = {"database_url": "nonsense:secret", "schema": "reporting", "migrations": ".", "log_level": "ERROR"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "servicekit.child_program"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdin is not None and child.stderr is not None
-        child.stdin.write(json.dumps(settings) + "\n")
-        child.stdin.flush()
-        assert child.wait(PATIENCE_SECONDS) == 1
-        logged = child.stderr.read()
-    assert json.loads(logged)["error"] == "StartError"
-    assert "secret" not in logged
+async def test_a_process_ends_with_its_parent_even_while_a_thread_computes(
+    issues: Issues, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    started = tmp_path / "started"
+    arguments = (issues.url, str(MIGRATIONS["reporting"]), str(started))
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", _PARENT, *arguments)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not started.exists():
+            assert parent.returncode is None
+            await asyncio.sleep(0.02)
+    (child,) = psutil.Process(parent.pid).children()
+    parent.kill()
+    await parent.wait()
+    await asyncio.to_thread(child.wait, PATIENCE_SECONDS)
+
+
+async def test_printed_lines_are_not_responses(issues: Issues, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    child = issues.child_with("tests.support.child_work:open_printing", {})
+    assert [await child.run(), await child.run()] == [2, 2]
+    await child.close()
+
+
+async def test_modules_in_the_working_directory_are_not_used(
+    issues: Issues, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secrets.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    assert await issues.catch_up() == 0
+
+
+async def test_a_process_of_another_release_does_nothing_and_says_why(
+    issues: Issues, capfd: pytest.CaptureFixture[str]
+) -> None:
+    issues.child._settings["newest_migration"] = "0001_of_an_earlier_release"
+    with pytest.raises(ChildFailed, match="exit code 1"):
+        await issues.catch_up()
+    (logged,) = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    assert (logged["event"], logged["error"]) == ("child_process_failed", "StartError")
+    assert "restart the service" in logged["why"]
+
+
+async def test_a_service_ends_its_child_process(issues: Issues, postgres_url: str) -> None:
+    async with running_stack(postgres_url) as stack:
+        service = stack.stack.services["reporting"]
+        run = service.child_process(ISSUE_WORK, issues.url, MIGRATIONS["reporting"], sentence_encoder="none")
+        assert await run(is_locked=False) == 0
+        assert len(_children()) == 1
+    assert _children() == []
+
+
+def _children() -> list[psutil.Process]:
+    return [one for one in psutil.Process().children() if "servicekit.child_program" in one.cmdline()]

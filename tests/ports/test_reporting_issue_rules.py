@@ -463,6 +463,17 @@ async def test_another_encoder_computes_all_vectors_again_and_keeps_the_issues(
     assert {row[0] for row in await read_models.fetch("select encoder from issues")} == {"better"}
 
 
+async def test_an_issue_without_a_centre_gets_one_from_another_encoder(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
+    issue = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
+    await split(read_models, AT, issue, [("c0", "t0")], NOW)
+    job = IssueJob(read_models, FixedClock(NOW), lambda: RecordingEncoder("better"))
+    await job.catch_up()
+    assert await read_models.fetchval("select count(*) from issues where centre is null") == 0
+    assert not await job.tidy(), "the job would have work until the next day"
+
+
 @pytest.fixture
 async def locked(read_models: asyncpg.Pool) -> AsyncIterator[Connection]:
     """Yield a connection on which another process works on the issues."""

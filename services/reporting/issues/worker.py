@@ -121,12 +121,7 @@ class IssueWorker:
     async def group(self, agent: AgentScope) -> None:
         """Group the turns of an agent into issues, and update the centres, titles and counts of its issues."""
         of, name = agent._asdict(), self._encoder.name
-        others = await self._pool.fetch(*SQL.turns_of_other_encoders(**of, encoder=name, limit=_ANSWERS))
-        if others:
-            turns = [(row["conversation_id"], row["turn_id"]) for row in others]
-            await self._pool.execute(*SQL.mark_turns.bulk(turns, **agent.at._asdict()))
-            while await self.place_changed():
-                pass
+        await self._encode_again(agent)
         rows = await self._pool.fetch(*SQL.open_turns(**of, encoder=name, limit=MOST))
         vectors = unpacked([row["vector"] for row in rows])
         issues_now = [row["issue_id"] for row in rows]
@@ -148,6 +143,16 @@ class IssueWorker:
             waiting = await connection.fetchval(*SQL.count_waiting_turns(**of))
             await connection.execute(*SQL.note_grouping(**of, now=self._clock.now(), left_waiting=waiting))
         log.info("issues_grouped", turns=len(rows), issues=len(issues), waiting=waiting)
+
+    async def _encode_again(self, agent: AgentScope) -> None:
+        """Encode the agent's newest turns that have vectors of another encoder."""
+        of = agent._asdict()
+        others = await self._pool.fetch(*SQL.turns_of_other_encoders(**of, encoder=self._encoder.name, limit=_ANSWERS))
+        if others:
+            turns = [(row["conversation_id"], row["turn_id"]) for row in others]
+            await self._pool.execute(*SQL.mark_turns.bulk(turns, **agent.at._asdict()))
+            while await self.place_changed():
+                pass
 
     async def describe(self, agent: AgentScope, issues: Sequence[int]) -> None:
         """Compute the centres of the given issues and the titles of all issues of the agent."""
@@ -237,8 +242,9 @@ class IssueWorker:
 
     async def describe_changed(self) -> None:
         """Recompute the centres, words and counts of issues whose turns were changed by an erasure or a person."""
-        for row in await self._pool.fetch(*SQL.issues_without_centre(encoder=self._encoder.name, limit=_AT_ONCE)):
+        for row in await self._pool.fetch(*SQL.issues_without_centre(limit=_AT_ONCE)):
             agent = AgentScope(row["tenant"], row["project"], row["agent_id"])
+            await self._encode_again(agent)
             await self.describe(agent, [row["id"]])
             async with writing(self._pool) as connection:
                 await recount(connection, agent.at, [row["id"]], self._clock.now())

@@ -227,7 +227,7 @@ where id = :id and tenant = :tenant and project = :project and sentence_due = :d
 -- name: issues_without_centre
 -- An issue loses its centre if a person is erased or if somebody moves turns of the issue.
 select distinct i.id, i.tenant, i.project, i.agent_id from issues i
-where i.centre is null and exists (select from issue_turns t where t.issue_id = i.id and t.encoder = :encoder)
+where i.centre is null and exists (select from issue_turns t where t.issue_id = i.id)
 limit :limit
 
 -- name: issues_of_agent
