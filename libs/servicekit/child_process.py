@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from servicekit.clock import Clock
 from servicekit.db.migrations import read_migrations
-from servicekit.errors import Unavailable
+from servicekit.errors import StartError, Unavailable
 
 IDLE_SECONDS: Final = 300.0
 """Time without calls, in seconds, after which the child process ends, which frees its memory.
@@ -90,28 +90,24 @@ class ChildProcess:
         """Call the function in the child process and return its result. Only one call may run at a time.
 
         Raises:
-            ChildFailed: If the function raised an error, or the child process died.
+            ChildFailed: If the function raised another error, or the child process died.
+            StartError: If the function raised one.
             Unavailable: If the function raised a transient error.
         """
         if self._timer is not None:
             self._timer.cancel()
         try:
-            match await self._ask({"now": self._clock.now(), "arguments": arguments}):
-                case {"result": int(result)}:
-                    error, is_transient = None, False
-                case {"error": str(error), "is_transient": bool(is_transient)}:
-                    result = 0
-                case _:
-                    raise ChildFailed("a response of another form")
+            response = await self._ask({"now": self._clock.now(), "arguments": arguments})
+            outcome = _outcome(response)
         except BaseException:
             # Otherwise the next call would read the response to this one.
             self._end()
             raise
         self._deaths = 0
         self._timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._end)
-        if error is None:
-            return result
-        raise Unavailable("a dependency of the child process", error) if is_transient else ChildFailed(error)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     async def close(self) -> None:
         """End the child process, even during a call."""
@@ -163,6 +159,20 @@ class ChildProcess:
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
             self._process = None
+
+
+def _outcome(response: Mapping[str, Any]) -> int | Exception:
+    """Return the result in a response, or the error to raise. Raises ChildFailed if the response has another form."""
+    match response:
+        case {"result": int(result)}:
+            return result
+        case {"why": str(why)}:
+            return StartError(why)
+        case {"error": str(error), "is_transient": True}:
+            return Unavailable("a dependency of the child process", error)
+        case {"error": str(error)}:
+            return ChildFailed(error)
+    raise ChildFailed("a response of another form")
 
 
 def retry_delay(deaths: int, retry_seconds: float = RETRY_SECONDS) -> float:

@@ -58,8 +58,7 @@ def main() -> None:
     try:
         uvloop.run(_serve(responses))
     except Exception as error:
-        why = {"why": str(error)} if isinstance(error, StartError) else {}
-        log.error("child_process_failed", error=type(error).__name__, where=frames(error), **why)
+        log.error("child_process_failed", error=type(error).__name__, where=frames(error), **_sentence_of(error))
         sys.exit(1)
 
 
@@ -87,7 +86,7 @@ async def _read(lines: asyncio.StreamReader, requests: asyncio.Queue[dict[str, A
 
 
 async def _respond(settings: dict[str, Any], requests: asyncio.Queue[dict[str, Any]], responses: TextIO) -> None:
-    """Call the function for each request, and write the result or the class of the error.
+    """Call the function for each request, and write the result or the error.
 
     Raises StartError if this program and its parent are of different releases.
     """
@@ -103,10 +102,16 @@ async def _respond(settings: dict[str, Any], requests: asyncio.Queue[dict[str, A
         try:
             response: dict[str, Any] = {"result": await call(**request["arguments"])}
         except Exception as error:
-            log.warning("child_call_failed", work=settings["work"], error=type(error).__name__, where=frames(error))
-            response = {"error": type(error).__name__, "is_transient": is_transient(error)}
+            facts = {"error": type(error).__name__, **_sentence_of(error)}
+            log.warning("child_call_failed", work=settings["work"], where=frames(error), **facts)
+            response = {**facts, "is_transient": is_transient(error)}
         responses.write(json.dumps(response) + "\n")
         responses.flush()
+
+
+def _sentence_of(error: Exception) -> dict[str, str]:
+    """Return the sentence of an error that tells an operator what to do. Other messages may contain user text."""
+    return {"why": str(error)} if isinstance(error, StartError) else {}
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
 from servicekit.child_process import ChildFailed, ChildProcess, retry_delay
 from servicekit.db.pools import open_pool
-from servicekit.errors import Unavailable
+from servicekit.errors import StartError, Unavailable
 from tests.support.databases import MIGRATIONS, new_database
 from tests.support.hand_clock import HandClock
 from tests.support.issue_turns import NOW, rejected_turns
@@ -248,13 +248,26 @@ async def test_work_under_the_callers_lock_is_done(issues: Issues) -> None:
         assert await issues.child.run(is_locked=True) == 3
 
 
-async def test_an_error_is_raised_by_its_class(postgres_url: str, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_a_missing_encoder_is_told_with_what_to_do(postgres_url: str, capfd: pytest.CaptureFixture[str]) -> None:
     async with opened(postgres_url, "no-such/model") as issues:
         await issues.reject(0, 3)
-        with pytest.raises(ChildFailed, match=r"^ModelMissing$"):
+        with pytest.raises(StartError) as told:
             await issues.catch_up()
-    logged = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
-    assert [one["error"] for one in logged if one["event"] == "child_call_failed"] == ["ModelMissing"]
+    (logged,) = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    assert (logged["event"], logged["error"]) == ("child_call_failed", "StartError")
+    assert logged["why"] == str(told.value)
+    assert "no-such/model" in logged["why"]
+
+
+async def test_another_error_is_told_by_its_class_only(
+    issues: Issues, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    child = issues.child_with("tests.support.child_work:open_failing", {})
+    with pytest.raises(ChildFailed, match=r"^KeyError$"):
+        await child.run()
+    await child.close()
+    assert "secret" not in capfd.readouterr().err
 
 
 async def test_a_lost_database_counts_as_an_outage(issues: Issues, blocked: Connection) -> None:

@@ -15,6 +15,13 @@ def open_printing(_pool: object, _clock: object) -> Callable[..., Awaitable[int]
     return run
 
 
+def open_failing(_pool: object, _clock: object) -> Callable[..., Awaitable[int]]:
+    async def run() -> int:
+        raise KeyError("secret text")
+
+    return run
+
+
 def open_endless(_pool: object, _clock: object, started: str) -> Callable[..., Awaitable[int]]:
     """Return a function that computes in a thread without end. It creates the file `started` first."""
 

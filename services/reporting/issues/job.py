@@ -15,7 +15,7 @@ import structlog
 from contracts.instants import DAY
 from reporting.issues.store import AgentScope, count_affected_people
 from reporting.sql import SQL
-from servicekit import Clock
+from servicekit import Clock, StartError
 
 if TYPE_CHECKING:
     from detector.encoders.embedder import Embedder
@@ -57,7 +57,7 @@ class IssueJob:
             installed.
 
         Raises:
-            ModelMissing: If the encoder is not on this machine.
+            StartError: If the encoder is not on this machine.
         """
         async with self._locked() as is_locked:
             return await self.work() if is_locked else 0
@@ -161,12 +161,16 @@ def issue_encoder(choice: str) -> Embedder:
     """Load the chosen sentence encoder, or word vectors if none is chosen.
 
     Raises:
-        ModelMissing: If the encoder is not on this machine.
+        StartError: If the encoder is not on this machine.
     """
     from detector.encoders.choice import sentence_encoder
     from detector.encoders.embedder import WordLlamaEmbedder
+    from detector.encoders.minilm_files import ModelMissing
 
-    return sentence_encoder(choice, lambda text: log.info("encoder", text=text)) or WordLlamaEmbedder()
+    try:
+        return sentence_encoder(choice, lambda text: log.info("encoder", text=text)) or WordLlamaEmbedder()
+    except ModelMissing as error:
+        raise StartError(str(error)) from None
 
 
 def open_work(pool: asyncpg.Pool, clock: Clock, sentence_encoder: str) -> Callable[..., Awaitable[int]]:
