@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 
 def open_printing(_pool: object, _clock: object) -> Callable[..., Awaitable[int]]:
@@ -26,8 +27,7 @@ def open_endless(_pool: object, _clock: object, started: str) -> Callable[..., A
     """Return a function that computes in a thread without end. It creates the file `started` first."""
 
     def compute() -> int:
-        with open(started, "w"):  # noqa: PTH123
-            pass
+        Path(started).touch()
         threading.Event().wait()
         return 0
 
