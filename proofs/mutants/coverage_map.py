@@ -25,7 +25,6 @@ _OF_SCHEMAS = ("tests/tables/test_schema_keys.py", "tests/ports/test_migrated_ro
 """Tests of the tables and rows that all migrations make."""
 _OF_DECLARATIONS = (
     "tests/contracts/test_contracts.py::test_what_is_exported_from_the_models_is_up_to_date",
-    "tests/tables/test_documented_defaults.py",
     "tests/tables/test_size_limits.py",
     "tests/tables/test_time_limits.py",
 )
