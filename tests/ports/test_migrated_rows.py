@@ -72,20 +72,6 @@ async def test_the_bridge_forgets_erased_senders(own_database: str, tmp_path: Pa
     assert found == {"human": "" if covered else row["sender_id"], "agent": row["sender_id"]}
 
 
-@pytest.mark.parametrize("name", PEOPLE)
-async def test_reporting_forgets_what_erased_people_wrote(own_database: str, tmp_path: Path, name: str) -> None:
-    change, covered = PEOPLE[name]
-    async with schema_before(own_database, "reporting", 4, tmp_path) as pool:
-        await erase_in(pool)
-        row = {"tenant": "acme", "sender_id": "ann", "sender_type": "human", "version": version(ERASED_AT)} | change
-        row |= {"content": "words", "message_id": "m1"}
-        await insert(pool, "messages", row, row | {"sender_type": "agent", "message_id": "m2"})
-        await take_all(pool, "reporting")
-        found = await pool.fetch("select sender_id, content from messages order by message_id")
-    person = ("", "") if covered else (row["sender_id"], "words")
-    assert [tuple(one) for one in found] == [person, (row["sender_id"], "words")]
-
-
 @pytest.mark.parametrize(
     "name", [*PEOPLE, "of another turn", "asked by another", "in another conversation", "an agent's"]
 )

@@ -324,27 +324,6 @@ async def test_what_was_announced_of_a_message_is_forgotten_with_its_writers_id(
         assert {tuple(one) for one in rows} == {expected}
 
 
-async def test_an_upgrade_removes_the_ids_of_those_erased_before(own_database: str) -> None:
-    people = [("acme", "eve", NOW + MARGIN), ("acme", "eve", NOW + MARGIN + 1), ("acme", "bob", NOW)]
-    for module, role, shown in (
-        (reporting.service, "sender_type", "select nullif(sender_id, '') from messages order by message_id"),
-        (inference.service, "role", "select user_id from turns order by turn_id"),
-    ):
-        async with schema_of(own_database, module) as pool:
-            for n, (tenant, who, said_at) in enumerate(people):
-                place = {"tenant": tenant, "project": "p", "conversation_id": "c"}
-                version = b"\x01" + said_at.to_bytes(8, "big") + b"\0"
-                row = place | {"message_id": f"m{n}", "version": version, "sender_id": who, role: "human"}
-                await insert(pool, "messages", row)
-                if module is inference.service:
-                    turn = place | {"turn_id": f"t{n}", "user_message_id": f"m{n}", "user_id": who}
-                    await insert(pool, "turns", turn)
-            await insert(pool, "erasures", {"tenant": "acme", "user_id": "eve", "erased_at": NOW})
-            [upgrade] = (Path(module.__file__ or "").parent / "migrations").glob("*_erased_ids.sql")
-            await pool.execute(upgrade.read_text("utf-8"))
-            assert [row[0] for row in await pool.fetch(shown)] == [None, "eve", "bob"]
-
-
 async def test_an_upgrade_removes_the_roles_of_those_erased_before(own_database: str) -> None:
     """Also if the feedback store, which has another ledger, is a MongoDB."""
     people = [("eve", NOW + MARGIN), ("eva", NOW + MARGIN + 1), ("bob", NOW)]

@@ -1,12 +1,37 @@
 -- compatible_from: 0001
--- Times are microseconds since the epoch unless their type says otherwise. Ids hold up to 1 KiB each, so an index spans
+-- Tables of the reporting service: feedback and messages, figures derived from them, and what operators set.
+-- Times are microseconds since the epoch unless their type says otherwise. Ids have up to 1 KiB each, so an index spans
 -- at most two of them.
 
+-- Letters of scripts without spaces (Thai to Khmer, kana, Han): their runs are indexed by pairs of letters, as
+-- pg_trgm, which would do it by three, is not everywhere installed.
+create function search_pairs(content text) returns tsvector language sql immutable parallel safe
+return array_to_tsvector(array(
+    select distinct substr(run.letters[1], n, 2)
+    from regexp_matches(content, '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+', 'g')
+        as run (letters),
+        generate_series(1, length(run.letters[1])) as n
+));
+
+-- The words and pairs of the first 10,000 characters, and a word that names the project: each search is for it as well.
+create function search_terms(tenant text, project text, content text) returns tsvector
+language sql immutable parallel safe
+return case when octet_length(content) = length(content) then
+    to_tsvector('simple', 'of' || md5(tenant || '/' || project) || ' '
+        || translate(left(content, 10000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32)))
+else
+    to_tsvector('simple', 'of' || md5(tenant || '/' || project) || ' '
+        || translate(regexp_replace(left(content, 10000),
+            '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+', ' ', 'g'),
+            '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32)))
+    || search_pairs(left(content, 10000))
+end;
+
+-- Every feedback record that can count, at its highest revision; a null reaction is cleared
 create table feedbacks (
     feedback_id uuid primary key,
     revision bigint not null,
     recorded_at bigint not null,
-    -- At most one reaction of a slot counts: a person's turn. A machine's record is a slot of its own.
     slot uuid not null,
     tenant text not null,
     project text not null,
@@ -34,65 +59,178 @@ create table feedbacks (
     agent_version text,
     model text,
     trace_id text,
-    -- The transaction that wrote the row: paging finds changes since its first page by it.
     written_by xid8 not null default pg_current_xact_id(),
     intent text,
-    reviews text
+    -- The machine's verdict that a reviewer judges; null on other records
+    reviews text,
+    -- Of an overruled machine verdict: the review that counts in its place
+    overruled_by uuid,
+    -- Of an overruled machine verdict: the machine's reaction; it counts for nothing
+    overruled_reaction text,
+    -- Of a machine's verdict: the detector's version
+    detector text,
+    -- Of a machine's verdict: rules, learned or llm
+    decided_by text,
+    -- Rating of the answer, from worst_rating to best_rating; null for other feedback
+    rating smallint,
+    scale text,
+    worst_rating smallint,
+    best_rating smallint,
+    -- Why the verdict does not count: burst, rate or reviewer; null if it is not suspect
+    suspect text,
+    -- Copy of the answer's strategy, empty without one; null as answer_attributes
+    answer_strategy text,
+    -- Copy of the answer's thread, empty without one; null as answer_attributes
+    answer_thread text,
+    -- Copy of the answer's attributes, {} without any; null if the answer was not known when the record was written,
+    -- or not copied yet
+    answer_attributes jsonb
 );
-comment on table feedbacks is 'Every feedback record that can count, at its highest revision; a null reaction is cleared';
-comment on column feedbacks.reviews is 'The machine''s verdict that a reviewer judges; null on other records';
+create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc) where reaction is not null;
+create index feedbacks_agent_rejected on feedbacks (tenant, project, agent_id, occurred_at desc)
+    where reaction = 'not_ok';
+create index feedbacks_conversation on feedbacks (tenant, project, conversation_id, occurred_at, feedback_id);
+create index feedbacks_correction_type on feedbacks (tenant, project, correction_type, occurred_at desc)
+    where reaction is not null and correction_type is not null;
+create index feedbacks_giver on feedbacks (user_id, occurred_at) where reaction is not null and origin = 'user';
+create index feedbacks_judged on feedbacks (conversation_id, turn_id, origin)
+    where reaction is not null or overruled_reaction is not null;
+create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, detector, decided_by)
+    where origin = 'machine' and (reaction is not null or overruled_reaction is not null);
+create index feedbacks_overruled on feedbacks (tenant, project, occurred_at) where overruled_reaction is not null;
+create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
+create index feedbacks_reasons on feedbacks (tenant, project, occurred_at desc)
+    where reaction is not null and (correction_type is not null or origin <> 'machine' and tags <> '{}');
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id)
     where feedback_type = 'explicit' or reaction is not null;
--- The newest reaction of a conversation, and all of its reactions in order, from one index.
-create index feedbacks_conversation on feedbacks (tenant, project, conversation_id, occurred_at, feedback_id);
+create index feedbacks_strategy on feedbacks (tenant, project, answer_strategy, occurred_at desc)
+    where reaction is not null and answer_strategy <> '';
+create index feedbacks_suspect on feedbacks (tenant, project, occurred_at desc) where suspect is not null;
+create index feedbacks_tags on feedbacks using gin (tags) where tags <> '{}';
+create index feedbacks_terms on feedbacks
+    using gin (search_terms(tenant, project, (coalesce(text, '') || ' ') || coalesce(correction, '')))
+    where text is not null or correction is not null;
+create index feedbacks_thread on feedbacks (tenant, project, answer_thread, occurred_at desc)
+    where reaction is not null and answer_thread <> '';
 create index feedbacks_time on feedbacks (tenant, project, occurred_at desc, conversation_id)
     where reaction is not null;
 create index feedbacks_user on feedbacks (tenant, project, user_id, occurred_at desc) where reaction is not null;
-create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc) where reaction is not null;
 create index feedbacks_version on feedbacks (tenant, project, agent_version, occurred_at desc)
     where reaction is not null and agent_version is not null;
-create index feedbacks_correction_type on feedbacks (tenant, project, correction_type, occurred_at desc)
-    where reaction is not null and correction_type is not null;
-create index feedbacks_tags on feedbacks using gin (tags) where tags <> '{}';
--- People's and machine's reactions of one turn: calibration asks for the former, stale hours for the latter.
-create index feedbacks_turn on feedbacks (conversation_id, turn_id, origin) where reaction is not null;
--- Changes of a project since a snapshot, whatever their commit order.
+create index feedbacks_without_copy on feedbacks (tenant, project, occurred_at desc)
+    where answer_attributes is null and reaction is not null;
 create index feedbacks_written on feedbacks (tenant, project, written_by);
+create index overruled_without_copy on feedbacks (tenant, project, occurred_at desc)
+    where answer_attributes is null and overruled_reaction is not null;
 
--- A machine's record is alone in its slot and always counts, so a figure of a window reads only that window: with the
--- bare anti-join PostgreSQL read the whole table for it.
-create view effective as
-select f.*
-from feedbacks f
-where f.reaction is not null and f.source <> 'review'
-  and (f.origin = 'machine' or not exists (
-    select from feedbacks newer
-    where newer.slot = f.slot
-      and (newer.feedback_type = 'explicit' or newer.reaction is not null)
-      and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)
-  ));
-comment on view effective is
-    'Reactions that count: live, newest of their slot (an explicit null is newest as well), and not a reviewer''s';
+-- Feedback that is not a verdict, at its highest revision: replies to answers, and ratings on own scales; a null
+-- value is retracted. Columns as in feedbacks
+create table replies (
+    feedback_id uuid primary key,
+    revision bigint not null,
+    recorded_at bigint not null,
+    slot uuid not null,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    user_id text not null,
+    user_type text not null,
+    agent_id text not null,
+    agent_message_id text,
+    origin text not null,
+    feedback_type text not null,
+    source text not null,
+    reaction text,
+    value double precision,
+    confidence double precision not null,
+    text text,
+    tags text[] not null,
+    correction text,
+    emoji text,
+    correction_type text,
+    occurred_at bigint not null,
+    rn text not null,
+    track_id text,
+    bundle_id text,
+    agent_version text,
+    model text,
+    trace_id text,
+    written_by xid8 not null default pg_current_xact_id(),
+    intent text,
+    reviews text,
+    overruled_by uuid,
+    overruled_reaction text,
+    detector text,
+    decided_by text,
+    rating smallint,
+    -- Name of the project's own scale, for a rating; null for a reply
+    scale text,
+    worst_rating smallint,
+    best_rating smallint,
+    -- Always null: no rule marks other feedback
+    suspect text,
+    answer_strategy text,
+    answer_thread text,
+    answer_attributes jsonb
+);
+create index replies_agent on replies (tenant, project, agent_id, occurred_at desc) where value is not null;
+create index replies_conversation on replies (tenant, project, conversation_id, occurred_at, feedback_id);
+create index replies_counted on replies (tenant, project, occurred_at)
+    where value is not null and feedback_type = 'implicit';
+create index replies_rated on replies (tenant, project, occurred_at) where rating is not null;
+create index replies_strategy on replies (tenant, project, answer_strategy, occurred_at desc)
+    where value is not null and answer_strategy <> '';
+create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, '')))
+    where text is not null;
+create index replies_thread on replies (tenant, project, answer_thread, occurred_at desc)
+    where value is not null and answer_thread <> '';
+create index replies_time on replies (tenant, project, occurred_at desc, feedback_id desc) where value is not null;
+create index replies_turn on replies (conversation_id, turn_id);
+create index replies_user on replies (tenant, project, user_id, occurred_at desc) where value is not null;
+create index replies_version on replies (tenant, project, agent_version, occurred_at desc)
+    where value is not null and agent_version is not null;
+create index replies_without_copy on replies (tenant, project, occurred_at desc)
+    where answer_attributes is null and value is not null;
+create index replies_written on replies (tenant, project, written_by);
 
-create view effective_or_review as
+create view effective_or_suspect as
 select f.*
 from feedbacks f
 where f.reaction is not null
-  and (f.origin = 'machine' or f.source = 'review' or not exists (
-    select from feedbacks newer
-    where newer.slot = f.slot
-      and (newer.feedback_type = 'explicit' or newer.reaction is not null)
-      and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)
-  ));
-comment on view effective_or_review is 'Reactions that count, and reviewers'' judgements of the machine''s verdicts';
+  and (f.origin = 'machine'
+    or f.origin = 'reviewer' and not exists (
+        select from feedbacks newer
+        where newer.conversation_id = f.conversation_id and newer.turn_id = f.turn_id and newer.origin = 'reviewer'
+          and newer.tenant = f.tenant and newer.project = f.project and newer.reaction is not null
+          and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id))
+    or f.origin = 'user' and not exists (
+        select from feedbacks newer
+        where newer.slot = f.slot and newer.tenant = f.tenant
+          and (newer.feedback_type = 'explicit' or newer.reaction is not null)
+          and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)));
 
+create view effective as select * from effective_or_suspect where suspect is null;
+
+create view suspected as select * from effective_or_suspect where suspect is not null;
+
+create view effective_or_overruled as
+select feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id, user_type, agent_id,
+    agent_message_id, origin, feedback_type, source, coalesce(reaction, overruled_reaction) as reaction, value,
+    confidence, text, tags, correction, emoji, correction_type, occurred_at, rn, track_id, bundle_id, agent_version,
+    model, trace_id, intent, reviews, overruled_by, overruled_reaction, detector, decided_by,
+    rating, scale, worst_rating, best_rating, answer_strategy, answer_thread, answer_attributes
+from (select * from effective union all select * from feedbacks where overruled_reaction is not null) f;
+
+create view live_replies as select * from replies where value is not null;
+
+-- Erased feedback records and the revision of the erasure: an older announcement may come again
 create table forgotten (
     feedback_id uuid primary key,
     revision bigint not null,
     written_by xid8 not null default pg_current_xact_id()
 );
 create index forgotten_written on forgotten (written_by);
-comment on table forgotten is 'Erased feedback records and the revision of the erasure: an older announcement may come again';
 
 create table messages (
     tenant text not null,
@@ -101,33 +239,45 @@ create table messages (
     conversation_id text not null,
     turn_id text,
     sender_type text not null,
+    -- Empty for an erased person
     sender_id text not null,
     user_type text,
     agent_id text,
     content text not null,
+    -- Position in the conversation: the time of the earliest version
     occurred_at bigint not null,
     sequence bigint not null,
     intent text,
     strategy text,
     track_id text,
     bundle_id text,
+    -- Orders the versions of a message: the greatest is kept
     version bytea not null,
     agent_version text,
     model text,
     trace_id text,
+    -- The message it answers, if the chat says so: exports join answer and request by it
     reply_to text,
-    -- A message id is unique only within its conversation: many chats number messages per conversation.
+    -- The thread that it stands in; empty: the channel
+    thread text not null default '',
+    -- Time of the version that is kept, in microseconds: a part of `version`
+    said_at bigint not null generated always as
+        (('x' || encode(substring(version from 2 for 8), 'hex'))::bit(64)::bigint) stored,
+    -- Of an answer: the attributes by which answers are compared, as names and texts; null without any
+    attributes jsonb,
     primary key (message_id, conversation_id, tenant, project)
 );
+create index messages_answers on messages (tenant, project, occurred_at) where sender_type = 'agent';
 create index messages_conversation on messages (conversation_id, tenant, project, occurred_at, sequence);
-create index messages_turn on messages (tenant, project, conversation_id, turn_id);
--- The person first: an erasure looks through all projects of a tenant.
+-- A thread's id has up to 1 KiB, so the index has its hash.
+create index messages_of_thread
+    on messages (conversation_id, tenant, project, hashtextextended(thread, 0::bigint), occurred_at, sequence);
 create index messages_person on messages (sender_id, tenant, project) where sender_type = 'human';
+create index messages_terms on messages using gin (search_terms(tenant, project, content));
 create index messages_thread on messages (tenant, project, conversation_id, reply_to) where reply_to is not null;
-comment on column messages.version is 'Orders the versions of a message: the greatest is kept';
-comment on column messages.occurred_at is 'Position in the conversation: the time of the earliest version';
-comment on column messages.reply_to is 'The message it answers, if the chat says so: exports join answer and request by it';
+create index messages_turn on messages (tenant, project, conversation_id, turn_id);
 
+-- Session ratings of a tenant, without the person; a session names no project
 create table sessions (
     tenant text not null,
     id uuid not null,
@@ -137,8 +287,8 @@ create table sessions (
     primary key (tenant, id)
 );
 create index sessions_time on sessions (tenant, recorded_at);
-comment on table sessions is 'Session ratings of a tenant, without the person; a session names no project';
 
+-- Erased people and the time of each erasure; read before and after a write of their text
 create table erasures (
     tenant text not null,
     user_id text not null,
@@ -146,14 +296,148 @@ create table erasures (
     erased_at bigint not null,
     primary key (tenant, user_id)
 );
-comment on table erasures is 'Erased people and the time of each erasure; read before and after a write of their text';
 
+-- People and turns whose controls for judging they saw, each at its first time; a rebuild keeps them
+create table impressions (
+    -- The slot of the person's feedback on the turn, as in feedbacks
+    slot uuid not null,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    user_id text not null,
+    agent_id text not null,
+    agent_version text,
+    model text,
+    occurred_at bigint not null,
+    primary key (slot, tenant)
+);
+create index impressions_by_age on impressions using brin (occurred_at);
+create index impressions_time on impressions (tenant, project, occurred_at);
+create index impressions_user on impressions (user_id, tenant);
+
+-- The PostgreSQL cluster whose transaction ids written_by holds; another cluster counts anew. One row
 create table database_server (
     system_identifier bigint not null
 );
-comment on table database_server is
-    'The PostgreSQL cluster whose transaction ids written_by holds; another cluster counts anew. One row';
 
+-- compatible_from: 0001
+-- The inner query does not name the sender type. Otherwise the planner may read all answers of a project by
+-- `messages_answers` for each feedback record, as long as the table has no statistics.
+create function copy_answer() returns trigger language plpgsql as $$
+begin
+    select coalesce(m.strategy, ''), m.thread, coalesce(m.attributes, '{}')
+    into new.answer_strategy, new.answer_thread, new.answer_attributes
+    from (
+        select * from messages m
+        where m.conversation_id = new.conversation_id and m.turn_id = new.turn_id and m.tenant = new.tenant
+          and m.project = new.project
+        offset 0
+    ) m
+    where m.sender_type = 'agent'
+    order by (m.message_id = new.agent_message_id) is true desc, (m.agent_id = new.agent_id) is true desc,
+             m.occurred_at desc, m.sequence desc, m.message_id
+    limit 1;
+    return new;
+end
+$$;
+
+create trigger copy_answer_by_insert before insert on feedbacks
+    for each row when (new.reaction is not null or new.overruled_reaction is not null) execute function copy_answer();
+create trigger copy_answer_by_update before update on feedbacks
+    for each row when (current_setting('agent_feedback.copying', true) is distinct from 'on'
+        and (new.reaction is not null or new.overruled_reaction is not null)) execute function copy_answer();
+
+create trigger copy_answer_by_insert before insert on replies
+    for each row when (new.value is not null) execute function copy_answer();
+
+create trigger copy_answer_by_update before update on replies
+    for each row when (current_setting('agent_feedback.copying', true) is distinct from 'on'
+        and new.value is not null) execute function copy_answer();
+
+-- compatible_from: 0001
+-- The index finds whole words faster than beginnings of words, so it first looks for whole words. If already `most`
+-- texts contain them, the caller ignores the ids, and the index need not look for beginnings. Terms that at least half of
+-- the messages have (the project's too) are not looked up in the index if there are other words: reading their entries
+-- takes longer than matching the texts that the others find.
+-- PostgreSQL does not use indexes of search_terms under row level security, because the operator is not leakproof. This function
+-- runs as their owner and applies the rule of the policies itself: a reader sees only its own tenant.
+-- It returns the feedback whose own text, question or answer matches all patterns, and the number of matching texts,
+-- at most `most` of each table: if it is `most`, there may be more, and the ids are incomplete.
+create function feedback_about(in of_tenant text, in of_project text, in words text, in patterns text[], in most int,
+    out texts int, out ids uuid[])
+language sql stable security definer set search_path = reporting, pg_temp set enable_seqscan = off
+set work_mem = '64MB' as $$
+    with common as materialized (
+        select w.word
+        from pg_stats s
+        cross join lateral unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs) as w (word, share)
+        where s.schemaname = 'reporting' and s.tablename = 'messages_terms' and w.share >= 0.5 and w.word is not null
+    ), asked as materialized (
+        select '''' || lexeme || '''' as quoted, lexeme ~ '^of[0-9a-f]{32}$' as is_project,
+               exists (select from common where starts_with(word, lexeme)) as is_common
+        from unnest(search_terms(of_tenant, of_project, words))
+        where current_setting('role') = 'none' or of_tenant = current_setting('agent_feedback.tenant', true)
+    ), wanted as materialized (
+        select string_agg(quoted || case when is_project then '' else ':*' end, ' & ')::tsquery as terms,
+               string_agg(quoted, ' & ') filter (where not (is_project and is_common))::tsquery as whole_words,
+               string_agg(quoted || case when is_project then '' else ':*' end, ' & ') filter (
+                   where not is_common or not is_project and not exists (select from asked where not is_project and not is_common)
+               )::tsquery as terms_of_messages
+        from asked
+    ), frequent as materialized (
+        select count(*) = most as is_frequent from (
+            select from wanted, messages m
+            where search_terms(m.tenant, m.project, m.content) @@ wanted.whole_words
+              and m.tenant = of_tenant and m.project = of_project and m.content ~* all(patterns)
+            limit most
+        ) found
+    ), said as materialized (
+        select m.conversation_id, m.turn_id, m.occurred_at, m.sequence
+        from wanted, messages m
+        where search_terms(m.tenant, m.project, m.content) @@ wanted.terms_of_messages
+          and m.tenant = of_tenant and m.project = of_project and m.content ~* all(patterns)
+          and not (select is_frequent from frequent)
+        limit most
+    ), own as materialized (
+        (select f.feedback_id from wanted, feedbacks f
+         where search_terms(f.tenant, f.project, coalesce(f.text, '') || ' ' || coalesce(f.correction, '')) @@ wanted.terms
+           and (f.text is not null or f.correction is not null) and f.tenant = of_tenant and f.project = of_project
+           and (coalesce(f.text, '') || ' ' || coalesce(f.correction, '')) ~* all(patterns)
+           and not (select is_frequent from frequent)
+         limit most)
+        union all
+        (select r.feedback_id from wanted, replies r
+         where search_terms(r.tenant, r.project, coalesce(r.text, '')) @@ wanted.terms
+           and r.text is not null and r.tenant = of_tenant and r.project = of_project and r.text ~* all(patterns)
+           and not (select is_frequent from frequent)
+         limit most)
+    ), turns as materialized (
+        -- A person's message without a turn belongs to the answer that follows it.
+        select distinct s.conversation_id, coalesce(s.turn_id, (
+            select a.turn_id from messages a
+            where a.conversation_id = s.conversation_id and a.tenant = of_tenant and a.project = of_project
+              and a.sender_type = 'agent' and (a.occurred_at, a.sequence) >= (s.occurred_at, s.sequence)
+            order by a.occurred_at, a.sequence limit 1
+        )) as turn_id
+        from said s
+        where (select count(*) from said) < most and (select count(*) from own) < most
+    )
+    select case when (select is_frequent from frequent) then most
+                else greatest((select count(*) from said), (select count(*) from own)) end::int, array(
+        select feedback_id from own
+        union
+        select f.feedback_id from turns t
+        join feedbacks f on f.tenant = of_tenant and f.project = of_project and f.conversation_id = t.conversation_id
+            and f.turn_id = t.turn_id
+        union
+        select r.feedback_id from turns t
+        join replies r on r.tenant = of_tenant and r.project = of_project and r.conversation_id = t.conversation_id
+            and r.turn_id = t.turn_id
+    )
+$$;
+
+-- Artifacts of a conversation as its index shows them
 -- Artifacts of a conversation as its index shows them.
 create function rfc3339(moment bigint) returns text language sql stable parallel safe return
     to_char((timestamptz 'epoch' + moment * interval '1 microsecond') at time zone 'UTC',
@@ -207,9 +491,499 @@ cross join lateral (
 
 create view conv_messages as
 select * from reaction_artifacts union all select * from turn_log_artifacts;
-comment on view conv_messages is 'Artifacts of a conversation: effective reactions and turn logs';
 
--- Webhook deliveries. One row per subject: a later revision replaces an earlier one.
+-- Counts of effective reactions; invalid for the hours in stale_hours, and their days
+create table rollups (
+    tenant text not null,
+    project text not null,
+    -- hour, day: by agent, version and model; total: hours of all agents; reason hour, reason day: by reason as
+    -- well; judgement hour, judgement day: the machine's verdicts by confidence; dimension hour, dimension day: by
+    -- dimension and value
+    grain text not null,
+    start bigint not null,
+    origin text not null,
+    agent_id text,
+    agent_version text,
+    model text,
+    -- Of a reason: tag, rule or correction_type. Of judgements: verdict, for counts of the machine's verdicts; or
+    -- the machine's verdict, for counts of people's reactions on the same turns. Of dimensions: the dimension
+    kind text,
+    -- The reason; of judgements the twentieth of confidence, 0 to 19; of dimensions the value
+    reason text,
+    ok integer not null,
+    neutral integer not null,
+    not_ok integer not null,
+    -- Sum of the confidences of the counted records; of judgements the machine's, once for each pair
+    confidence double precision not null
+);
+create index rollups_agent on rollups (tenant, project, agent_id, start) where grain = 'hour';
+create index rollups_agent_days on rollups (tenant, project, agent_id, grain, start)
+    where grain = any (array['day', 'reason day', 'judgement day', 'dimension day']);
+create index rollups_choices on rollups (tenant, project, kind, reason, agent_id, start)
+    where grain = 'dimension day';
+create index rollups_dimension on rollups (tenant, project, grain, kind, start)
+    where grain = any (array['dimension hour', 'dimension day']);
+create index rollups_judged on rollups (tenant, project, start) where grain = 'judgement day' and kind <> 'verdict';
+create index rollups_start on rollups (tenant, project, grain, start);
+
+-- Hours whose feedback has changed since they were counted
+create table stale_hours (
+    tenant text not null,
+    project text not null,
+    hour bigint not null,
+    marked_at timestamp with time zone not null default clock_timestamp(),
+    written_by xid8 not null default pg_current_xact_id()
+);
+create index stale_hours_hour on stale_hours (tenant, project, hour);
+
+create function mark_stale_hours() returns trigger language plpgsql as $$
+begin
+    if not exists (select from changed) then  -- an insert that becomes updates calls both kinds of trigger
+        return null;
+    end if;
+    -- What else stands in a changed slot may begin to count, or cease to. What the machine said of a turn is judged
+    -- otherwise where what people say of it changes, and of a turn's reviews another one may count. Both are looked up
+    -- by the turn alone, for a plan stays: made before there are statistics, it may go by tenant and project instead,
+    -- and read all of their feedback for each turn.
+    insert into stale_hours (tenant, project, hour)
+    select distinct tenant, project, occurred_at / 3600000000 * 3600000000 from (
+        select tenant, project, occurred_at from changed
+        union all
+        select f.tenant, f.project, f.occurred_at
+        from feedbacks f
+        where f.slot in (select slot from changed where origin = 'user')
+          and (f.feedback_type = 'explicit' or f.reaction is not null)
+        union all
+        select f.tenant, f.project, f.occurred_at
+        from (
+            select distinct c.tenant, c.project, c.conversation_id, c.turn_id, o.origin
+            from changed c cross join unnest(array['machine', 'reviewer']) as o (origin)
+            where c.origin in ('user', 'reviewer')
+        ) turn
+        cross join lateral (
+            select f.tenant, f.project, f.occurred_at from feedbacks f
+            where f.conversation_id = turn.conversation_id and f.turn_id = turn.turn_id and f.origin = turn.origin
+              and (f.reaction is not null or f.overruled_reaction is not null)
+            offset 0
+        ) f
+        where f.tenant = turn.tenant and f.project = turn.project
+    ) touched;
+    return null;
+end
+$$;
+
+create trigger stale_by_delete after delete on feedbacks referencing old table as changed
+    for each statement execute function mark_stale_hours();
+create trigger stale_by_insert after insert on feedbacks referencing new table as changed
+    for each statement execute function mark_stale_hours();
+create trigger stale_by_update_of after update on feedbacks referencing old table as changed
+    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
+    execute function mark_stale_hours();
+create trigger stale_by_update_to after update on feedbacks referencing new table as changed
+    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
+    execute function mark_stale_hours();
+
+-- Marks the hours of the feedback and of the replies on changed answers, and discards the copies. The count
+-- of an hour copies again: it waits until concurrent writers, which do not see each other, have ended.
+create function mark_stale_dimensions() returns trigger language plpgsql as $$
+begin
+    if not exists (select from changed where sender_type = 'agent') then
+        return null;
+    end if;
+    perform set_config('agent_feedback.copying', 'on', true);
+    -- The look-ups name the turn alone, as in mark_stale_hours.
+    with turns as materialized (
+        select distinct tenant, project, conversation_id, turn_id from changed
+        where sender_type = 'agent' and turn_id is not null
+    ), judged as materialized (
+        select f.*
+        from turns cross join lateral (
+            select f.feedback_id, f.tenant, f.project, f.occurred_at, f.answer_attributes from feedbacks f
+            where f.conversation_id = turns.conversation_id and f.turn_id = turns.turn_id
+              and (f.reaction is not null or f.overruled_reaction is not null)
+            offset 0
+        ) f
+        where f.tenant = turns.tenant and f.project = turns.project
+    ), replied as materialized (
+        select r.*
+        from turns cross join lateral (
+            select r.feedback_id, r.tenant, r.project, r.occurred_at, r.answer_attributes from replies r
+            where r.conversation_id = turns.conversation_id and r.turn_id = turns.turn_id
+            offset 0
+        ) r
+        where r.tenant = turns.tenant and r.project = turns.project
+    ), held_feedbacks as materialized (
+        -- All writers lock feedbacks before replies, each in the order of their ids.
+        select feedback_id from feedbacks
+        where feedback_id in (select feedback_id from judged where answer_attributes is not null)
+        order by feedback_id for update
+    ), held_replies as materialized (
+        select feedback_id from replies
+        where feedback_id in (select feedback_id from replied where answer_attributes is not null)
+          and (select count(*) from held_feedbacks) >= 0 -- reads them, and so locks them, first
+        order by feedback_id for update
+    ), of_feedbacks as (
+        update feedbacks f set answer_strategy = null, answer_thread = null, answer_attributes = null
+        from held_feedbacks h where f.feedback_id = h.feedback_id
+    ), of_replies as (
+        update replies r set answer_strategy = null, answer_thread = null, answer_attributes = null
+        from held_replies h where r.feedback_id = h.feedback_id
+    )
+    insert into stale_hours (tenant, project, hour)
+    select tenant, project, occurred_at / 3600000000 * 3600000000 from judged
+    union
+    select tenant, project, occurred_at / 3600000000 * 3600000000 from replied;
+    perform set_config('agent_feedback.copying', 'off', true);
+    return null;
+end
+$$;
+
+create trigger stale_dimensions_by_delete after delete on messages referencing old table as changed
+    for each statement execute function mark_stale_dimensions();
+create trigger stale_dimensions_by_insert after insert on messages referencing new table as changed
+    for each statement execute function mark_stale_dimensions();
+create trigger stale_dimensions_by_update_of after update on messages referencing old table as changed
+    for each statement execute function mark_stale_dimensions();
+create trigger stale_dimensions_by_update_to after update on messages referencing new table as changed
+    for each statement execute function mark_stale_dimensions();
+
+-- A reply counts in no hour: its mark only lets the hour's copies be compared with the answers.
+create function mark_hours_of_replies() returns trigger language plpgsql as $$
+begin
+    insert into stale_hours (tenant, project, hour)
+    select distinct tenant, project, occurred_at / 3600000000 * 3600000000 from changed where value is not null;
+    return null;
+end
+$$;
+
+create trigger stale_by_insert after insert on replies referencing new table as changed
+    for each statement execute function mark_hours_of_replies();
+create trigger stale_by_update after update on replies referencing new table as changed
+    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
+    execute function mark_hours_of_replies();
+
+-- Topics of rejected turns by agent; turns, people, first_at, last_at and versions count issue_turns
+create table issues (
+    id bigint primary key generated always as identity,
+    tenant text not null,
+    project text not null,
+    agent_id text not null,
+    encoder text not null,
+    -- Mean vector of its turns; derived from people's texts
+    centre bytea,
+    -- Mean vector of its questions
+    topic bytea,
+    -- Minimum similarity to the centre at which another turn joins
+    radius real not null default 1,
+    topic_radius real not null default 1,
+    words text[] not null default '{}',
+    -- open, resolved, muted, regressed
+    state text not null default 'open',
+    resolved_in text,
+    -- Time of the last change of the state
+    state_at bigint not null,
+    assignee text,
+    note text,
+    merged_into bigint,
+    turns integer not null default 0,
+    people integer not null default 0,
+    first_at bigint,
+    last_at bigint,
+    versions text[] not null default '{}',
+    -- Number of times that the issue was resolved
+    resolution integer not null default 0,
+    -- Time of the last resolution
+    resolved_at bigint,
+    well_received_conversations text[] not null default '{}',
+    -- Turns on the topic whose answers were accepted, nearest first, as of the last daily count; with their
+    -- conversations
+    well_received_turns text[] not null default '{}',
+    -- Title by a language model; derived from people's texts
+    sentence text,
+    -- Distinctive words of the issue when its sentence was made
+    sentence_words text[] not null default '{}',
+    sentence_conversations text[] not null default '{}',
+    -- Turns from whose texts the sentence was made; with their conversations
+    sentence_turns text[] not null default '{}',
+    -- Time before which the model is not asked again: its last question has failed or is under way
+    sentence_due bigint,
+    -- Number of people with one of the agent's newest verdicts, at the last count
+    verdict_people integer not null default 0,
+    -- Number of these people with a rejection of a turn of the issue among these verdicts
+    affected integer not null default 0,
+    -- True until the people are counted after a change of the issue's turns
+    affected_due boolean not null default true,
+    foreign key (merged_into) references issues(id)
+);
+create index issues_agent on issues (tenant, project, agent_id);
+create index issues_resolved on issues (resolved_at) where state = 'resolved';
+
+-- Turns whose rejection counts, with vectors and words of their texts; a turn without issue waits for one
+create table issue_turns (
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    agent_id text not null,
+    agent_version text,
+    -- Who rejected the answer
+    user_id text not null,
+    -- Who asked the question; null if unknown
+    asker_id text,
+    by_person boolean not null,
+    -- Time of the rejection
+    occurred_at bigint not null,
+    -- Time of the question, or of the rejection if the question is unknown
+    asked_at bigint not null,
+    encoder text not null,
+    vector bytea not null,
+    question bytea not null,
+    words text[] not null,
+    issue_id bigint,
+    -- Similarity to the issue's centre
+    nearness real,
+    primary key (conversation_id, turn_id, tenant, project),
+    foreign key (issue_id) references issues(id)
+);
+create index issue_turns_agent on issue_turns (tenant, project, agent_id, occurred_at);
+create index issue_turns_asker on issue_turns (asker_id, tenant) where asker_id is not null;
+create index issue_turns_issue on issue_turns (issue_id, occurred_at) include (user_id);
+create index issue_turns_typical on issue_turns (issue_id, nearness desc nulls last, occurred_at desc);
+create index issue_turns_user on issue_turns (user_id, tenant);
+create index issue_turns_waiting on issue_turns (tenant, project, agent_id, occurred_at) where issue_id is null;
+
+-- Turns whose rejection may have begun or ceased to count since they were looked at
+create table rejection_changes (
+    id bigint generated always as identity,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    primary key (id, tenant)
+);
+
+create function mark_rejections() returns trigger language plpgsql as $$
+begin
+    -- The turn alone, as in mark_stale_hours: a kept plan may otherwise use tenant and project.
+    insert into rejection_changes (tenant, project, conversation_id, turn_id)
+    select distinct c.tenant, c.project, c.conversation_id, c.turn_id from changed c
+    -- A limit, because a plan of `exists` may read the whole table instead of each turn.
+    where c.reaction = 'not_ok' or (
+        select true from feedbacks f
+        where f.conversation_id = c.conversation_id and f.turn_id = c.turn_id and f.reaction = 'not_ok' limit 1);
+    return null;
+end
+$$;
+
+create trigger rejection_by_delete after delete on feedbacks referencing old table as changed
+    for each statement execute function mark_rejections();
+create trigger rejection_by_insert after insert on feedbacks referencing new table as changed
+    for each statement execute function mark_rejections();
+create trigger rejection_by_update_of after update on feedbacks referencing old table as changed
+    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
+    execute function mark_rejections();
+create trigger rejection_by_update_to after update on feedbacks referencing new table as changed
+    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
+    execute function mark_rejections();
+
+-- Last grouping of an agent's rejected turns, and the number of turns that it left without issue
+create table issue_agents (
+    tenant text not null,
+    project text not null,
+    agent_id text not null,
+    grouped_at bigint not null,
+    left_waiting integer not null,
+    primary key (tenant, project, agent_id)
+);
+
+-- Answered turns on the topic of an issue by version and day, and how many of them are its rejected turns
+create table issue_counts (
+    issue_id bigint not null,
+    tenant text not null,
+    project text not null,
+    agent_version text,
+    day bigint not null,
+    turns integer not null,
+    rejected integer not null,
+    foreign key (issue_id) references issues(id) on delete cascade
+);
+create index issue_counts_issue on issue_counts (issue_id);
+
+-- First answer of each version of an agent with issues: orders the versions
+create table issue_versions (
+    tenant text not null,
+    project text not null,
+    agent_id text not null,
+    agent_version text not null,
+    first_at bigint not null,
+    primary key (agent_id, agent_version, tenant, project)
+);
+
+-- Who is told, or was told, that an issue was resolved, as in feedback.resolved
+create table resolution_notices (
+    issue_id bigint not null,
+    resolution integer not null,
+    user_id text not null,
+    tenant text not null,
+    project text not null,
+    agent_id text not null,
+    resolved_in text,
+    resolved_at bigint not null,
+    by_person boolean not null,
+    -- Time of the person's last rejection before the resolution
+    rejected_at bigint not null,
+    turn_count integer not null,
+    conversation_ids text[] not null,
+    turn_ids text[] not null,
+    announced boolean not null default false,
+    primary key (issue_id, resolution, user_id)
+);
+create index resolution_notices_of_person on resolution_notices (user_id, tenant);
+create index resolution_notices_to_announce on resolution_notices (resolved_at) where not announced;
+
+-- Answers drawn at random for review. Only their reviews measure the machine. A rebuild of the reports keeps
+-- them
+create table audit_draws (
+    id bigint generated always as identity,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    drawn_at bigint not null,
+    primary key (id, tenant)
+);
+create index audit_draws_project on audit_draws (tenant, project, id);
+create unique index audit_draws_turn on audit_draws (conversation_id, turn_id, tenant, project);
+
+-- Decisions of reviewers on suspect verdicts; they stand against the rules
+create table suspect_decisions (
+    feedback_id uuid primary key,
+    tenant text not null,
+    project text not null,
+    suspect boolean not null,
+    decided_by text not null,
+    decided_at bigint not null
+);
+
+-- Minutes in which verdicts of a person have changed since the rules were applied
+create table suspect_changes (
+    id bigint generated always as identity,
+    tenant text not null,
+    project text not null,
+    user_id text not null,
+    minute bigint not null,
+    primary key (id, tenant)
+);
+
+create function mark_suspect_changes() returns trigger language plpgsql as $$
+begin
+    insert into suspect_changes (tenant, project, user_id, minute)
+    select distinct tenant, project, user_id, occurred_at / 60000000 from changed
+    where reaction is not null and origin = 'user' and user_type <> 'agent';
+    return null;
+end
+$$;
+
+-- A mark itself is no change.
+create function mark_suspect_updates() returns trigger language plpgsql as $$
+begin
+    insert into suspect_changes (tenant, project, user_id, minute)
+    select distinct c.tenant, c.project, c.user_id, c.occurred_at / 60000000
+    from before b join after a using (feedback_id)
+    cross join lateral (
+        values (b.tenant, b.project, b.user_id, b.occurred_at, b.reaction),
+            (a.tenant, a.project, a.user_id, a.occurred_at, a.reaction)
+    ) as c (tenant, project, user_id, occurred_at, reaction)
+    where c.reaction is not null and a.origin = 'user' and a.user_type <> 'agent'
+      and (b.occurred_at, b.turn_id, b.reaction, b.emoji, b.rating, b.text, b.tags, b.correction)
+          is distinct from (a.occurred_at, a.turn_id, a.reaction, a.emoji, a.rating, a.text, a.tags, a.correction);
+    return null;
+end
+$$;
+
+create trigger suspect_by_insert after insert on feedbacks referencing new table as changed
+    for each statement execute function mark_suspect_changes();
+create trigger suspect_by_update after update on feedbacks referencing old table as before new table as after
+    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
+    execute function mark_suspect_updates();
+
+-- Alert rules that were set on the page or over HTTP, as JSON; those of the file are not here
+create table alert_rules (
+    tenant text not null,
+    project text not null,
+    name text not null,
+    rule text not null,
+    changed_at bigint not null,
+    primary key (tenant, project, name)
+);
+
+-- Incoming webhooks of Slack that were set on the page of alerts; channels of the file are not here
+create table alert_channels (
+    tenant text not null,
+    project text not null,
+    name text not null,
+    -- The secret URL, encrypted with REPORTING_SECRET_KEY (Fernet)
+    url bytea not null,
+    -- Base URL of the pages, for links
+    address text not null,
+    -- True if the URL may be http, or outside of the public Internet
+    private boolean not null,
+    -- Time in microseconds
+    changed_at bigint not null,
+    changed_by text not null,
+    primary key (tenant, project, name)
+);
+
+-- Alerts that are open, and those that are over
+create table alerts (
+    id uuid primary key,
+    tenant text,
+    project text,
+    rule text not null,
+    kind text not null,
+    agent text,
+    version text,
+    opened_at bigint not null,
+    over_at bigint,
+    title text not null,
+    path text not null,
+    channels text[] not null,
+    -- The finding that opened the alert, as JSON
+    finding text not null,
+    -- The issue that the alert is about; null: the agent, its version, the project or the platform
+    issue bigint
+);
+create unique index alerts_open on alerts (
+    coalesce(tenant, ''), coalesce(project, ''), rule, kind, coalesce(agent, ''), coalesce(version, ''), coalesce(issue, 0::bigint))
+    where over_at is null;
+create index alerts_project on alerts (tenant, project, opened_at desc);
+
+-- Announcements that a channel has not accepted yet; dead ones are not retried
+create table alert_messages (
+    id uuid primary key,
+    position bigint generated always as identity,
+    channel text not null,
+    tenant text,
+    project text,
+    key text not null,
+    message text not null,
+    created_at bigint not null,
+    next_at bigint not null,
+    attempts integer not null default 0,
+    dead boolean not null default false,
+    last_answer text
+);
+create index alert_messages_due on alert_messages (next_at) where not dead;
+
+-- Periods whose digest was written, so that each is sent once
+create table alert_digests (
+    tenant text not null,
+    project text not null,
+    period_end bigint not null,
+    primary key (tenant, project, period_end)
+);
+
+-- Events that webhook receivers have not accepted yet; dead ones are no longer retried
 create table deliveries (
     endpoint text not null,
     subject text not null,
@@ -225,140 +999,31 @@ create table deliveries (
     attempts integer not null default 0,
     dead boolean not null default false,
     last_answer text,
+    traceparent text,
     primary key (endpoint, subject)
 );
-comment on table deliveries is 'Events that webhook receivers have not accepted yet; dead ones are no longer retried';
+create index deliveries_age on deliveries (created_at);
 create index deliveries_due on deliveries (endpoint, next_at) where not dead;
 create index deliveries_person on deliveries (user_id, tenant) where user_id is not null;
 create index deliveries_subject on deliveries (subject);
-create index deliveries_age on deliveries (created_at);
 
--- Counts of effective reactions by hour and day, so that a figure of a long window need not read its feedback.
-create table rollups (
-    tenant text not null,
-    project text not null,
-    grain text not null,
-    start bigint not null,
-    origin text not null,
-    agent_id text,
-    agent_version text,
-    model text,
-    kind text,
-    reason text,
-    ok integer not null,
-    neutral integer not null,
-    not_ok integer not null,
-    confidence double precision not null
-);
-comment on table rollups is 'Counts of effective reactions; invalid for the hours in stale_hours, and their days';
-comment on column rollups.grain is
-    'hour, day: by agent, version and model; total: hours of all agents; reason hour, reason day: by reason as well; judgement hour, judgement day: the machine''s verdicts by confidence';
-comment on column rollups.kind is
-    'Of a reason: tag, rule or correction_type. Of judgements: verdict, for counts of the machine''s verdicts; or the machine''s verdict, for counts of people''s reactions on the same turns';
-comment on column rollups.reason is 'The reason; of judgements the twentieth of confidence, 0 to 19';
-comment on column rollups.confidence is
-    'Sum of the confidences of the counted records; of judgements the machine''s, once for each pair';
-create index rollups_start on rollups (tenant, project, grain, start);
-create index rollups_agent on rollups (tenant, project, agent_id, start) where grain = 'hour';
-
--- Writers of feedback only insert rows; whoever recounts an hour deletes its rows in the same snapshot. So to any reader
--- an hour is either counted from the feedback that the reader sees, or stale.
-create table stale_hours (
-    tenant text not null,
-    project text not null,
-    hour bigint not null,
-    marked_at timestamptz not null default clock_timestamp(),
-    -- A concurrent writer may not have seen the cause of the mark: an hour is recounted once such writers have ended.
-    written_by xid8 not null default pg_current_xact_id()
-);
-comment on table stale_hours is 'Hours whose feedback has changed since they were counted';
-create index stale_hours_hour on stale_hours (tenant, project, hour);
-
-create function mark_stale_hours() returns trigger language plpgsql as $$
-begin
-    if not exists (select from changed) then  -- an insert that becomes updates calls both kinds of trigger
-        return null;
-    end if;
-    -- Other records of a changed slot may begin or cease to count. A person's change also changes how the machine's
-    -- verdict on that turn was judged. That look-up names the turn alone, because the plan is kept: made without
-    -- statistics, it may use tenant and project instead, and read all of their feedback for each turn.
-    insert into stale_hours (tenant, project, hour)
-    select distinct tenant, project, occurred_at / 3600000000 * 3600000000 from (
-        select tenant, project, occurred_at from changed
-        union all
-        select f.tenant, f.project, f.occurred_at
-        from feedbacks f
-        where f.slot in (select slot from changed where origin = 'user' and source <> 'review')
-          and (f.feedback_type = 'explicit' or f.reaction is not null)
-        union all
-        select f.tenant, f.project, f.occurred_at
-        from (select distinct tenant, project, conversation_id, turn_id from changed where origin = 'user') turn
-        cross join lateral (
-            select f.tenant, f.project, f.occurred_at from feedbacks f
-            where f.conversation_id = turn.conversation_id and f.turn_id = turn.turn_id and f.origin = 'machine'
-              and f.reaction is not null
-            offset 0
-        ) f
-        where f.tenant = turn.tenant and f.project = turn.project
-    ) touched;
-    return null;
-end
-$$;
-create trigger stale_by_insert after insert on feedbacks referencing new table as changed
-    for each statement execute function mark_stale_hours();
-create trigger stale_by_delete after delete on feedbacks referencing old table as changed
-    for each statement execute function mark_stale_hours();
-create trigger stale_by_update_of after update on feedbacks referencing old table as changed
-    for each statement execute function mark_stale_hours();
-create trigger stale_by_update_to after update on feedbacks referencing new table as changed
-    for each statement execute function mark_stale_hours();
-
--- The artifact store, if one is configured. Turns are marked as stale only while there is a row.
+-- The object store that artifacts are replicated to, and whether turn logs are included. At most one row
 create table artifact_store (
     url text not null,
     turn_logs boolean not null,
+    -- Tenant, project and conversation up to which turns older than the store are marked; null once all are
     marked_to text[]
 );
-comment on table artifact_store is
-    'The object store that artifacts are replicated to, and whether turn logs are included. At most one row';
-comment on column artifact_store.marked_to is
-    'Tenant, project and conversation up to which turns older than the store are marked; null once all are';
 
-create table hosted_artifacts (
-    name text primary key,
+-- Turns whose artifacts have changed since they were replicated
+create table stale_turns (
+    id bigint generated always as identity,
     tenant text not null,
     project text not null,
     conversation_id text not null,
     turn_id text not null,
-    artifact text not null,
-    digest bytea,
-    state text not null,
-    due_at bigint
+    primary key (id, tenant)
 );
-comment on table hosted_artifacts is 'Every object that may be in the artifact store, inserted before it is written; no text';
-comment on column hosted_artifacts.state is
-    'writing; current; doomed: to be deleted; late: deleted, and again at due_at, since a write may arrive late';
-create index hosted_artifacts_turn on hosted_artifacts (tenant, project, conversation_id, turn_id);
-create index hosted_artifacts_doomed on hosted_artifacts (state, due_at) where state in ('doomed', 'late');
-
-create table stale_turns (
-    id bigint generated always as identity primary key,
-    tenant text not null,
-    project text not null,
-    conversation_id text not null,
-    turn_id text not null
-);
-comment on table stale_turns is 'Turns whose artifacts have changed since they were replicated';
-
-create table held_receipts (
-    id bigint generated always as identity primary key,
-    tenant text not null,
-    topic text not null,
-    key text not null,
-    value bytea not null,
-    headers text not null
-);
-comment on table held_receipts is 'Erasure receipts that wait until the artifact store has deleted the objects';
 
 create function mark_stale_turns() returns trigger language plpgsql as $$
 begin
@@ -369,19 +1034,195 @@ begin
     return null;
 end
 $$;
-create trigger stale_turn_by_insert after insert on feedbacks referencing new table as changed
-    for each statement execute function mark_stale_turns();
+
 create trigger stale_turn_by_delete after delete on feedbacks referencing old table as changed
     for each statement execute function mark_stale_turns();
-create trigger stale_turn_by_update_of after update on feedbacks referencing old table as changed
+create trigger stale_turn_by_insert after insert on feedbacks referencing new table as changed
     for each statement execute function mark_stale_turns();
+create trigger stale_turn_by_update_of after update on feedbacks referencing old table as changed
+    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
+    execute function mark_stale_turns();
 create trigger stale_turn_by_update_to after update on feedbacks referencing new table as changed
+    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
+    execute function mark_stale_turns();
+create trigger stale_turn_by_delete after delete on messages referencing old table as changed
     for each statement execute function mark_stale_turns();
 create trigger stale_turn_by_insert after insert on messages referencing new table as changed
-    for each statement execute function mark_stale_turns();
-create trigger stale_turn_by_delete after delete on messages referencing old table as changed
     for each statement execute function mark_stale_turns();
 create trigger stale_turn_by_update_of after update on messages referencing old table as changed
     for each statement execute function mark_stale_turns();
 create trigger stale_turn_by_update_to after update on messages referencing new table as changed
     for each statement execute function mark_stale_turns();
+
+-- Every object that may be in the artifact store, inserted before it is written; no text
+create table hosted_artifacts (
+    name text primary key,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    artifact text not null,
+    digest bytea,
+    -- writing; current; doomed: to be deleted; late: deleted, and again at due_at, since a write may arrive late
+    state text not null,
+    due_at bigint
+);
+create index hosted_artifacts_doomed on hosted_artifacts (state, due_at) where state = any (array['doomed', 'late']);
+create index hosted_artifacts_turn on hosted_artifacts (tenant, project, conversation_id, turn_id);
+
+-- Erasure receipts that wait until the artifact store has deleted the objects
+create table held_receipts (
+    id bigint generated always as identity,
+    tenant text not null,
+    topic text not null,
+    key text not null,
+    value bytea not null,
+    headers text not null,
+    primary key (id, tenant)
+);
+
+-- Operators who sign in with a password or an identity provider. Times are in microseconds
+create table accounts (
+    name text primary key,
+    -- The tenant whose projects the account may use; * means all tenants
+    tenant text not null,
+    -- Names of projects; only * means all of the tenant
+    projects text[] not null,
+    role text not null,
+    created_at bigint not null,
+    created_by text not null,
+    -- Time of the last change of the password; null until the first one is set
+    password_at bigint,
+    disabled_at bigint,
+    -- The identity provider; null for an account with a password
+    issuer text,
+    -- Id of the person at the identity provider
+    subject text,
+    check ((issuer is null) = (subject is null)),
+    check (cardinality(projects) > 0),
+    check (name ~ '^[a-z0-9][a-z0-9._@+-]{0,99}$'),
+    check (role = any (array['reader', 'reviewer', 'operator', 'admin'])),
+    check (tenant <> '*' or projects = array['*'])
+);
+create unique index accounts_of_subject on accounts (issuer, subject) where issuer is not null;
+create index accounts_of_tenant on accounts (tenant, name);
+
+-- Argon2 hash of each password, and SHA-256 of the unused link to set one
+create table account_secrets (
+    name text primary key,
+    password_hash text,
+    link_hash bytea,
+    link_expires_at bigint,
+    foreign key (name) references accounts(name) on delete cascade
+);
+create index account_secrets_of_link on account_secrets (link_hash) where link_hash is not null;
+
+-- Signed-in browsers: SHA-256 of the cookie
+create table account_sessions (
+    session_hash bytea primary key,
+    name text not null,
+    created_at bigint not null,
+    -- End of a session that began with the identity provider, in microseconds; null for one with a password
+    expires_at bigint,
+    foreign key (name) references accounts(name) on delete cascade
+);
+create index account_sessions_of_account on account_sessions (name);
+
+-- Failed attempts within a window since `since`, by SHA-256 of a name or an address
+create table sign_in_attempts (
+    subject bytea primary key,
+    failures integer not null,
+    since bigint not null
+);
+
+-- Keys of programs. A revoked key has no row. Times are in microseconds
+create table api_keys (
+    id uuid primary key,
+    name text not null,
+    -- SHA-256 of the key
+    key_hash bytea not null,
+    tenant text not null,
+    projects text[] not null,
+    scopes text[] not null,
+    created_at bigint not null,
+    created_by text not null,
+    expires_at bigint not null,
+    -- Time of the last use, to the minute
+    used_at bigint,
+    check (cardinality(projects) > 0),
+    check (tenant <> '*' or projects = array['*'])
+);
+create index api_keys_by_hash on api_keys (key_hash);
+create index api_keys_of_tenant on api_keys (tenant, name);
+
+-- Who read transcripts, exported, erased, or changed alert rules, views or access. One row for all readings of a
+-- conversation by one caller in an hour
+create table access_log (
+    id bigint generated always as identity,
+    -- Time in microseconds
+    at bigint not null,
+    tenant text not null,
+    -- Null: the whole tenant
+    project text,
+    -- Subject of the token, account or key
+    actor text not null,
+    action text not null,
+    -- The conversation, the format of an export, the id of an erasure request, the name of a rule, or what was
+    -- changed in the views or the access
+    about text not null,
+    primary key (id, tenant),
+    check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access', 'changed view']))
+);
+create index access_log_at on access_log (at);
+create unique index access_log_erased on access_log (tenant, about) where action = 'erased';
+create unique index access_log_read on access_log (actor, about, tenant, project, (at / '3600000000'::bigint))
+    where action = 'read';
+create index access_log_tenant on access_log (tenant, at desc);
+
+-- Pages with filters that readers of a project saved under a name
+create table saved_views (
+    id bigint generated always as identity,
+    tenant text not null,
+    project text not null,
+    name text not null,
+    -- Path of the page
+    page text not null,
+    -- Its filters as a query string, without tenant and project, positions in lists, and ids of people
+    query text not null,
+    -- Time in microseconds
+    created_at bigint not null,
+    -- Subject of the token, account or key
+    created_by text not null,
+    primary key (id, tenant),
+    unique (tenant, project, name),
+    check (length(name) >= 1 and length(name) <= 80),
+    check (length(query) <= 2000)
+);
+
+-- The outcome of ignored and dead-lettered records, by event and message id
+create table journal (
+    event_id text not null,
+    -- The record's coordinates, topic:partition:offset
+    at text not null,
+    tenant text not null,
+    project text not null,
+    -- The coordinates of the chat record that it derives from; null if it is one itself
+    cause text,
+    conversation_id text,
+    message_id text,
+    feedback_id uuid,
+    outcome text not null,
+    reason text not null,
+    detail text not null,
+    noted_at timestamp with time zone not null default now()
+);
+create index journal_by_age on journal using brin (noted_at);
+create index journal_of_cause on journal (cause) where cause is not null;
+create index journal_of_event on journal (event_id);
+create index journal_of_message on journal (message_id);
+
+-- No policy allows a connection that reads for callers to see these rows.
+alter table account_secrets enable row level security;
+alter table account_sessions enable row level security;
+alter table sign_in_attempts enable row level security;
+alter table alert_channels enable row level security;
