@@ -67,7 +67,6 @@ def test_readme_is_short() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    """docs/index.md links every page of docs, and docs/decisions/README.md every decision."""
     for index, folder in (("docs/index.md", "docs"), ("docs/decisions/README.md", "docs/decisions")):
         linked = {link.partition("#")[0] for link in LINK.findall((ROOT / index).read_text("utf-8"))}
         pages_there = {path.name for path in (ROOT / folder).glob("*.md")} - {Path(index).name}
@@ -116,7 +115,7 @@ def test_architecture_names_what_exists() -> None:
     assert missing_names(text) == []
 
 
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize("page", [page for page in pages() if not page.startswith("docs/decisions/")])
 def test_python_files_in_pages_exist(page: str) -> None:
     """`NAME` in a path stands for any name."""
     missing = missing_names((ROOT / page).read_text("utf-8"))
@@ -126,20 +125,3 @@ def test_python_files_in_pages_exist(page: str) -> None:
 def test_missing_names_are_found() -> None:
     text = "`feedback/nothing.py` `nowhere/` `handlers.FeedbackHandler.vanish` `NoSuchHandler` `feedback/handlers.py`"
     assert missing_names(text) == ["feedback/nothing.py", "nowhere/", "FeedbackHandler.vanish", "NoSuchHandler"]
-
-
-def test_every_decision_is_dated_and_linked_from_where_it_applies() -> None:
-    """The index repeats the date; a page, or a comment as "decision 7", refers to each decision."""
-    folder = ROOT / "docs" / "decisions"
-    index = (folder / "README.md").read_text("utf-8")
-    places = [name for name in tracked() if not name.startswith("docs/decisions/") and (ROOT / name).is_file()]
-    texts = "\n".join((ROOT / name).read_text("utf-8") for name in places if name.endswith((".md", ".py", ".sql")))
-    unreferenced = []
-    for page in sorted(folder.glob("0*.md")):
-        dated = DECIDED.search(page.read_text("utf-8"))
-        assert dated is not None, page.name
-        assert f"({page.name}) | {dated[1]} |" in index, page.name
-        number = int(page.name[:4])
-        if page.name not in texts and not re.search(rf"\bdecision {number}\b", texts):
-            unreferenced.append(page.name)
-    assert unreferenced == [], "link these decisions from the page or comment where they apply"
