@@ -13,7 +13,7 @@ else
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-proofs test-real test-pages test-bridges check docs client lock train bench bench-peers chaos simulate edges mutants mutants-map clean
+.PHONY: help install run test test-proofs test-real test-pages test-bridges check docs client lock train bench bench-peers chaos simulate mutants mutants-map clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -33,7 +33,7 @@ test: $(VENV)/.dev ## Run the tests that need nothing but installed wheels
 	@echo "Running the tests (six to ten minutes) ..."
 	@$(BIN)/pytest -q -m "not real and not browser and not bridges and not monitoring and not helm" -n 3 --dist worksteal tests
 
-test-proofs: $(VENV)/.dev ## Test the fault injection, the simulation, the mutants and the edges, each with planted bugs
+test-proofs: $(VENV)/.dev ## Test the fault injection, the simulation and the mutants, each with planted bugs
 	@$(BIN)/pytest -q -m "not real" -n 2 --dist worksteal proofs
 
 test-real: $(VENV)/.dev ## Run the tests on a real Kafka (Java comes as a wheel, Kafka's jars from Maven Central)
@@ -131,10 +131,6 @@ chaos-brokers: $(VENV)/.dev ## Break one or two of three replicated brokers for 
 SEEDS ?= 10000
 simulate: $(VENV)/.dev ## Run SEEDS=n simulated histories of crashes, delays and reorderings
 	@$(BIN)/python -m proofs.simulation --seeds $(SEEDS)
-
-CASES ?= 20000
-edges: $(VENV)/.dev ## Send CASES=n requests of any form (SEED=s) to our HTTP server and to uvicorn's on h11, and compare
-	@$(BIN)/python -m proofs.edges --cases $(CASES) $(if $(SEED),--seed $(SEED))
 
 .PHONY: alarms
 alarms: $(VENV)/.dev ## Simulate years of verdicts and print false alarms and reported drops of the alert rules

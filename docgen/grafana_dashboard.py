@@ -201,15 +201,9 @@ ROWS = (
                 ),
             ),
             Panel(
-                "Requests failed with 500, and connections closed, in 15 minutes",
+                "Requests failed with 500 in 15 minutes",
                 "short",
-                (
-                    ("sum by (route) (increase(agent_feedback_http_failures_total[15m]))", "{{route}}"),
-                    (
-                        "sum by (reason) (increase(agent_feedback_http_connections_closed_total[15m]))",
-                        "closed: {{reason}}",
-                    ),
-                ),
+                (("sum by (route) (increase(agent_feedback_http_failures_total[15m]))", "{{route}}"),),
             ),
         ),
     ),

@@ -97,7 +97,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     async def not_ready() -> str | None:
         return f"{program.name} is starting" if service is None else await service.not_ready()
 
-    server = HttpServer(host, port, http)
+    server = HttpServer(host, port)
     app = application(not_ready, lambda: () if service is None else service.warnings)
     await server.start(
         guarded(app, authenticator, program.surface, auth.cors_origins, http.request_seconds, lambda: service is None)

@@ -85,9 +85,3 @@ READY = Gauge("agent_feedback_ready", "1 while the part is ready", ("part",))
 HTTP_FAILURES = Counter(
     "agent_feedback_http_failures_total", "Requests answered with 500 because our own code failed", ("route",)
 )
-HTTP_CLOSED = Counter(
-    "agent_feedback_http_connections_closed_total",
-    "HTTP connections closed by us: too slow with a request (slow) or too large a body after a refusal (too large), a "
-    "response that is not read (not reading), to make room for another (crowded), or no room at all (refused)",
-    ("reason",),
-)

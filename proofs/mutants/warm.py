@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _PACKAGES = (
-    "aiokafka.admin", "asyncpg", "confluent_kafka", "fastapi.responses", "faststream.kafka", "httptools", "httpx",
+    "aiokafka.admin", "asyncpg", "confluent_kafka", "fastapi.responses", "faststream.kafka", "httpx",
     "hypothesis.strategies", "jinja2", "jwt", "numpy", "prometheus_client", "pydantic_settings", "pymongo", "pytest",
     "pytest_asyncio", "rich.progress", "schemathesis", "starlette.requests", "structlog", "typer", "uvicorn", "yaml",
 )  # fmt: skip

@@ -29,7 +29,6 @@ QUIET = {
     "agent_feedback_llm_gate_total",
     "agent_feedback_message_source_total",
     "agent_feedback_http_failures_total",
-    "agent_feedback_http_connections_closed_total",
     "agent_feedback_batch_retries_total",
     "agent_feedback_lost_commits_total",
     "agent_feedback_dead_letters_total",

@@ -1,26 +1,57 @@
-"""HTTP server within this process. Its port is bound before anything else starts."""
+"""HTTP server within this process: uvicorn on a port that is bound before anything else starts."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 from collections.abc import Iterator
-from functools import partial
-from typing import cast
+from typing import Final
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agent_feedback_kit.deadlines import within
 from servicekit.errors import StartError
-from servicekit.web.connections import Connections
-from servicekit.web.protocol import HttpConnection
-from servicekit.web.settings import HttpSettings
 
-UNSENT_LIMIT = 64 * 1024
-"""Maximum number of response bytes that the operating system buffers. By default it buffers megabytes, and accepts more
-only after the client has read a third of them, so a slow client would seem to read nothing."""
+HEAD_BYTES: Final = 64 * 1024
+"""Maximum size of a request's head."""
+HEAD_SECONDS: Final = 10.0
+"""Maximum time to receive a request's head, or the rest of a body that was refused."""
+CONNECTIONS: Final = 512
+"""Maximum number of open connections; uvicorn answers further requests with 503."""
+
+
+class TimedProtocol(H11Protocol):
+    """uvicorn's protocol, except that a connection closes if a request's head takes longer than HEAD_SECONDS.
+
+    uvicorn closes idle connections only. Slow bodies and slow readers are left to the gateway.
+    """
+
+    deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        super().connection_made(transport)
+        self.deadline = self.loop.call_later(HEAD_SECONDS, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        is_responding = self.cycle is not None and not self.cycle.response_complete
+        if self.deadline is None and not is_responding:
+            self.deadline = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+        elif self.deadline is not None and is_responding:
+            self._end_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end_deadline()
+        super().connection_lost(exc)
+
+    def _end_deadline(self) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None
 
 
 class _Server(uvicorn.Server):
@@ -33,21 +64,18 @@ class _Server(uvicorn.Server):
 class HttpServer:
     """HTTP server on `host` and `port`. With port 0, a free port is chosen, which the attribute `port` then contains.
 
-    `settings` limits the server's connections. Raises StartError if the port is unavailable.
+    Raises StartError if the port is unavailable.
     """
 
-    def __init__(self, host: str, port: int, settings: HttpSettings | None = None) -> None:
-        self._settings = settings or HttpSettings()
+    def __init__(self, host: str, port: int) -> None:
         self._socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # accepted connections inherit the option
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_LIMIT)
         try:
             self._socket.bind((host, port))
             self._socket.listen(128)
         except OSError as error:
             self._socket.close()
-            why = "is in use" if error.errno == 98 else f"cannot be used ({error.strerror})"
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
             another = "choose another with --port (with make run: PORT=…)"
             raise StartError(f"Port {port} on {host} {why}: {another}.") from None
         self.host = host
@@ -56,14 +84,15 @@ class HttpServer:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, app: ASGIApp) -> None:
-        connections = Connections(self._settings)
         config = uvicorn.Config(
             app,
-            http=cast("type[asyncio.Protocol]", partial(HttpConnection, connections=connections)),
+            http=TimedProtocol,
             ws="none",
             log_config=None,
             lifespan="off",
             access_log=False,
+            h11_max_incomplete_event_size=HEAD_BYTES,
+            limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=3,
         )
         self._server = _Server(config)

@@ -112,7 +112,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         if options.sample:
             files.append(_sample_file(state))
         auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
-        server = HttpServer(options.host, options.port, http)
+        server = HttpServer(options.host, options.port)
         parts.push_async_callback(server.stop)
         stack: Stack | None = None
         issued = AnyOfLater(lambda: None if stack is None else stack.authenticators)

@@ -1,0 +1,208 @@
+"""The HTTP server on a real socket: slow heads, refused bodies, offers of other protocols."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import httpx
+import pytest
+from fastapi import Request, Response
+
+from servicekit.web import server
+from servicekit.web.application import Surface, application, guarded
+from servicekit.web.auth import AccessToken, AnyOf, Caller
+from servicekit.web.bodies import read_body
+from servicekit.web.permissions import PUBLIC, needs
+from servicekit.web.server import HEAD_BYTES, HttpServer
+
+JAVA_PROGRAM = Path(__file__).parents[2] / "support/Http2Offer.java"
+BODY = "a rating, " * 500
+LARGE = 4_000_000
+WHOLE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+LAST = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+SLOW_START = b"GET /" + b"x" * 1_000
+
+
+class Visitor:
+    """Accepts the token "visitor", which has no scope."""
+
+    async def authenticate(self, token: str) -> Caller | None:
+        return Caller("ann", "acme") if token == "visitor" else None
+
+
+@dataclass
+class Gate:
+    """Holds the requests to `/waiting` until `release` is set, and counts them."""
+
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: int = 0
+
+
+@asynccontextmanager
+async def serving(gate: Gate | None = None) -> AsyncIterator[int]:
+    async def ready() -> None:
+        return None
+
+    app = application(ready)
+
+    @app.post("/echo")
+    async def echo(request: Request) -> Response:
+        return Response(await request.body())
+
+    @app.post("/typed")
+    async def typed(request: Request) -> None:
+        await read_body(request, {"application/json": bytes})
+
+    @app.get("/waiting")
+    async def waiting() -> str:
+        if gate is not None:
+            gate.waiting += 1
+            await gate.release.wait()
+        return "done"
+
+    http = HttpServer("127.0.0.1", 0)
+    rows = {("POST", path): PUBLIC for path in ("/echo", "/typed")} | {("GET", "/waiting"): PUBLIC}
+    rows |= {("POST", "/closed"): needs(), ("POST", "/scoped"): needs("admin")}
+    limits = dict.fromkeys(("/closed", "/scoped", "/typed"), LARGE)
+    await http.start(guarded(app, AnyOf(AccessToken("t"), Visitor()), Surface(rows, body_limits=limits)))
+    try:
+        yield http.port
+    finally:
+        await http.stop()
+
+
+@pytest.mark.parametrize(("sent", "slowly"), [(b"", SLOW_START), (WHOLE[:-2], b"X" * 1_000), (WHOLE, SLOW_START)])
+async def test_a_head_that_never_ends_is_cut_off(sent: bytes, slowly: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte now and then does not extend the deadline, even after a complete request."""
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
+    async with serving() as port:
+        began = monotonic()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        drip = asyncio.create_task(_drip(writer, slowly))
+        await _rest(reader)
+        drip.cancel()
+        assert 0.3 < monotonic() - began < 15
+        writer.close()
+
+
+async def test_a_slow_response_is_not_a_slow_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
+    gate = Gate()
+    async with serving(gate) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+        response = asyncio.create_task(http.get("/waiting"))
+        asyncio.get_running_loop().call_later(0.6, gate.release.set)
+        assert (await response).json() == "done"
+
+
+async def test_a_refused_body_that_stops_coming_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
+    async with serving() as port:
+        began = monotonic()
+        output = await _exchange(port, [b"POST /closed HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx"])
+        assert output.startswith(b"HTTP/1.1 401 ") and 0.3 < monotonic() - began < 15
+
+
+async def test_a_head_without_end_is_refused_at_64_kibibytes() -> None:
+    async with serving() as port:
+        head = b"POST /echo HTTP/1.1\r\nX-Much: " + b"x" * HEAD_BYTES
+        assert (await _exchange(port, [head])).startswith(b"HTTP/1.1 400 ")
+
+
+async def test_requests_beyond_the_limit_on_connections_get_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "CONNECTIONS", 8)
+    gate = Gate()
+    async with serving(gate) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+        waiting = [asyncio.create_task(http.get("/waiting")) for _ in range(7)]
+        async with asyncio.timeout(30):
+            while gate.waiting < 7:
+                await asyncio.sleep(0)
+        assert (await http.get("/health/live")).status_code == 503
+        gate.release.set()
+        assert {response.status_code for response in await asyncio.gather(*waiting)} == {200}
+    async with serving() as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+        assert (await http.get("/health/live")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "status"),
+    [
+        ("/closed", "X: 1", 401),
+        ("/scoped", "Authorization: Bearer visitor", 403),
+        ("/nothing", "Authorization: Bearer t", 404),
+        ("/echo", "X: 1", 413),
+        ("/typed", "Content-Type: text/plain", 415),
+    ],
+)
+async def test_a_refusal_of_a_large_body_arrives(path: str, header: str, status: int) -> None:
+    """The client sends the whole body before it reads, and may reuse the connection."""
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{header}\r\nContent-Length: {LARGE}\r\n\r\n".encode()
+    async with serving() as port:
+        output = await _exchange(port, [head + b"x" * LARGE, LAST])
+    first, second = output.split(b"HTTP/1.1 ")[1:]
+    assert first.startswith(b"%d " % status) and json.loads(first.partition(b"\r\n\r\n")[2])["detail"]
+    assert second.startswith(b"200 ")
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+async def test_an_offer_of_http2_by_java_loses_no_body(framing: str) -> None:
+    if shutil.which("java") is None:
+        pytest.skip("java is not installed")
+    async with serving() as port:
+        assert await _run("java", str(JAVA_PROGRAM), f"http://127.0.0.1:{port}/echo", BODY, framing) == f"200 {BODY}"
+
+
+@pytest.mark.parametrize("option", [[], ["-H", "Transfer-Encoding: chunked"], ["-H", "Expect: 100-continue"]])
+async def test_an_offer_of_http2_by_curl_loses_no_body(option: list[str]) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    async with serving() as port:
+        address = f"http://127.0.0.1:{port}/echo"
+        output = await _run("curl", "-sS", "--http2", *option, "-w", " %{http_version}", "-d", BODY, address)
+    assert output == f"{BODY} 1.1"
+
+
+async def _exchange(port: int, pieces: list[bytes]) -> bytes:
+    """Send `pieces` in order; return the server's output until either side closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    with contextlib.suppress(ConnectionError):
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+    output = await _rest(reader)
+    writer.close()
+    return output
+
+
+async def _rest(reader: asyncio.StreamReader) -> bytes:
+    """Read a connection's output until it closes."""
+    output = bytearray()
+    with contextlib.suppress(ConnectionError):
+        async with asyncio.timeout(20):
+            while data := await reader.read(65_536):
+                output += data
+    return bytes(output)
+
+
+async def _drip(writer: asyncio.StreamWriter, slowly: bytes) -> None:
+    for number in range(len(slowly)):
+        await asyncio.sleep(0.05)
+        writer.write(slowly[number : number + 1])
+
+
+async def _run(*command: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(60):
+        out, error = await process.communicate()
+    assert process.returncode == 0, error.decode()
+    return out.decode()
