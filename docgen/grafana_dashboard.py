@@ -86,8 +86,8 @@ ROWS = (
             Panel(
                 "Seconds behind",
                 "s",
-                (("max by (group) (agent_feedback_lag_seconds)", "{{group}}"),),
-                "Age of the oldest record in the log that the group has not committed.",
+                (("time() - min by (group) (agent_feedback_committed_log_time_seconds)", "{{group}}"),),
+                "Age of the last committed record, in the partition with unread records where it is oldest.",
             ),
             Panel(
                 "Seconds from arrival in the log to commit",

@@ -30,9 +30,6 @@ DROPPED_FIELDS = Counter(
     ("topic", "field"),
 )
 REDACTED = Counter("agent_feedback_redacted_total", "Places in texts replaced by a mask", ("kind",))
-FOREIGN_MEMBERS = Gauge(
-    "agent_feedback_foreign_members", "Members of the consumer group that are not our processes", ("group",)
-)
 PURGED = Counter(
     "agent_feedback_purged_rows_total",
     "Rows deleted because they were older than their retention",
@@ -59,8 +56,11 @@ EVENT_SECONDS = BulkHistogram(
     ("group",),
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400),
 )
-LAG_SECONDS = Gauge(
-    "agent_feedback_lag_seconds", "Age of the oldest record in the log that the group has not committed", ("group",)
+COMMITTED_LOG_TIME = Gauge(
+    "agent_feedback_committed_log_time_seconds",
+    "Log time of the last committed record, in the partition with unread records where it is earliest; the current "
+    "time if the group has read everything",
+    ("group",),
 )
 POOL_WAIT = Histogram(
     "agent_feedback_pool_wait_seconds",

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
-from aiokafka.admin import AIOKafkaAdminClient
 from fastapi import APIRouter
 from faststream.kafka import KafkaBroker
 
@@ -33,19 +32,18 @@ from servicekit.db.statistics import analyse_unanalysed
 from servicekit.error_kinds import is_transient
 from servicekit.errors import SchemaIncompatible
 from servicekit.log.broker import build_broker
-from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.cluster import Bootstrap
 from servicekit.log.delivery import Delivery
 from servicekit.log.group_progress import GroupProgress
 from servicekit.log.handler import Handler
 from servicekit.log.journal import Journal
 from servicekit.log.late_outcomes import LateOutcomes
-from servicekit.log.members import CLIENT_PREFIX
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer, Outcome
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Unreadable
 from servicekit.log.redacting import RedactingProducer
-from servicekit.log.settings import LETTER_COMPRESSION
+from servicekit.log.settings import CLIENT_PREFIX, LETTER_COMPRESSION
 from servicekit.log.subscriber import Committed, Subscription
 from servicekit.log.tracing import RequestTrace, Tracing
 from servicekit.logging import frames, logger
@@ -59,7 +57,6 @@ from servicekit.web.log_writer import LogWriter
 
 CANCEL_SECONDS = 2.0
 """Time within which cancelled tasks must end, in seconds."""
-MEMBERS_SECONDS = 30.0
 SCHEMA_SECONDS = 5.0
 """Seconds between two checks of the schema's version."""
 PROBE_SECONDS = 2.0
@@ -310,8 +307,6 @@ class Service:
         self.every(Periodic("schema", SCHEMA_SECONDS, self.look_at_schema, delay=SCHEMA_SECONDS))
         self.every(Periodic("statistics", STATISTICS_SECONDS, self._analyse, delay=STATISTICS_SECONDS))
         self._tasks = [asyncio.create_task(self._run(periodic), name=periodic.name) for periodic in self._periodics]
-        if self.subscriptions:
-            self._tasks.append(asyncio.create_task(self._watch_members(), name="members"))
         self.started = True
 
     async def stop(self) -> None:
@@ -400,29 +395,6 @@ class Service:
             except Exception as error:
                 return f"{self.name}: its database does not answer ({type(error).__name__})"
         return None
-
-    async def _watch_members(self) -> None:
-        """Check the members of the service's consumer groups after each assignment and every half minute."""
-        while True:
-            dealt_out = [asyncio.create_task(one.dealt_out.wait()) for one in self.subscriptions]
-            try:
-                await asyncio.wait(dealt_out, timeout=MEMBERS_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for waiting in dealt_out:
-                    waiting.cancel()
-            for subscription in self.subscriptions:
-                subscription.dealt_out.clear()
-            admin = AIOKafkaAdminClient(
-                **client_options(self.context.bootstrap), client_id=f"{CLIENT_PREFIX}{self.name}"
-            )
-            try:
-                await admin.start()
-                for subscription in self.subscriptions:
-                    await subscription.look_for_foreign_members(admin)
-            except Exception as error:  # the log does not answer, denies the request, or does not support it
-                log.debug("members_unknown", error=type(error).__name__)
-            finally:
-                await admin.close()
 
     async def _run(self, periodic: Periodic) -> None:
         wake = self._wakes[periodic.name]

@@ -47,7 +47,7 @@ TESTED_BY: dict[Promise, tuple[str, ...]] = {
         *("slow_database", "cut_database", "cut_log", "postgres_crash"),
         *("database_read_only", "database_full", "cancelled_backends", "locked_tables", "stopped_minute"),
     ),
-    "P8": ("previous_release", "join_and_leave", "zombie", "cut_log", "kill_at_point", "foreign_member"),
+    "P8": ("previous_release", "join_and_leave", "zombie", "cut_log", "kill_at_point"),
     "P9": ("term",),
     "P10": ("previous_release", "kill", "postgres_crash", "redelivery"),
 }

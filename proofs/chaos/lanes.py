@@ -13,7 +13,7 @@ from proofs.chaos.announce import say
 from proofs.chaos.cluster import SERVICES
 from proofs.chaos.database_faults import cancelled_backends, database_full, database_read_only, locked_tables
 from proofs.chaos.fault_table import SERVICE_FAULTS, ServiceFault
-from proofs.chaos.log_faults import compressed_bomb, foreign_member, records_deleted
+from proofs.chaos.log_faults import compressed_bomb, records_deleted
 from proofs.chaos.previous_faults import previous_release
 from proofs.chaos.progress import GROUPS, Progress, groups_of
 from proofs.chaos.service_faults import Scene, jumping_clock, stopped_minute
@@ -104,7 +104,6 @@ EDGES: dict[str, Edge] = {
     "locked_tables": _on_all(locked_tables),
     "stopped_minute": _on_one_service(stopped_minute),
     "records_deleted": records_deleted,
-    "foreign_member": _on_all(foreign_member),
     "compressed_bomb": compressed_bomb,
     "jumping_clock": _on_one_service(jumping_clock),
     "previous_release": previous_release,

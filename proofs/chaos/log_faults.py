@@ -1,4 +1,4 @@
-"""Faults of the log that affect its readers: deleted records, a foreign member, a compressed bomb."""
+"""Faults of the log that affect its readers: deleted records, a compressed bomb."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import sha256
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
-from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 
-from contracts.topics import BY_NAME, consumed_by
+from contracts.topics import BY_NAME
 from proofs.chaos.asked import says
 from proofs.chaos.cluster import SERVICES
 from proofs.chaos.ledger import Entry
@@ -63,24 +62,6 @@ async def _delete_all(bootstrap: str, topic: str) -> None:
         await admin.delete_records({TopicPartition(topic, n): everything for n in range(BY_NAME[topic].partitions)})
     finally:
         await admin.close()
-
-
-async def foreign_member(scene: Scene) -> None:
-    """Let a foreign consumer join a group for a while without commits; health must report it."""
-    name = scene.rng.choice(("chat_bridge", "reporting"))
-    stranger = AIOKafkaConsumer(
-        *(topic.name for topic in consumed_by(name)),  # type: ignore[arg-type]  # both names are groups
-        bootstrap_servers=scene.cluster.kafka.bootstrap,
-        group_id=name,
-        client_id="console-consumer",
-        enable_auto_commit=False,
-        partition_assignment_strategy=(RangePartitionAssignor,),
-    )
-    await stranger.start()
-    try:
-        await says(scene, name, lambda answer: "none of ours" in str(answer.get("warnings")), "who is there", 45)
-    finally:
-        await stranger.stop()
 
 
 async def compressed_bomb(scene: Scene, progress: Progress) -> None:

@@ -41,8 +41,7 @@ class FakeConsumer:
     async def beginning_offsets(self, lanes: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(lanes, 0)
 
-    async def commit(self, marked: dict[TopicPartition, tuple[int, str]]) -> None:
-        offsets = {lane: at for lane, (at, _) in marked.items()}
+    async def commit(self, offsets: dict[TopicPartition, int]) -> None:
         generation, assignment = self.membership.generation, self.membership.assignment
         await self._point("commit", "commit")
         self.group.commit(self.membership, generation, assignment, offsets)

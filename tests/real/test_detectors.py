@@ -23,7 +23,6 @@ from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
 from detector.encoders.minilm_files import ModelMissing
 from detector.model import Message, Neighbourhood
-from servicekit.log.members import members_in
 from servicekit.log.topics import ensure_topics
 from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.ports import free_port
@@ -170,8 +169,8 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
 async def members_when_stable(admin: AIOKafkaAdminClient, group: str) -> int:
     """Return the number of members of a group that is not being rebalanced, else 0."""
     responses = await admin.describe_consumer_groups([group])
-    states = [state for response in responses for (_error, _group, state, *_) in response.groups]
-    return len(members_in(responses)) if states == ["Stable"] else 0
+    groups = [group for response in responses for group in response.groups]
+    return sum(len(members) for (_, _, state, _, _, members, *_) in groups if state == "Stable")
 
 
 async def warned(port: int) -> str:

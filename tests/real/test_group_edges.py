@@ -13,21 +13,17 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
-from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.record.util import calc_crc32c
 
 from contracts.headers import header
-from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED, consumed_by
+from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED
 from servicekit.errors import StartError
 from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
-from servicekit.log.subscriber import Subscription
 from servicekit.log.topics import ensure_topics
-from servicekit.service import Service, ServiceContext
 from standalone.embedded.local_kafka import LocalKafka
 from tests.support.group_reading import reading
-from tests.support.unit_handlers import NoWork
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 REACTION = CHAT_REACTION.name
@@ -101,38 +97,6 @@ async def test_records_deleted_beneath_a_stopped_group_are_counted_and_named(pro
         ]
 
 
-async def test_records_that_a_stranger_under_our_name_took_are_counted(producer: BatchProducer) -> None:
-    """Its client id looks like ours, and it has left before anybody checks; its commits have no mark."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=producer.bootstrap)
-    await admin.start()
-    async with reading("chat_bridge", producer) as (subscription, commits):
-        await publish(producer, 5)
-        await asyncio.wait_for(commits.until(await end_of(producer)), 30)
-        await subscription.look_for_foreign_members(admin)
-        stranger = AIOKafkaConsumer(
-            *(topic.name for topic in consumed_by("chat_bridge")),
-            bootstrap_servers=producer.bootstrap,
-            group_id="chat_bridge",
-            client_id="agent-feedback-",  # sorts before ours, so it gets the first partitions
-            enable_auto_commit=False,
-            partition_assignment_strategy=(RangePartitionAssignor,),
-        )
-        await stranger.start()
-        async with asyncio.timeout(60):
-            while LANE not in stranger.assignment():
-                await stranger.getmany(timeout_ms=100)
-            await publish(producer, 10)
-            while await stranger.position(LANE) < await end_of(producer):
-                await stranger.getmany(timeout_ms=100)
-            await stranger.commit()
-            await stranger.stop()
-        await subscription.look_for_foreign_members(admin)
-        assert subscription.warnings[-1:] == [
-            f"chat_bridge: up to 10 records of {REACTION} were passed over by a consumer that is none of ours"
-        ]
-    await admin.close()
-
-
 async def end_of(producer: BatchProducer) -> int:
     consumer = AIOKafkaConsumer(bootstrap_servers=producer.bootstrap)
     await consumer.start()
@@ -199,36 +163,6 @@ async def test_a_batch_that_no_client_of_ours_can_read_does_not_end_the_consumer
         for record in records
     ]
     assert reasons == [b"batch_unreadable", b"too_short"]
-
-
-async def test_a_member_that_is_none_of_ours_is_named_while_it_is_there_and_after(producer: BatchProducer) -> None:
-    service = Service("chat_bridge", ServiceContext(producer.bootstrap))
-    service.consume("feedback_turns", NoWork())
-    await service.start()
-    stranger = AIOKafkaConsumer(
-        "chat.message.ingested",
-        bootstrap_servers=producer.bootstrap,
-        group_id="feedback_turns",
-        client_id="console-consumer",
-        partition_assignment_strategy=(RangePartitionAssignor,),
-    )
-    (subscription,) = service.subscriptions
-    try:
-        async with asyncio.timeout(60):
-            while not subscription.assigned:
-                await asyncio.sleep(0.05)
-            assert subscription.warnings == []
-            await stranger.start()
-            await until_warned(subscription, "is in the group and takes records away")
-            await stranger.stop()
-            await until_warned(subscription, "was in the group and took records away")
-    finally:
-        await service.stop()
-
-
-async def until_warned(subscription: Subscription, words: str) -> None:
-    while subscription.warnings != [f"feedback_turns: a consumer that is none of ours {words}"]:
-        await asyncio.sleep(0.05)
 
 
 async def send_bomb(bootstrap: str, topic: str, codec: str, *, records: int) -> None:

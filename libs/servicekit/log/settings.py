@@ -44,6 +44,8 @@ class KafkaSettings(Settings):
         return self
 
 
+CLIENT_PREFIX = "agent-feedback-"
+"""Prefix of the client ids of all our processes."""
 SESSION_TIMEOUT_MS = 10_000
 METADATA_AGE_MS = 10_000
 """Maximum age of a consumer's metadata. A topic that is recreated, or gets partitions, is read within this time. The

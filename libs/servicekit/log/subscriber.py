@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from contracts.topics import Consumer
@@ -17,9 +17,6 @@ from servicekit.clock import Clock
 from servicekit.error_kinds import in_words
 from servicekit.log.delivery import Delivery, Interrupted
 from servicekit.log.fetched import raw_record
-from servicekit.log.lag_age import LagAge
-from servicekit.log.members import MARK, Member, Progress, foreign_members
-from servicekit.log.positions import Positions, Span, spans_of
 from servicekit.log.records import RawRecord
 from servicekit.log.settings import SESSION_TIMEOUT_MS
 from servicekit.log.stall import STUCK_SECONDS
@@ -31,6 +28,26 @@ DRAIN_SECONDS = 5.0
 log = logger("subscriber")
 Committed = Callable[[Consumer, Mapping[TopicPartition, int]], None]
 """Callback for a group's commits: its arguments are the group, and the committed next offset by partition."""
+
+
+class Span(NamedTuple):
+    """Range of a partition's offsets in a batch: the first offset, and the offset after the last record."""
+
+    first: int
+    next: int
+
+
+def spans_of(records: Iterable[RawRecord]) -> dict[TopicPartition, Span]:
+    """Return the range of offsets of each partition in `records`.
+
+    The records of a partition must be in order.
+    """
+    spans: dict[tuple[str, int], Span] = {}
+    for raw in records:
+        topic, partition, offset = raw.coordinates
+        span = spans.get((topic, partition))
+        spans[topic, partition] = Span(offset if span is None else span.first, offset + 1)
+    return {TopicPartition(*name): span for name, span in spans.items()}
 
 
 class Failing(NamedTuple):
@@ -52,14 +69,12 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._stopping = False
         self._epoch = 0
         self._committed: dict[TopicPartition, int] = {}
-        self._positions = Positions()
-        self._lag_age = LagAge[TopicPartition]()
+        self._log_times: dict[TopicPartition, int] = {}
+        """Log time of each partition's last committed record, in microseconds; at first, the time of its assignment."""
+        self._deleted: Counter[str] = Counter()
+        """Number of records by topic that were deleted from the log before they were read."""
         self._subscriber: Any = None
-        self._foreign: dict[Member, bool] = {}
-        self._progress = Progress()
         self._failing: Failing | None = None
-        self.dealt_out = asyncio.Event()
-        """Set after each assignment of the group's partitions."""
         self.assigned = False
         self.polled_at = clock.monotonic()
 
@@ -97,14 +112,13 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 done = spans if records is ours else spans_of(records)
                 accepted = await self._commit(consumer, done, epoch, arrived)
                 if accepted:
-                    last = {one.coordinates[:2]: one.log_time for one in records}
-                    self._lag_age.committed({TopicPartition(*lane): at for lane, at in last.items()})
+                    self._log_times |= {TopicPartition(*raw.coordinates[:2]): raw.log_time for raw in records}
                 for partition, span in done.items():
                     spans[partition] = Span(span.next, spans[partition].next)
                 return accepted
 
             try:
-                await self._look_for_gaps(consumer, spans)
+                await self._learn_committed(consumer, spans)
                 await self.delivery.deliver(ours, commit)
             except Interrupted:
                 self._rewind(consumer, spans, epoch)
@@ -120,27 +134,6 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 self._failing = None
             finally:
                 self.polled_at = self._clock.monotonic()
-
-    async def _look_for_gaps(self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span]) -> None:
-        """Check for each partition if the batch begins at the expected offset, or if records before it are missing.
-
-        The log is queried only for a partition's first batch and if records are missing.
-        """
-        if unknown := self._positions.unknown(spans):
-            committed = await asyncio.gather(*(consumer.committed(partition) for partition in unknown))
-            found = zip(unknown, committed, strict=True)
-            self._positions.expect({lane: spans[lane].first if at is None else at for lane, at in found})
-        if skipped := self._positions.skipped(spans):
-            for partition, begin in (await consumer.beginning_offsets(skipped)).items():
-                self._note_begin(partition, begin)
-        self._positions.expect({partition: span.next for partition, span in spans.items()})
-
-    def _note_begin(self, partition: TopicPartition, begin: int) -> None:
-        """Count and log the records that were deleted from the log before they were read."""
-        if lost := self._positions.begins(partition, begin):
-            metrics.GAPS.labels(self.group).inc(lost)
-            where = {"topic": partition.topic, "partition": partition.partition, "up_to": begin}
-            log.error("log_gap", group=self.group, records=lost, **where)
 
     async def _commit(
         self, consumer: AIOKafkaConsumer, spans: Mapping[TopicPartition, Span], epoch: int, arrived: float
@@ -160,7 +153,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         attempt = 0
         while epoch == self._epoch:
             try:
-                await consumer.commit({partition: (at, MARK) for partition, at in offsets.items()})
+                await consumer.commit(offsets)
             except (CommitFailedError, IllegalStateError) as error:
                 log.warning("commit_refused", group=self.group, error=type(error).__name__)
                 return False
@@ -171,7 +164,6 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
                 await self.delivery.backoff.wait(attempt)
                 continue
             self._committed.update(offsets)
-            self._progress.committed(offsets)
             self._on_commit(self.group, offsets)
             began = max(arrived, self.delivery.began)
             overdue = self._clock.monotonic() - began > SESSION_TIMEOUT_MS / 1_000
@@ -189,11 +181,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         for partition, span in spans.items():
             if span.first == span.next:
                 continue
-            try:
+            with contextlib.suppress(IllegalStateError):
                 consumer.seek(partition, span.first)
-            except IllegalStateError:
-                continue
-            self._positions.again(partition, span.first)
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """Wait for the current batch, because its offsets can still be committed.
@@ -213,10 +202,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._epoch += 1
         self._failing = None
         self._committed.clear()
-        self._positions.forget()
-        self._lag_age.forget()
+        self._log_times.clear()
         self.assigned = True
-        self.dealt_out.set()
         if not self._stopping:
             self.delivery.backoff.give_up.clear()
 
@@ -235,28 +222,26 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
     async def lag(self) -> int:
         """Return the number of uncommitted records in the partitions that this process reads."""
         consumer = self.consumer
-        if consumer is None:
-            return 0
-        partitions = list(consumer.assignment())
-        if not partitions:
-            metrics.LAG.labels(self.group).set(0)
-            metrics.LAG_SECONDS.labels(self.group).set(0)
-            return 0
-        # Concurrently: each response may have to wait for a fetch on the same connection.
-        ends, begins, _ = await asyncio.gather(
-            consumer.end_offsets(partitions),
-            consumer.beginning_offsets(partitions),
-            self._learn_committed(consumer, partitions),
-        )
-        if not self.at_work:  # a current batch is ahead of the committed offset, and checks for gaps itself
+        partitions = [] if consumer is None else list(consumer.assignment())
+        behind: dict[TopicPartition, int] = {}
+        if consumer is not None and partitions:
+            # Concurrently: each response may have to wait for a fetch on the same connection.
+            ends, begins, _ = await asyncio.gather(
+                consumer.end_offsets(partitions),
+                consumer.beginning_offsets(partitions),
+                self._learn_committed(consumer, partitions),
+            )
             for partition in partitions:
-                self._note_begin(partition, begins[partition])
-        lag: int = sum(max(0, ends[one] - max(self._committed.get(one, 0), begins[one])) for one in partitions)
+                unread = ends[partition] - max(self._committed.get(partition, 0), begins[partition])
+                if unread > 0:
+                    behind[partition] = unread
+        lag = sum(behind.values())
+        now = self._clock.now()
         metrics.LAG.labels(self.group).set(lag)
-        committed = {one: max(self._committed.get(one, 0), begins[one]) for one in partitions}
-        age = self._lag_age.seconds({one: ends[one] for one in partitions}, committed, self._clock.now())
-        metrics.LAG_SECONDS.labels(self.group).set(age)
-        if lag == 0:
+        metrics.COMMITTED_LOG_TIME.labels(self.group).set(
+            min((self._log_times.setdefault(partition, now) for partition in behind), default=now) / 1_000_000
+        )
+        if lag == 0 and partitions:
             self.polled_at = self._clock.monotonic()
         return lag
 
@@ -278,55 +263,38 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         return found
 
     async def _learn_committed(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
-        """Fetch the committed offsets of `partitions` that are not known yet.
+        """Fetch the unknown committed offsets of `partitions`, and count the records that were deleted unread.
 
         Only the process that reads a partition commits on it, so an offset stays valid until the next reassignment. 0
         means that there is no commit.
         """
         while unknown := [partition for partition in partitions if partition not in self._committed]:
             epoch = self._epoch
-            found = await asyncio.gather(*map(consumer.committed, unknown))
+            begins, *offsets = await asyncio.gather(
+                consumer.beginning_offsets(unknown), *map(consumer.committed, unknown)
+            )
             if epoch != self._epoch:
                 continue  # another member may have committed since the query
-            for partition, at in zip(unknown, found, strict=True):
-                self._committed.setdefault(partition, at or 0)
-                if at is not None and self._positions.unknown([partition]):
-                    self._positions.expect({partition: at})
+            for partition, offset in zip(unknown, offsets, strict=True):
+                if partition not in self._committed:
+                    self._committed[partition] = offset or 0
+                    if offset is not None and offset < begins[partition]:
+                        self._note_deleted(partition, begins[partition], begins[partition] - offset)
+
+    def _note_deleted(self, partition: TopicPartition, begin: int, records: int) -> None:
+        """Count and log records that were deleted from the log before this group read them."""
+        self._deleted[partition.topic] += records
+        metrics.GAPS.labels(self.group).inc(records)
+        position = {"topic": partition.topic, "partition": partition.partition, "up_to": begin}
+        log.error("log_gap", group=self.group, records=records, **position)
 
     @property
     def warnings(self) -> list[str]:
         """Warnings for operators about the running group, one sentence each."""
-        return (
-            [
-                f"{self.group}: {lost:,} records of {topic} were deleted from the log before they were read"
-                for topic, lost in self._positions.lost.items()
-            ]
-            + [
-                f"{self.group}: a consumer that is none of ours "
-                + ("is in the group and takes records away" if there else "was in the group and took records away")
-                for there in sorted(set(self._foreign.values()))
-            ]
-            + [
-                f"{self.group}: up to {taken:,} records of {topic} were passed over by a consumer that is none of ours"
-                for topic, taken in self._progress.taken.items()
-            ]
-        )
-
-    async def look_for_foreign_members(self, admin: AIOKafkaAdminClient) -> None:
-        """Check the group for members and commits that are not from our own processes.
-
-        Both are logged and counted. Raises KafkaError.
-        """
-        found = set(await foreign_members(admin, self.group))
-        metrics.FOREIGN_MEMBERS.labels(self.group).set(len(found))
-        for member in found - {member for member, there in self._foreign.items() if there}:
-            log.error("foreign_member", group=self.group, client_id=member.client_id[:100], host=member.host[:100])
-        self._foreign = {member: member in found for member in found | self._foreign.keys()}
-        positions = await admin.list_consumer_group_offsets(self.group)
-        for topic, taken in self._progress.look(
-            {one: (at.offset, at.metadata) for one, at in positions.items()}
-        ).items():
-            log.error("foreign_progress", group=self.group, topic=topic, records_at_most=taken)
+        return [
+            f"{self.group}: {records:,} records of {topic} were deleted from the log before they were read"
+            for topic, records in self._deleted.items()
+        ]
 
     @property
     def at_work(self) -> bool:

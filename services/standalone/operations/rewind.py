@@ -7,12 +7,10 @@ from typing import get_args
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.structs import OffsetAndMetadata
 
 from contracts.topics import Consumer, consumed_by
 from servicekit.errors import StartError
 from servicekit.log.cluster import Bootstrap, client_options
-from servicekit.log.members import MARK, members_in
 from standalone.operations.log_access import admin_of
 
 GROUPS: Sequence[Consumer] = get_args(Consumer)
@@ -33,14 +31,20 @@ async def rewind(bootstrap: Bootstrap, groups: Collection[Consumer], since: int 
     admin = await admin_of(bootstrap)
     try:
         for group in groups:
-            if members := members_in(await admin.describe_consumer_groups([group])):
+            if members := await _members(admin, group):
                 raise StartError(
-                    f"The group {group} has {len(members)} members: stop its processes first, and wait ten seconds for "
+                    f"The group {group} has {members} members: stop its processes first, and wait ten seconds for "
                     "those that were killed."
                 )
         return {group: await _rewind(bootstrap, group, await _lanes(admin, group), since) for group in groups}
     finally:
         await admin.close()
+
+
+async def _members(admin: AIOKafkaAdminClient, group: Consumer) -> int:
+    """Return the number of members of `group`."""
+    responses = await admin.describe_consumer_groups([group])
+    return sum(len(members) for response in responses for (_, _, _, _, _, members, *_) in response.groups)
 
 
 async def _rewind(bootstrap: Bootstrap, group: Consumer, lanes: Sequence[TopicPartition], since: int | None) -> int:
@@ -51,7 +55,7 @@ async def _rewind(bootstrap: Bootstrap, group: Consumer, lanes: Sequence[TopicPa
         starts = await _starts(consumer, lanes, since)
         back = earlier(committed, starts)
         if back:
-            await consumer.commit({lane: OffsetAndMetadata(offset, MARK) for lane, offset in back.items()})
+            await consumer.commit(back)
         return sum((committed[lane] or 0) - offset for lane, offset in back.items())
 
 

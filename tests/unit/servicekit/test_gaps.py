@@ -13,15 +13,15 @@ from aiokafka.structs import ConsumerRecord
 from servicekit import metrics
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetched import LOG_APPEND_TIME
-from servicekit.log.positions import Positions, Span, spans_of
 from servicekit.log.records import Coordinates, RawRecord
-from servicekit.log.subscriber import Subscription
+from servicekit.log.subscriber import Span, Subscription, spans_of
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog
 from tests.support.unit_handlers import NoWork
 
 TOPIC = "chat.message.ingested"
 LANE = TopicPartition(TOPIC, 0)
+GAUGES = (metrics.LAG, metrics.COMMITTED_LOG_TIME)
 WARNING = f"chat_bridge: 900 records of {TOPIC} were deleted from the log before they were read"
 
 
@@ -49,8 +49,8 @@ class Partition:
     async def end_offsets(self, lanes: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(lanes, self.end)
 
-    async def commit(self, offsets: dict[TopicPartition, tuple[int, str]]) -> None:
-        self.at, _ = offsets[LANE]
+    async def commit(self, offsets: dict[TopicPartition, int]) -> None:
+        self.at = offsets[LANE]
 
     def seek(self, lane: TopicPartition, offset: int) -> None:
         pass
@@ -114,16 +114,6 @@ async def test_a_gap_without_a_record_behind_it_is_found_by_looking_at_the_lag()
     assert reading.warnings == [WARNING]
 
 
-async def test_a_gap_that_opens_while_reading_is_found_by_the_next_batch() -> None:
-    partition = Partition(begin=0, end=2_000, committed=0)
-    reading = Reading(partition)
-    await reading.take(0, 100)
-    assert partition.asked == 0
-    partition.begin = 1_000
-    await reading.take(1_000)
-    assert reading.warnings == [WARNING]
-
-
 async def test_offsets_without_a_record_and_a_group_that_never_read_are_no_gap() -> None:
     compacted = Partition(begin=0, end=50, committed=10)
     reading = Reading(compacted)
@@ -146,19 +136,26 @@ async def test_the_committed_offset_is_asked_for_once_per_assignment(committed: 
     assert partition.committed_asked == 2
 
 
-async def test_the_lag_is_shown_as_a_number_of_records_and_an_age(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_lag_is_shown_with_the_log_time_of_the_last_committed_record(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     partition = Partition(begin=0, end=50, committed=50)
     reading = Reading(partition)
-    shown = []
+    began = reading.clock.now() / 1_000_000
+    values = []
     for end, begin in ((50, 0), (58, 0), (58, 0), (60, 55)):
         partition.begin, partition.end = begin, end
         assert await reading.lag() == end - max(50, begin)
-        shown.append([gauge.labels("chat_bridge")._value.get() for gauge in (metrics.LAG, metrics.LAG_SECONDS)])
+        values.append([gauge.labels("chat_bridge")._value.get() for gauge in GAUGES])
         reading.clock.forward(5)
-    assert shown == [[0, 0], [8, 0], [8, 5], [5, 10]]
+    assert [lag for lag, _ in values] == [0, 8, 8, 5]
+    assert [log_time - began for _, log_time in values] == pytest.approx([0, 5, 5, 5])
+    await reading.take(50, 5)
+    await reading.lag()
+    assert metrics.COMMITTED_LOG_TIME.labels("chat_bridge")._value.get() == 0, "the records' own log time"
     monkeypatch.setattr(partition, "assignment", set)
     assert await reading.lag() == 0
-    assert [gauge.labels("chat_bridge")._value.get() for gauge in (metrics.LAG, metrics.LAG_SECONDS)] == [0, 0]
+    assert metrics.COMMITTED_LOG_TIME.labels("chat_bridge")._value.get() == reading.clock.now() / 1_000_000
 
 
 @pytest.mark.parametrize(("end", "is_ready"), [(50, True), (51, False)])
@@ -228,11 +225,3 @@ def test_the_span_of_each_partition() -> None:
         TopicPartition("a", 1): Span(0, 1),
         TopicPartition("b", 0): Span(9, 10),
     }
-
-
-@pytest.mark.parametrize(("expected", "begin", "lost"), [(100, 1_000, 900), (100, 100, 0), (100, 7, 0)])
-def test_what_lies_before_the_beginning_is_lost_once(expected: int, begin: int, lost: int) -> None:
-    positions = Positions()
-    positions.expect({LANE: expected})
-    assert [positions.begins(LANE, begin), positions.begins(LANE, begin)] == [lost, 0]
-    assert positions.lost[TOPIC] == lost

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
-import pytest
-
-import servicekit.service
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received, Unreadable
-from servicekit.log.subscriber import Subscription
 from servicekit.service import STUCK_SECONDS, Periodic, Service, ServiceContext
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog, example, raw
@@ -45,44 +41,6 @@ async def test_woken_work_does_not_wait_for_its_interval() -> None:
     service.wake("announce")
     await asyncio.wait_for(runs.get(), PATIENCE_SECONDS)
     assert runs.empty()
-    task.cancel()
-
-
-class Admin:
-    """Stand-in for aiokafka's admin client, which counts how often it is started and closed."""
-
-    def __init__(self) -> None:
-        self.started = self.closed = 0
-
-    def __call__(self, **_: Any) -> Self:
-        return self
-
-    async def start(self) -> None:
-        self.started += 1
-        await asyncio.sleep(0)  # as a connection does, so that other tasks run
-
-    async def close(self) -> None:
-        self.closed += 1
-
-
-async def test_the_members_are_checked_after_each_assignment_of_any_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    service, admin, looks = Service("feedback", ServiceContext("localhost:1")), Admin(), asyncio.Queue[str]()
-    monkeypatch.setattr(servicekit.service, "AIOKafkaAdminClient", admin)
-    groups: tuple[Consumer, ...] = ("feedback", "feedback_turns")
-
-    async def look(subscription: Subscription, _: Any) -> None:
-        await looks.put(subscription.group)
-
-    monkeypatch.setattr(Subscription, "look_for_foreign_members", look)
-    for group in groups:
-        service.consume(group, NoWork())
-    task = asyncio.create_task(service._watch_members())
-    for number, group in enumerate(groups, start=1):
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert (admin.started, admin.closed) == (number - 1, number - 1), "nothing was assigned"
-        service.subscription(group).dealt_out.set()
-        assert [await asyncio.wait_for(looks.get(), PATIENCE_SECONDS) for _ in groups] == [*groups]
     task.cancel()
 
 

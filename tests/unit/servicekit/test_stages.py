@@ -1,4 +1,4 @@
-"""Stage times of a batch, bulk observations, and the age of a lag."""
+"""Stage times of a batch and bulk observations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from servicekit.bulk_histogram import BulkHistogram
 from servicekit.clock import FixedClock
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
-from servicekit.log.lag_age import OBSERVATIONS, LagAge
 from servicekit.log.outcome import Outcome
 from servicekit.stages import Stage, StageTimes, current_times, stage
 from tests.support.logs import NOW, RecordingLog, example, raw
 
 SECOND = 1_000_000
-LANE = "topic:0"
 
 
 class StoringHandler(Handler):
@@ -76,53 +74,6 @@ def test_a_bulk_observation_counts_like_single_ones() -> None:
     assert shown[0] == shown[1]
     assert 'h_bucket{group="a",le="1.0"} 3.0' in shown[0]
     assert 'h_sum{group="a"} 18.5' in shown[0]
-
-
-def test_a_group_that_has_read_everything_has_no_lag() -> None:
-    assert LagAge[str]().seconds({LANE: 7}, {LANE: 7}, 100 * SECOND) == 0
-    assert LagAge[str]().seconds({}, {}, 0) == 0
-
-
-def test_a_record_is_as_old_as_the_first_end_that_included_it() -> None:
-    age = LagAge[str]()
-    assert age.seconds({LANE: 7}, {LANE: 7}, 100 * SECOND) == 0
-    assert age.seconds({LANE: 8}, {LANE: 7}, 105 * SECOND) == 0
-    assert age.seconds({LANE: 9}, {LANE: 7}, 110 * SECOND) == 5
-    assert age.seconds({LANE: 9}, {LANE: 8}, 115 * SECOND) == 5, "the record at 8 came by 110 s"
-    assert age.seconds({LANE: 9}, {LANE: 9}, 120 * SECOND) == 0
-
-
-def test_an_idle_hour_before_a_record_does_not_count() -> None:
-    age = LagAge[str]()
-    age.committed({LANE: 0})
-    age.seconds({LANE: 7}, {LANE: 7}, 3_600 * SECOND)
-    assert age.seconds({LANE: 8}, {LANE: 7}, 3_605 * SECOND) == 0
-
-
-def test_a_backlog_from_before_the_start_is_as_old_as_the_last_record_read() -> None:
-    age = LagAge[str]()
-    assert age.seconds({LANE: 90}, {LANE: 7}, 1_000 * SECOND) == 0, "nothing is known about it"
-    age.committed({LANE: 400 * SECOND})
-    assert age.seconds({LANE: 95}, {LANE: 20}, 1_010 * SECOND) == 610
-
-
-def test_the_oldest_partition_counts_and_an_assignment_forgets() -> None:
-    age = LagAge[str]()
-    ends, committed = {"a": 2, "b": 2}, {"a": 2, "b": 2}
-    age.seconds(ends, committed, 0)
-    assert age.seconds({"a": 3, "b": 2}, committed, 10 * SECOND) == 0
-    assert age.seconds({"a": 3, "b": 3}, committed, 14 * SECOND) == 4
-    age.forget()
-    assert age.seconds({"a": 3, "b": 3}, committed, 20 * SECOND) == 0
-
-
-def test_a_backlog_longer_than_the_observations_is_still_dated() -> None:
-    age = LagAge[str]()
-    age.seconds({LANE: 7}, {LANE: 7}, 0)
-    age.committed({LANE: 1 * SECOND})
-    for number in range(1, OBSERVATIONS + 10):
-        found = age.seconds({LANE: 7 + number}, {LANE: 7}, 5 * number * SECOND)
-    assert found == 5 * (OBSERVATIONS + 9) - 1
 
 
 async def test_a_delivery_observes_its_batch() -> None:

@@ -14,7 +14,6 @@ from servicekit.errors import Unavailable
 from servicekit.log.delivery import Backoff, Delivery, Interrupted
 from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.handler import Handler
-from servicekit.log.members import MARK
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 from servicekit.log.settings import SESSION_TIMEOUT_MS
@@ -57,11 +56,10 @@ class Consumer:
     def assignment(self) -> frozenset[TopicPartition]:
         return frozenset(self.assigned)
 
-    async def commit(self, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
+    async def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         if self.refusals:
             raise self.refusals.pop(0)
-        assert {mark for _, mark in offsets.values()} == {MARK}
-        self.commits.append({partition: at for partition, (at, _) in offsets.items()})
+        self.commits.append(dict(offsets))
 
     async def committed(self, partition: TopicPartition) -> int | None:
         return None
