@@ -80,9 +80,7 @@ class Envelope(Model):
 
         Only the wire names of fields are recognised. A snake_case name is ignored, like any unknown field.
         """
-        # Calls the compiled validator directly, because `model_validate_json` takes 10 % longer for the same result.
-        event: Self = cls.__pydantic_validator__.validate_json(value, by_alias=True, by_name=False)
-        return event
+        return cls.model_validate_json(value, by_alias=True, by_name=False)
 
 
 class Event(Envelope):

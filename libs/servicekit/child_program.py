@@ -18,7 +18,6 @@ from typing import Any, Final, TextIO
 
 import uvloop
 
-from servicekit.allocator import share_one_arena
 from servicekit.clock import SystemClock
 from servicekit.db.migrations import read_migrations
 from servicekit.db.pools import open_migrated_pool
@@ -52,7 +51,6 @@ def main() -> None:
     os.nice(NICENESS)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
-    share_one_arena()
     responses = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is not a response
     try:

@@ -16,9 +16,7 @@ from typing import Any
 
 import uvloop
 
-from servicekit.allocator import share_one_arena
 from servicekit.definition import ServiceDefinition
-from servicekit.env_file import read_env_file
 from servicekit.error_kinds import is_transient
 from servicekit.errors import StartError
 from servicekit.garbage_collection import tune_gc
@@ -27,7 +25,7 @@ from servicekit.log.cluster import cluster_at
 from servicekit.log.topics import ensure_topics
 from servicekit.logging import configure_logging, logger
 from servicekit.service import Service, ServiceContext
-from servicekit.settings import content_of, read_settings
+from servicekit.settings import content_of, read_env_file, read_settings
 from servicekit.tracing import Traces, open_traces
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, AnyOfLater
@@ -61,7 +59,6 @@ def main(program: ServiceDefinition[Any]) -> None:
         parser.error("--port takes a number from 0 to 65535")
     configure_logging()
     raise_again()
-    share_one_arena()
     try:
         read_env_file()
         uvloop.run(run_program(program, options.host, options.port, os.environ.get("AGENT_FEEDBACK_TOKEN")))

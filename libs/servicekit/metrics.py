@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from servicekit.bulk_histogram import BulkHistogram
-
 _FAST = (0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Buckets in seconds for work within one process."""
 
@@ -50,7 +48,7 @@ STAGE_SECONDS = Histogram(
     ("group", "stage"),
     buckets=_FAST,
 )
-EVENT_SECONDS = BulkHistogram(
+EVENT_SECONDS = Histogram(
     "agent_feedback_event_to_commit_seconds",
     "Time from a record's arrival in the log to its commit",
     ("group",),
@@ -67,16 +65,6 @@ POOL_WAIT = Histogram(
     "Time until a database connection of the pool was free",
     ("pool",),
     buckets=_FAST,
-)
-REPLICA_LAG = Gauge(
-    "agent_feedback_replica_lag_seconds",
-    "Age of the oldest write that the replica for reads has not replayed, as of the last check that it answered",
-    ("service",),
-)
-REPLICA_USED = Gauge(
-    "agent_feedback_replica_used",
-    "1 while reads that may use the replica do so, 0 while they use the primary",
-    ("service",),
 )
 BREAKER = Gauge(
     "agent_feedback_breaker_open", "1 while a consumer is held because its own code keeps failing", ("group",)

@@ -24,11 +24,8 @@ from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.database import Database
 from servicekit.db.migrations import check_schema, read_migrations
-from servicekit.db.pools import Plan, open_pool, open_reads, open_replica
-from servicekit.db.replica import CHECK_SECONDS, ReplicaReads
+from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
-from servicekit.db.statistics import CHECK_SECONDS as STATISTICS_SECONDS
-from servicekit.db.statistics import analyse_unanalysed
 from servicekit.error_kinds import is_transient
 from servicekit.errors import SchemaIncompatible
 from servicekit.log.broker import build_broker
@@ -137,7 +134,6 @@ class Service:
         self._tasks: list[asyncio.Task[None]] = []
         self._probes: list[Callable[[], Awaitable[object]]] = []
         self._schemas: list[Callable[[], Awaitable[None]]] = []
-        self._pools: list[Database] = []
         self._broker: KafkaBroker | None = None
         self.started = False
         self.superseded: str | None = None
@@ -251,7 +247,6 @@ class Service:
         pool = await open_pool(url, self.name, migrations, size=size, say=self.context.say, init=init, plan="indexed")
         self.resources.push_async_callback(pool.close)
         self.probe(partial(pool.execute, "select 1"))
-        self._pools.append(pool)
         self._schemas.append(partial(check_schema, pool, self.name, read_migrations(migrations)))
         return pool
 
@@ -268,30 +263,13 @@ class Service:
         self.resources.push_async_callback(child.close)
         return child.run
 
-    async def open_reads(self, settings: ReadSettings, migrations: Path, *, plan: Plan = "automatic") -> Database:
+    async def open_reads(
+        self, settings: ReadSettings, migrations: Path, *, plan: Plan = "automatic", replica: str | None = None
+    ) -> Database:
         """Open a pool for HTTP reads, each restricted to one tenant (see `servicekit.db.pools.open_reads`)."""
-        pool = await open_reads(settings, self.name, migrations, say=self.context.say, plan=plan)
+        pool = await open_reads(settings, self.name, migrations, say=self.context.say, plan=plan, replica=replica)
         self.resources.push_async_callback(pool.close)
         return pool
-
-    async def open_replica(
-        self,
-        settings: ReadSettings,
-        url: str,
-        migrations: Path,
-        primary: Database,
-        *,
-        most_seconds: float,
-        plan: Plan = "automatic",
-    ) -> ReplicaReads:
-        """Open a pool for HTTP reads that may use the replica at `url` instead of `primary` (see `ReplicaReads`)."""
-        reads = await open_replica(
-            settings, url, self.name, migrations, primary, self.context.clock, most_seconds=most_seconds, plan=plan
-        )
-        self.resources.push_async_callback(reads.close)
-        self.watched.append(lambda: reads.warnings)
-        self.every(Periodic("replica", CHECK_SECONDS, reads.check))
-        return reads
 
     def probe(self, probe: Callable[[], Awaitable[object]]) -> None:
         """Register a dependency check, which must raise an error if the dependency does not respond."""
@@ -305,7 +283,6 @@ class Service:
         await self._broker.start()
         self.every(Periodic("lag", 5.0, self.lag))
         self.every(Periodic("schema", SCHEMA_SECONDS, self.look_at_schema, delay=SCHEMA_SECONDS))
-        self.every(Periodic("statistics", STATISTICS_SECONDS, self._analyse, delay=STATISTICS_SECONDS))
         self._tasks = [asyncio.create_task(self._run(periodic), name=periodic.name) for periodic in self._periodics]
         self.started = True
 
@@ -343,10 +320,6 @@ class Service:
                 await asyncio.wait_for(self._broker.stop(), 4)
         self.left.set()
         await asyncio.Event().wait()  # no further checks: this task ends by cancellation
-
-    async def _analyse(self) -> None:
-        for pool in self._pools:
-            await analyse_unanalysed(pool)
 
     async def _check_schemas(self) -> None:
         for check in self._schemas:

@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, get_origin
 from urllib.parse import urlsplit
 
+from dotenv import load_dotenv
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from servicekit.env_file import FROM_FILE, place_of
 from servicekit.errors import StartError
-from servicekit.toml_places import place_in
 from servicekit.validation_errors import error_summary, rule_of
 
 S = TypeVar("S", bound=BaseSettings)
+FROM_FILE = "_FILE"
+"""Suffix of a variable that names a file with the value, such as a mounted secret."""
 _JSON_RULES = {"dict_type": 'must be a JSON object, such as {"name": "value"}', "list_type": "must be a JSON array"}
 """Error messages for settings that are given as JSON, by pydantic's error type."""
 _AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
@@ -35,7 +36,7 @@ class _Variables(EnvSettingsSource):
             origin = get_origin(field.annotation)
             kind = "dict_type" if isinstance(origin, type) and issubclass(origin, Mapping) else "list_type"
             variable = f"{self.env_prefix}{field_name}".upper()
-            raise StartError(f"{place_of(variable)}: {_JSON_RULES[kind]}.") from None
+            raise StartError(f"{_set_variable(variable)}: {_JSON_RULES[kind]}.") from None
 
 
 class _Files(_Variables):
@@ -102,8 +103,7 @@ class FileSettings(BaseModel):
     def read(cls, path: Path) -> Self:
         """Read the settings from the file `path`.
 
-        Raises StartError if the file is invalid. The message has the line, the column and the violated rule, but no
-        values.
+        Raises StartError if the file is invalid. The message has the field and the violated rule, but no values.
         """
         try:
             text = path.read_text("utf-8")
@@ -114,10 +114,7 @@ class FileSettings(BaseModel):
             raise StartError(f"The file {path} is not TOML{_toml_place(text, error)}.") from None
         except ValidationError as error:
             faults = error.errors(include_url=False, include_context=False, include_input=False)
-            line, column = place_in(text, faults[0]["loc"])
-            raise StartError(
-                f"The file {path} is not valid at line {line}, column {column}: {error_summary(faults)}."
-            ) from None
+            raise StartError(f"The file {path} is not valid: {error_summary(faults)}.") from None
 
     @staticmethod
     def secret_in(variable: str) -> str:
@@ -134,7 +131,7 @@ class FileSettings(BaseModel):
 def read_settings(settings: type[S], **given: Any) -> S:
     """Read settings from the environment. Values in `given`, by field name, take precedence.
 
-    Raises StartError if a value is invalid. The message names the variables, their files and the violated rules, but
+    Raises StartError if a value is invalid. The message names the variables and the violated rules, but
     does not contain the values.
     """
     try:
@@ -148,7 +145,7 @@ def _setting_fault(settings: type[BaseSettings], fault: Any) -> str:
     rule = _JSON_RULES.get(fault["type"]) or rule_of(fault)
     if not fault["loc"]:  # a rule about several settings names them itself
         return rule
-    return f"{place_of(_variable(settings, str(fault['loc'][0])))}: {rule}"
+    return f"{_set_variable(_variable(settings, str(fault['loc'][0])))}: {rule}"
 
 
 def _variable(settings: type[BaseSettings], name: str) -> str:
@@ -165,6 +162,11 @@ def _variable(settings: type[BaseSettings], name: str) -> str:
     return name
 
 
+def _set_variable(variable: str) -> str:
+    """Return the name of the environment variable that is set: `variable`, or otherwise `variable`_FILE."""
+    return next((name for name in (variable, variable + FROM_FILE) if os.environ.get(name)), variable)
+
+
 def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:
     found = _AT.search(str(error))
     if found is None:
@@ -172,6 +174,17 @@ def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:
     lines = text.split("\n")
     line, column = (found[1], found[2]) if found[1] else (len(lines), len(lines[-1]) + 1)
     return f" at line {line}, column {column}"
+
+
+def read_env_file(path: Path = Path(".env")) -> None:
+    """Set environment variables from the file `path`, except those that are already set.
+
+    Does nothing if the file does not exist. Raises StartError if it cannot be read.
+    """
+    try:
+        load_dotenv(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartError(f"The file {path.absolute()} cannot be read: {type(error).__name__}.") from None
 
 
 def content_of(variable: str) -> str | None:

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 
@@ -197,13 +196,9 @@ async def open_parts(
     pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
     # A generic plan may cost a hundred times as much: a frequent tag needs the index by time, a rare tag its own index.
     reads = await service.open_reads(settings, MIGRATIONS, plan="custom")
-    reports: Any = reads
+    reports = reads
     if settings.read_database_url:
-        reports = await service.open_replica(
-            *(settings, settings.read_database_url, MIGRATIONS, reads),
-            most_seconds=settings.read_lag_seconds,
-            plan="custom",
-        )
+        reports = await service.open_reads(settings, MIGRATIONS, plan="custom", replica=settings.read_database_url)
     store = PostgresReadModels(pool)
     await store.adopt()
     rollups = Rollups(pool, service.context.clock)

@@ -29,8 +29,6 @@ class ReportingSettings(ReadSettings):
     read_database_url: str | None = None
     """PostgreSQL URL of a streaming replica for reports and exports (docs/operations.md). If it is None, the primary is
     used."""
-    read_lag_seconds: float = Field(default=5, gt=0, le=3_600)
-    """Maximum lag of the replica, in seconds. Reads use the primary while the lag is greater."""
     sentence_encoder: str = "auto"
     """Sentence encoder for rejected turns, with the same values as INFERENCE_SENTENCE_ENCODER. Word vectors are used
     with `none`, and with `auto` if this machine has no encoder."""

@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from servicekit.allocator import share_one_arena
 from servicekit.errors import StartError
 from servicekit.interrupts import raise_again
 from standalone.errors import DependencyLost
@@ -82,7 +81,6 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
 
     configure_logging(quiet=True) if log_level is None else configure_logging(log_level)
     raise_again()
-    share_one_arena()
     try:
         return uvloop.run(_interruptible(work))
     except StartError as error:

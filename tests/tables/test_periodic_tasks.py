@@ -16,24 +16,21 @@ from tests.support.hand_clock import HandClock
 from tests.support.running_stack import running_stack
 
 TASKS = {
-    "chat_bridge": ["retention", "schema", "statistics", "sweep", "missing originals", "lag"],
+    "chat_bridge": ["retention", "schema", "sweep", "missing originals", "lag"],
     "feedback": [
         "retention",
         "retention",
         "schema",
-        "statistics",
         "session_announcements",
         "session_retention",
         "full_buckets",
         "aggregates",
         "lag",
     ],
-    "inference": ["retention", "schema", "statistics", "lag", "detectors"],
+    "inference": ["retention", "schema", "lag", "detectors"],
     "reporting": [
-        "replica",
         "retention",
         "schema",
-        "statistics",
         "rollups",
         "issues",
         "issue titles",

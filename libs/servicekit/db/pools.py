@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import asyncpg
-from asyncpg.protocol import protocol as asyncpg_protocol
 
-from servicekit.clock import Clock
 from servicekit.db.database import INDEXED, Database
 from servicekit.db.inline_release_pool import APPLICATION
-from servicekit.db.migrations import migrate, read_migrations
-from servicekit.db.replica import ReplicaReads
+from servicekit.db.migrations import migrate
 from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.errors import StartError, shown
 from servicekit.settings import ReadSettings
@@ -93,7 +90,6 @@ async def _pool(
 ) -> Database:
     """Return a pool of at least `least` connections for `schema`, without migrating the schema."""
     how = _options(schema, **_PLANS[plan])
-    _check_arrays_by_type()
     if tenants_apart:
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
         how["server_settings"]["application_name"] += " reads"
@@ -133,52 +129,33 @@ async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> 
 
 
 async def open_reads(
-    settings: ReadSettings, schema: str, migrations: Path, *, say: Say, plan: Plan = "automatic"
+    settings: ReadSettings,
+    schema: str,
+    migrations: Path,
+    *,
+    say: Say,
+    plan: Plan = "automatic",
+    replica: str | None = None,
 ) -> Database:
     """Return a separate connection pool for HTTP reads, so that they never delay a consumer (see `open_pool`).
 
     At most `read_pool_size` reads run concurrently; further reads wait.
-    """
-    return await open_pool(
-        settings.database_url,
-        schema,
-        migrations,
-        size=settings.read_pool_size,
-        say=say,
-        tenants_apart=settings.row_security,
-        plan=plan,
-    )
-
-
-async def open_replica(
-    settings: ReadSettings,
-    url: str,
-    schema: str,
-    migrations: Path,
-    primary: Database,
-    clock: Clock,
-    *,
-    most_seconds: float,
-    plan: Plan,
-) -> ReplicaReads:
-    """Return a read pool that uses the replica at `url` or, if the replica lags or is down, the pool `primary`.
-
-    The replica need not be running yet.
 
     Args:
-        most_seconds: The maximum lag, in seconds, at which the replica is used.
+        replica: The URL of a streaming replica to read from. It need not be running yet.
 
     Raises:
-        StartError: If the URL is invalid.
+        StartError: If a URL is invalid.
     """
-    try:
-        pool = await _pool(
-            url, schema, size=settings.read_pool_size, tenants_apart=settings.row_security, plan=plan, least=0
+    size, tenants_apart = settings.read_pool_size, settings.row_security
+    if replica is None:
+        return await open_pool(
+            settings.database_url, schema, migrations, size=size, say=say, tenants_apart=tenants_apart, plan=plan
         )
+    try:
+        return await _pool(replica, schema, size=size, tenants_apart=tenants_apart, plan=plan, least=0)
     except ValueError:
-        raise StartError(f"{shown(url)} is not an address of PostgreSQL: its host or port is invalid.") from None
-    newest = read_migrations(migrations)[-1].name
-    return ReplicaReads(primary, pool, clock, name=schema, migration=newest, most_seconds=most_seconds)
+        raise StartError(f"{shown(replica)} is not an address of PostgreSQL: its host or port is invalid.") from None
 
 
 def _options(schema: str, **settings: str) -> dict[str, Any]:
@@ -207,16 +184,6 @@ async def _keep_state(connection: asyncpg.Connection) -> None:
 
     Our statements leave no state to reset, except an open transaction, which asyncpg ends itself.
     """
-
-
-def _check_arrays_by_type() -> None:
-    """Make asyncpg accept only `list` and `tuple` as arrays, which speeds up its check of array elements.
-
-    asyncpg checks if each element is an iterable, which takes longer than sending the element, and a batch has about a
-    hundred columns. asyncpg has no extension point for this, so a private name is patched. A test fails if that name no
-    longer exists.
-    """
-    vars(asyncpg_protocol)["IterableABC"] = (list, tuple)
 
 
 async def _connected(url: str, how: dict[str, Any], say: Say) -> asyncpg.Connection:

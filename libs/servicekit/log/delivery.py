@@ -195,8 +195,8 @@ class Delivery:
         traced = () if trace is None else trace.traces(len(records))
         exemplars = {records[at].log_time: {"trace_id": trace_id} for at, trace_id in traced}
         seconds = metrics.EVENT_SECONDS.labels(self.group)
-        for log_time, count in Counter([raw.log_time for raw in records]).items():
-            seconds.observe_many(max(0, now - log_time) / 1_000_000, count, exemplars.get(log_time))
+        for raw in records:
+            seconds.observe(max(0, now - raw.log_time) / 1_000_000, exemplars.get(raw.log_time))
 
     async def _deliver_timed(
         self, records: Sequence[RawRecord], commit: Commit, trace: BatchTrace | None

@@ -33,8 +33,8 @@ def run(
     """
     if service not in SERVICES:
         raise typer.BadParameter(f"{service} is not one of {', '.join(SERVICES)}.")
-    from servicekit.env_file import read_env_file
     from servicekit.launcher import run_program
+    from servicekit.settings import read_env_file
 
     program = importlib.import_module(f"{service}.service").PROGRAM
 

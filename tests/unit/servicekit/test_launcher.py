@@ -102,7 +102,7 @@ async def test_a_task_that_drops_a_cancellation_does_not_hold_the_stop() -> None
 
 def test_a_process_is_prepared_before_its_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Any] = []
-    for part in ("configure_logging", "raise_again", "share_one_arena", "read_env_file"):
+    for part in ("configure_logging", "raise_again", "read_env_file"):
         monkeypatch.setattr(servicekit.launcher, part, lambda part=part: done.append(part))
     monkeypatch.setattr(servicekit.launcher, "run_program", lambda *given: given)
     monkeypatch.setattr("servicekit.launcher.uvloop.run", done.append)
@@ -111,7 +111,7 @@ def test_a_process_is_prepared_before_its_program_runs(monkeypatch: pytest.Monke
     monkeypatch.setattr("sys.argv", ["chat_bridge", "--host", "::1", "--port", "65535"])
     servicekit.launcher.main(program)
     *parts, ran = done
-    assert sorted(parts) == ["configure_logging", "raise_again", "read_env_file", "share_one_arena"]
+    assert sorted(parts) == ["configure_logging", "raise_again", "read_env_file"]
     assert ran == (program, "::1", 65535, "t" * 16)
 
 
@@ -141,7 +141,7 @@ def test_a_program_that_cannot_start_says_why_and_an_interrupted_one_says_nothin
     def fails(_: object) -> None:
         raise error
 
-    for part in ("configure_logging", "raise_again", "share_one_arena", "read_env_file", "run_program"):
+    for part in ("configure_logging", "raise_again", "read_env_file", "run_program"):
         monkeypatch.setattr(servicekit.launcher, part, lambda *_: None)
     monkeypatch.setattr("servicekit.launcher.uvloop.run", fails)
     program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Stage times of a batch and bulk observations."""
+"""Stage times of a batch."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 import pytest
-from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client import REGISTRY
 
 from servicekit import metrics
-from servicekit.bulk_histogram import BulkHistogram
 from servicekit.clock import FixedClock
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
@@ -60,20 +59,6 @@ def test_a_failing_stage_is_measured(times: StageTimes) -> None:
     with pytest.raises(ValueError, match="x"), stage("produce"):
         raise ValueError("x")
     assert times.seconds("produce") > 0
-
-
-def test_a_bulk_observation_counts_like_single_ones() -> None:
-    shown = []
-    for bulk in (True, False):
-        registry = CollectorRegistry()
-        one = BulkHistogram("h", "a histogram", ("group",), buckets=(1, 5), registry=registry).labels("a")
-        for amount, count in ((0.5, 3), (5.0, 2), (7.0, 1)):
-            for _ in range(1 if bulk else count):
-                one.observe_many(amount, count if bulk else 1)
-        shown.append([line for line in generate_latest(registry).decode().splitlines() if "_created" not in line])
-    assert shown[0] == shown[1]
-    assert 'h_bucket{group="a",le="1.0"} 3.0' in shown[0]
-    assert 'h_sum{group="a"} 18.5' in shown[0]
 
 
 async def test_a_delivery_observes_its_batch() -> None:

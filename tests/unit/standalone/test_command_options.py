@@ -229,7 +229,7 @@ def test_one_service_runs_with_its_settings(
 
     monkeypatch.delenv("AGENT_FEEDBACK_TOKEN", raising=False)
     monkeypatch.setattr("servicekit.launcher.run_program", run_program)
-    monkeypatch.setattr("servicekit.env_file.read_env_file", read_env_file)
+    monkeypatch.setattr("servicekit.settings.read_env_file", read_env_file)
     levels: list[Any] = []
 
     def run_work(work: Coroutine[Any, Any, None], level: str) -> None:

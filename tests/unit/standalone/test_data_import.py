@@ -634,7 +634,7 @@ def test_a_mapping_file_with_a_misspelt_name_is_refused_without_its_values(tmp_p
     source.write_text("a\n1\n")
     file.write_text('agnet = "a secret"\n')
     ended = agent_feedback_here("import", source, *IMPORT, "--map", file)
-    assert (ended.code, ended.err) == (2, f"The file {file} is not valid at line 1, column 1: an unknown field.\n")
+    assert (ended.code, ended.err) == (2, f"The file {file} is not valid: an unknown field.\n")
 
 
 @pytest.mark.parametrize(

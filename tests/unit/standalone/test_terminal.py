@@ -83,11 +83,10 @@ def test_an_error_without_an_interruption_is_reported(capsys: pytest.CaptureFixt
 
 @pytest.fixture
 def surroundings(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return the calls that configure logging, signals and memory before the work."""
+    """Return the calls that configure logging and signals before the work."""
     calls: list[object] = []
     monkeypatch.setattr("servicekit.logging.configure_logging", lambda *given, **more: calls.append((*given, more)))
     monkeypatch.setattr("standalone.terminal.raise_again", lambda: calls.append("signals"))
-    monkeypatch.setattr("standalone.terminal.share_one_arena", lambda: calls.append("memory"))
     return calls
 
 
@@ -97,7 +96,7 @@ def test_the_result_is_that_of_the_work(surroundings: list[object], level: str |
         return 7
 
     assert run(work(), level) == 7
-    assert surroundings == [configured, "signals", "memory"]
+    assert surroundings == [configured, "signals"]
 
 
 @pytest.mark.usefixtures("surroundings")
