@@ -32,10 +32,10 @@ async def pass_on(request, next_):
 
 
 @app.event("message")
-async def answer(event, body, say):
+async def answer(event, context, say):
     if "bot_id" in event or "subtype" in event:
         return
-    conversation, thread = f"slack/{body['team_id']}/{event['channel']}", event.get("thread_ts")
+    conversation, thread = f"slack/{context.team_id}/{event['channel']}", event.get("thread_ts")
     planning = await before_planning(
         feedback, conversation, event["text"], user_id=event["user"], message_id=event["ts"], thread_id=thread
     )

@@ -27,7 +27,8 @@ class RefusedChatEvent(BaseModel):
     topic: str = Field(description="The event's topic; empty if it named none.", examples=["chat.message.ingested"])
     event_id: str = Field(description="The event's `eventId`; empty if it cannot be read.", examples=["e-7"])
     field: str = Field(
-        description="The field that violates the rule; empty if the rule is not about a single field.",
+        description="The field that violates the rule, or the source that dropped the event; empty if the rule is not "
+        "about a single field.",
         examples=["content"],
     )
     rule: str = Field(description="The violated rule, in words or as a short name.", examples=["field required"])

@@ -63,3 +63,10 @@ class Intake:
         await self.note_refused(
             [refusal_of_line(place.tenant, place.project, lines[at.line - 1], at.reason, at.detail) for at in refused]
         )
+
+    async def drop(self, place: IngestProject, source: str, reasons: Sequence[str]) -> None:
+        """Store the reasons for which a source made no chat events from a payload. Equal reasons share a row."""
+        if self.note_refused is not None and reasons:
+            await self.note_refused(
+                [EventRefusal(place.tenant, place.project, "", "", source, reason) for reason in reasons]
+            )

@@ -22,8 +22,9 @@ class EventRefusal(NamedTuple):
 
     Attributes:
         topic: Empty if the event names no known topic.
-        event_id: Empty if it cannot be read.
-        field: The field that violates the rule. Empty if the rule is not about a single field.
+        event_id: Empty if it cannot be read, or if a source dropped the event: such events share a row per reason.
+        field: The field that violates the rule, or the source that dropped the event. Empty if the rule is not about a
+            single field.
     """
 
     tenant: str

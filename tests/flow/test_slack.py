@@ -86,6 +86,32 @@ async def test_a_channel_becomes_feedback_however_often_slack_sends_it(stack: Ru
     assert turn["assistant"]["text"] == "At nine."
 
 
+async def test_a_bots_own_thumbs_and_a_guests_workspace_change_nothing(stack: RunningStack) -> None:
+    """The bot is configured by its bot id alone, and the channel is shared with another workspace."""
+    home = {"team_id": "THOME", "authorizations": [{"team_id": "THOME", "user_id": "U0BOT", "is_bot": True}]}
+    item = {"type": "message", "channel": "C1", "ts": "1700000305.000000"}
+    blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": "At *nine*."}}]
+    answer = {"type": "message", "bot_id": "B0BOT", "user": "U0BOT", "text": "", "blocks": blocks, "ts": item["ts"]}
+    thumb = {"type": "reaction_added", "item": item, "item_user": "U0BOT"}
+    happened = [
+        (callback(30, **answer), "THOME", "published"),
+        (callback(31, **thumb, user="U0BOT", reaction="+1", event_ts="1700000306.000000"), "THOME", "ignored"),
+        (callback(32, **thumb, user="U0BOT", reaction="-1", event_ts="1700000306.000001"), "THOME", "ignored"),
+        (callback(33, **thumb, user="UGUEST", reaction="-1", event_ts="1700000310.000000"), "TGUEST", "published"),
+    ]
+    for payload, team, outcome in happened:
+        assert (await send(stack, payload | home | {"team_id": team})).json()["outcome"] == outcome
+    await stack.quiet()
+    rows = await stack.rows(
+        "select conversation_id, user_id, slots::text from feedback.feedback where source_id = '1700000305.000000'"
+    )
+    assert [(row["conversation_id"], row["user_id"]) for row in rows] == [("slack/THOME/C1", "UGUEST")]
+    async with stack.client() as http:
+        dropped = (await http.get("/conversations/acme/support/refused")).json()["items"]
+    reasons = {(row["field"], row["rule"]): row["times"] for row in dropped}
+    assert reasons["slack", "reaction_of_the_author"] == 2
+
+
 async def test_a_reply_that_is_edited_and_then_deleted_leaves_neither_words_nor_reward(stack: RunningStack) -> None:
     async def stored() -> list[tuple[bool, str]]:
         await stack.quiet()

@@ -1282,7 +1282,7 @@ export interface RefusedChatEvent {
   topic: string;
   /** The event's `eventId`; empty if it cannot be read. */
   event_id: string;
-  /** The field that violates the rule; empty if the rule is not about a single field. */
+  /** The field that violates the rule, or the source that dropped the event; empty if the rule is not about a single field. */
   field: string;
   /** The violated rule, in words or as a short name. */
   rule: string;

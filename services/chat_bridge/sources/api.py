@@ -6,21 +6,27 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import structlog
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from pydantic_core import from_json
 
-from chat_bridge.ingest import IngestProject, ValidLine, check_line
+from chat_bridge.ingest import IngestProject, RefusedLine, ValidLine, check_line
 from chat_bridge.intake import Intake
 from chat_bridge.metrics import SOURCE_REQUESTS
-from chat_bridge.sources.source import NotUnderstood, Payload, SignedRequest, Source, SourceAnswer, SourceKind
+from chat_bridge.sources.source import (
+    Dropped,
+    NotUnderstood,
+    Payload,
+    SignedRequest,
+    Source,
+    SourceAnswer,
+    SourceKind,
+)
 from servicekit import RequestRefused, Routes
 
 SOURCE_LIMIT = 1024 * 1024
 """Maximum size of a request body, in bytes."""
-log = structlog.get_logger(part="chat_bridge")
 
 
 class SourceOutcome(BaseModel):
@@ -94,31 +100,34 @@ def _json_object(body: bytes) -> Payload | None:
 
 
 async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
-    """Write the valid events of a payload to the log.
+    """Write the valid events of a payload to the log, and store the reasons for the others.
 
     Returns:
-        `published`, `ignored` if the payload contains no events, or `refused` if it contains no valid events.
+        `published`, `ignored` if the payload contains no event that we use, or `refused` if it contains no valid event.
 
     Raises:
         LogFull: The response is 429, and the platform sends the request again.
         Unavailable: The response is 503, and the platform sends the request again.
     """
-    try:
-        events = source.events(payload)
-    except NotUnderstood as error:
-        log.warning("source_event_not_understood", source=source.name, why=str(error))
-        return "refused"
     project = IngestProject(source.tenant, source.project)
-    valid: list[ValidLine] = []
-    for event in events:
-        checked = check_line(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"), project)
-        if isinstance(checked, ValidLine):
-            valid.append(checked)
-        else:
-            log.warning("source_event_refused", source=source.name, reason=checked[0])
-    if valid:
-        future = await intake.write(valid)
-        for one in future:
-            log.warning("source_event_refused", source=source.name, reason=one.reason)
-        return "published" if len(future) < len(valid) else "refused"
-    return "refused" if events else "ignored"
+    try:
+        converted = source.events(payload)
+    except NotUnderstood as error:
+        await intake.drop(project, source.name, [str(error)])
+        return "refused"
+    await intake.drop(project, source.name, [item.reason for item in converted if isinstance(item, Dropped)])
+    lines = [_line(event) for event in converted if not isinstance(event, Dropped)]
+    checked = [check_line(line, project) for line in lines]
+    valid = [line._replace(number=number) for number, line in enumerate(checked, 1) if isinstance(line, ValidLine)]
+    refused = [
+        RefusedLine(number, *fault) for number, fault in enumerate(checked, 1) if not isinstance(fault, ValidLine)
+    ]
+    future = await intake.write(valid) if valid else []
+    await intake.refuse(project, b"\n".join(lines), refused)
+    if len(future) < len(valid):
+        return "published"
+    return "refused" if lines else "ignored"
+
+
+def _line(event: Payload) -> bytes:
+    return json.dumps(event, ensure_ascii=False).encode("utf-8", "replace")

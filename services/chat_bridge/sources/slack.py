@@ -1,9 +1,9 @@
 """Conversion of Slack events to chat events. No I/O.
 
-- A channel is a conversation.
+- A channel is a conversation of the workspace in which the app is installed, also if other workspaces share it.
 - The id of a message is its `ts`, which is unique in the channel.
 - The thread id of a message in a thread is the `ts` of the thread's root. Reactions have no thread id.
-- Bots listed in the settings are agents. Messages of other bots are ignored.
+- Bots listed in the settings are agents. Messages of other bots are dropped.
 - A person's message in a thread is a reply to the thread's root.
 - An edit or a deletion is sent as the same message or reply with a later time. A deletion replaces the text.
 - Files are attachments. Only members of the workspace can open their URLs.
@@ -11,25 +11,26 @@
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from chat_bridge.sources.attachments import attachment, with_attachments
-from chat_bridge.sources.source import NotUnderstood
-from contracts.base import CONTENT_LIMIT
+from chat_bridge.sources.slack_content import content_of
+from chat_bridge.sources.source import Dropped, NotUnderstood
 from contracts.chat import DELETED
 from contracts.ids import derived_id
 from contracts.instants import format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
-_WRITTEN: Final = (None, "bot_message", "file_share", "me_message", "thread_broadcast")  # values may be unhashable
+_OPENED: Final = "assistant_app_thread"
+"""Slack's subtype for the root of an assistant's thread, which has a title instead of words."""
+_WRITTEN: Final = (None, "bot_message", "file_share", "me_message", "thread_broadcast", _OPENED)  # may be unhashable
 _TOMBSTONE: Final = "tombstone"
 """Slack's subtype for a deleted message whose thread remains, and its mode for a deleted file."""
 _TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)
-_LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^|>]*)|(?P<url>[^|>]*))(?:\|(?P<label>[^>]*))?>")
+ChatEvent = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +45,47 @@ class SlackApp:
     agents: Mapping[str, str]
 
 
-def chat_event(payload: Mapping[str, Any], app: SlackApp) -> dict[str, Any] | None:
+def chat_events(payload: Mapping[str, Any], app: SlackApp) -> Sequence[ChatEvent | Dropped]:
     """Convert an `event_callback` to a chat event with its `topic`.
 
     Equal payloads give equal events, so an event that Slack sends again is counted once.
 
-    Returns:
-        The chat event, or None if the Slack event is ignored.
-
     Raises:
         NotUnderstood: The payload lacks a documented field.
     """
+    if payload.get("type") != "event_callback":
+        return []
     event = _part(payload, "event")
-    event_id = _text(payload, "event_id")
-    common = {"eventId": str(derived_id("slack", event_id)), "tenant": app.tenant, "project": app.project}
-    team = _text(payload, "team_id")
+    identity = str(derived_id("slack", _text(payload, "event_id")))
     match event.get("type"):
         case "message":
-            found = _message(event, app, team)
-        case "reaction_added" | "reaction_removed" as kind:
-            found = _reaction(event, app, team, "added" if kind == "reaction_added" else "removed")
+            converted = _message(event, app, workspace_of(payload))
+        case "reaction_added" | "reaction_removed":
+            converted = _reaction(event, payload, app)
         case _:
-            found = None
-    return None if found is None else common | found
+            converted = Dropped("other_event")
+    if isinstance(converted, Dropped):
+        return [converted]
+    return [{"eventId": identity, "tenant": app.tenant, "project": app.project} | converted]
 
 
-def _message(event: Mapping[str, Any], app: SlackApp, team: str) -> dict[str, Any] | None:
-    conversation = _conversation(team, _text(event, "channel"))
+def workspace_of(payload: Mapping[str, Any]) -> str:
+    """Return the id of the workspace in which the app is installed; for an installation in an organisation, its id.
+
+    The payload's `team_id` is the workspace of the sender, so it differs within a channel of several workspaces.
+    """
+    authorizations = payload.get("authorizations")
+    installation = authorizations[0] if isinstance(authorizations, list) and authorizations else None
+    if isinstance(installation, dict):
+        is_of_organisation = installation.get("is_enterprise_install") is True
+        workspace = installation.get("enterprise_id" if is_of_organisation else "team_id")
+        if isinstance(workspace, str) and workspace:
+            return workspace
+    return _text(payload, "team_id")
+
+
+def _message(event: Mapping[str, Any], app: SlackApp, workspace: str) -> ChatEvent | Dropped:
+    conversation = _conversation(workspace, _text(event, "channel"))
     subtype = event.get("subtype")
     if subtype == "message_changed":
         message = _part(event, "message")
@@ -78,41 +93,39 @@ def _message(event: Mapping[str, Any], app: SlackApp, team: str) -> dict[str, An
             return _deleted(event, app, conversation, _text(message, "ts"))
         before = event.get("previous_message")
         if isinstance(before, Mapping) and _shown(before) == _shown(message):
-            return None  # Slack added a preview, or a reply to the thread
+            return Dropped("no_change_of_content")  # Slack added a preview, or a reply to the thread
         return _written(message, app, conversation, _instant(_text(event, "ts")))
     if subtype == "message_deleted":
         return _deleted(event, app, conversation, _text(event, "deleted_ts"))
-    return _written(event, app, conversation, None) if subtype in _WRITTEN else None
+    return _written(event, app, conversation, None)
 
 
-def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str) -> dict[str, Any] | None:
-    before = _part(event, "previous_message") | {"text": DELETED, "files": None, "ts": ts}
+def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str) -> ChatEvent | Dropped:
+    content = {"text": DELETED, "blocks": None, "attachments": None, "files": None}
+    before = _part(event, "previous_message") | content | {"ts": ts}
     return _written(before, app, conversation, _instant(_text(event, "ts")))
 
 
 def _written(
     message: Mapping[str, Any], app: SlackApp, conversation: str, changed_at: int | None
-) -> dict[str, Any] | None:
+) -> ChatEvent | Dropped:
     """Return the chat event for a message that was written, edited or deleted.
 
     Args:
         changed_at: Time of the edit or deletion in microseconds. None for a new message.
-
-    Returns:
-        The chat event, or None for a message of an unknown bot or a message without text and files.
     """
     if message.get("subtype") not in _WRITTEN:
-        return None
+        return Dropped("other_subtype")
     ts = _text(message, "ts")
-    content = plain(str(message.get("text") or ""))
-    files = _files(message)
-    if changed_at is not None and not content.strip() and not files:
+    content, files = content_of(message), _files(message)
+    if message.get("subtype") == _OPENED or (changed_at is not None and not content.strip() and not files):
         content = DELETED
-    writers = [str(message.get(name)) for name in ("bot_id", "user") if message.get(name)]
-    agent = next((app.agents[who] for who in writers if who in app.agents), None)
-    if not (content.strip() or files) or (agent is None and (message.get("bot_id") or not message.get("user"))):
-        return None
-    said = {
+    if not (content.strip() or files):
+        return Dropped("no_content")
+    agent = next((app.agents[id_] for id_ in _ids(message, "bot_id", "user") if id_ in app.agents), None)
+    if agent is None and (message.get("bot_id") or not message.get("user")):
+        return Dropped("unknown_bot")
+    event: ChatEvent = {
         "occurredAt": format_instant(_instant(ts) if changed_at is None else changed_at),
         "conversationId": conversation,
         "messageId": ts,
@@ -120,72 +133,71 @@ def _written(
         **with_attachments(files),
     }
     thread = message.get("thread_ts")
-    parent = thread if isinstance(thread, str) and thread not in ("", ts) else None
-    if parent is not None:
-        said["threadId"] = parent
+    root = thread if isinstance(thread, str) and thread not in ("", ts) else None
+    if root is not None:
+        event["threadId"] = root
     if agent is not None:
-        event = said | {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
-        return event | ({"replyToMessageId": parent} if parent else {})
-    said |= {"senderId": _text(message, "user"), "senderType": "human"}
-    if parent is not None:
-        return said | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
-    return said | {"topic": CHAT_MESSAGE.name}
+        event |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
+        return event | ({"replyToMessageId": root} if root else {})
+    event |= {"senderId": _text(message, "user"), "senderType": "human"}
+    if root is not None:
+        return event | {"topic": CHAT_REPLY.name, "originalMessageId": root}
+    return event | {"topic": CHAT_MESSAGE.name}
 
 
 def _files(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a message's files as attachments. Deleted files are omitted."""
     files = message.get("files")
-    found = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
-    return [attachment(one.get("mimetype"), one.get("permalink")) for one in found if one.get("mode") != _TOMBSTONE]
+    present = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
+    return [
+        attachment(file.get("mimetype"), file.get("permalink")) for file in present if file.get("mode") != _TOMBSTONE
+    ]
 
 
-def _shown(message: Mapping[str, Any]) -> tuple[object, list[dict[str, Any]]]:
-    return message.get("text"), _files(message)
+def _shown(message: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+    return content_of(message), _files(message)
 
 
-def _reaction(event: Mapping[str, Any], app: SlackApp, team: str, action: str) -> dict[str, Any] | None:
-    item = _part(event, "item")
+def _reaction(event: Mapping[str, Any], payload: Mapping[str, Any], app: SlackApp) -> ChatEvent | Dropped:
+    item, user = _part(event, "item"), _text(event, "user")
     if item.get("type") != "message":
-        return None
-    user = _text(event, "user")
+        return Dropped("not_about_a_message")
+    if user == event.get("item_user") or user in _own_users(payload):
+        return Dropped("reaction_of_the_author")  # a bot puts emojis under its answers, for people to click on
     return {
         "topic": CHAT_REACTION.name,
         "occurredAt": format_instant(_instant(_text(event, "event_ts"))),
-        "conversationId": _conversation(team, _text(item, "channel")),
+        "conversationId": _conversation(workspace_of(payload), _text(item, "channel")),
         "messageId": _text(item, "ts"),
         "userId": app.agents.get(user, user),
         "userType": "agent" if user in app.agents else "human",
         "emoji": f":{_text(event, 'reaction')}:",
-        "action": action,
+        "action": "added" if event["type"] == "reaction_added" else "removed",
     }
 
 
-def plain(text: str) -> str:
-    """Convert Slack's markup to plain text.
-
-    Mentions become names, links become their labels, and HTML escapes are decoded. Text beyond CONTENT_LIMIT is cut
-    off.
-    """
-
-    def words(found: re.Match[str]) -> str:
-        label = found["label"]
-        if found["mark"]:
-            return f"{'@' if found['mark'] == '!' else found['mark']}{label or found['id']}".replace("@@", "@")
-        return label or found["url"]
-
-    return html.unescape(_LINK.sub(words, text)).replace("\x00", "")[:CONTENT_LIMIT]
+def _own_users(payload: Mapping[str, Any]) -> list[str]:
+    """Return the user ids of the app's own bot."""
+    authorizations = payload.get("authorizations")
+    installations = authorizations if isinstance(authorizations, list) else []
+    bots = [item for item in installations if isinstance(item, dict) and item.get("is_bot") is True]
+    return [id_ for bot in bots for id_ in _ids(bot, "user_id")]
 
 
-def _conversation(team: str, channel: str) -> str:
-    return f"slack/{team}/{channel}"
+def _ids(value: Mapping[str, Any], *names: str) -> list[str]:
+    return [id_ for name in names if isinstance(id_ := value.get(name), str)]
+
+
+def _conversation(workspace: str, channel: str) -> str:
+    return f"slack/{workspace}/{channel}"
 
 
 def _instant(ts: str) -> int:
     """Convert a Slack timestamp (`seconds.microseconds`) to microseconds. Raises NotUnderstood if it is malformed."""
-    found = _TS.fullmatch(ts)
-    if found is None:
+    match = _TS.fullmatch(ts)
+    if match is None:
         raise NotUnderstood("a ts is invalid")
-    return int(found[1]) * 1_000_000 + int(found[2])
+    return int(match[1]) * 1_000_000 + int(match[2])
 
 
 def _part(value: Mapping[str, Any], name: str) -> dict[str, Any]:

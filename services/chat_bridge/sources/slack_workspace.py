@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import Field, SecretStr
 
-from chat_bridge.sources.slack import SlackApp, chat_event
+from chat_bridge.sources.slack import SlackApp, chat_events
 from chat_bridge.sources.source import Payload, Source, SourceAnswer, SourceKind
 from chat_bridge.sources.webhook_map import Signature
 from chat_bridge.sources.webhook_signature import is_signed
@@ -46,15 +46,10 @@ def _open(settings: SlackSettings) -> dict[str, Source]:
         tenant=app.tenant,
         project=app.project,
         verify=lambda request: is_signed(SIGNATURE, key, request),
-        events=lambda payload: _events(payload, app),
+        events=lambda payload: chat_events(payload, app),
         answer=_answer,
     )
     return {source.name: source}
-
-
-def _events(payload: Payload, app: SlackApp) -> list[Payload]:
-    event = chat_event(payload, app) if payload.get("type") == "event_callback" else None
-    return [] if event is None else [event]
 
 
 def _answer(payload: Payload) -> SourceAnswer | None:

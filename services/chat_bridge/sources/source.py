@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from servicekit import Settings
 
@@ -21,6 +21,12 @@ class NotUnderstood(ValueError):
 
     The message names the field, but never contains its value.
     """
+
+
+class Dropped(NamedTuple):
+    """An event of the platform that does not become a chat event. `reason` is one of a few short names."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +58,8 @@ class Source:
     Attributes:
         verify: Returns True if the platform signed the request. If the signature covers a timestamp, the timestamp must
             be recent.
-        events: Returns the chat events in a payload, each with its `topic`. Equal payloads give equal `eventId`s.
-            Raises NotUnderstood.
+        events: Returns the chat events in a payload, each with its `topic`, and the reasons for events that are
+            dropped. Equal payloads give equal `eventId`s. Raises NotUnderstood.
         answer: Returns the response to a verified request, or None for the default response `{"outcome": ...}`. The
             bridge first writes the request's events to the log, and then sends the response.
     """
@@ -62,7 +68,7 @@ class Source:
     tenant: str
     project: str
     verify: Callable[[SignedRequest], bool]
-    events: Callable[[Payload], Sequence[Payload]]
+    events: Callable[[Payload], Sequence[Payload | Dropped]]
     answer: Callable[[Payload], SourceAnswer | None] = lambda _: None
 
 

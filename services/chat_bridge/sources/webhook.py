@@ -6,14 +6,14 @@ the event's content, so a repeated request gives the same ids.
 
 from __future__ import annotations
 
-import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from chat_bridge.sources.attachments import attachment, with_attachments
-from chat_bridge.sources.source import NotUnderstood, SourceAnswer
+from chat_bridge.sources.markup import unescaped
+from chat_bridge.sources.source import Dropped, NotUnderstood, SourceAnswer
 from chat_bridge.sources.webhook_map import ITEM, AttachmentPart, MappedWebhook, Rule, Wanted
 from chat_bridge.sources.webhook_time import moment_of
 from contracts.attachments import ATTACHMENTS_LIMIT
@@ -35,26 +35,39 @@ def answer_to(payload: Mapping[str, Any], source: MappedWebhook) -> SourceAnswer
     return None if found is None else SourceAnswer(found.status, found.body)
 
 
-def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[str, Any]]:
-    """Return the chat events in a payload, each with its `topic`.
+def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[str, Any] | Dropped]:
+    """Return the chat events in a payload, each with its `topic`, and a reason for each item without one.
 
     The rules are applied in order, up to the first matching rule of the kind `ignore`.
 
     Raises:
         NotUnderstood: A rule matches, but a required value is missing or has the wrong type.
     """
-    events: list[dict[str, Any]] = []
-    for rule in source.map.rule:
+    events: dict[int, list[dict[str, Any]]] = {}  # by the id of the item in the payload
+    dropped: dict[int, Dropped] = {}
+    for rule, item in _matches(source.map.rule, payload):
+        if rule.kind == "ignore":
+            dropped[id(item)] = Dropped("ignored_by_a_rule")
+            break
+        event = _Match(rule, payload, item, source).event()
+        if isinstance(event, Dropped):
+            dropped[id(item)] = event
+        else:
+            content = json.dumps(event, ensure_ascii=True, sort_keys=True)
+            event["eventId"] = str(derived_id("webhook", source.name, content))
+            events.setdefault(id(item), []).append(event)
+    if not (events or dropped):
+        return [Dropped("no_rule")]
+    reasons = [reason for item_id, reason in dropped.items() if item_id not in events]
+    return [*(event for of_item in events.values() for event in of_item), *reasons]
+
+
+def _matches(rules: Sequence[Rule], payload: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+    """Yield each rule with each item of the payload that it applies to."""
+    for rule in rules:
         for item in _items(rule, payload):
-            if not _fits(rule.when, payload, item):
-                continue
-            if rule.kind == "ignore":
-                return events
-            event = _Found(rule, payload, item, source).event()
-            if event is not None:
-                said = json.dumps(event, ensure_ascii=True, sort_keys=True)
-                events.append(event | {"eventId": str(derived_id("webhook", source.name, said))})
-    return events
+            if _fits(rule.when, payload, item):
+                yield rule, item
 
 
 def _items(rule: Rule, payload: Mapping[str, Any]) -> Iterator[Any]:
@@ -101,7 +114,7 @@ def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
     return value
 
 
-class _Found:
+class _Match:
     """A match of a rule: the rule, and the payload or the list item in the payload that it matches."""
 
     def __init__(self, rule: Rule, payload: Mapping[str, Any], item: Any, source: MappedWebhook) -> None:
@@ -110,16 +123,13 @@ class _Found:
         self._item = item
         self._source = source
 
-    def event(self) -> dict[str, Any] | None:
-        """Return the chat event, without its event id.
-
-        Returns None if the event has no content, or if the rule ignores its author.
-        """
+    def event(self) -> dict[str, Any] | Dropped:
+        """Return the chat event without its event id, or the reason why there is none."""
         rule, of = self._rule, self._source
         author = self._id("author")
         agent = of.map.agents.get(author)
         if agent is None and rule.writers == "agents":
-            return None
+            return Dropped("not_an_agent")
         conversation = "/".join([of.name, *(_escaped(self._scalar(path)) for path in rule.conversation)])
         common: dict[str, Any] = {
             "tenant": of.map.tenant,
@@ -144,7 +154,7 @@ class _Found:
         content = DELETED if rule.kind == "deletion" else self._text()
         attachments = [] if rule.kind == "deletion" else [*self._attachments()]
         if not (content.strip() or attachments):
-            return None
+            return Dropped("no_content")
         parent = self._id("reply_to") if self._is_given(rule.reply_to) else None
         said = common | {"content": content, **with_attachments(attachments)}
         if agent is not None:
@@ -210,7 +220,7 @@ def plain(text: str) -> str:
 
     Tags are removed, and line breaks separate paragraphs. Text beyond CONTENT_LIMIT is cut off.
     """
-    return html.unescape(_TAG.sub("", _BREAK.sub("\n", text))).replace("\x00", "").strip()[:CONTENT_LIMIT]
+    return unescaped(_TAG.sub("", _BREAK.sub("\n", text))).replace("\x00", "").strip()[:CONTENT_LIMIT]
 
 
 def _escaped(part: str) -> str:

@@ -11,13 +11,15 @@ from hypothesis import given
 
 from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.sources import slack
-from chat_bridge.sources.slack import SlackApp, chat_event, plain
+from chat_bridge.sources.slack import SlackApp, chat_events
+from chat_bridge.sources.slack_content import content_of, plain
 from chat_bridge.sources.slack_workspace import SIGNATURE as HOW
-from chat_bridge.sources.source import NotUnderstood, SignedRequest
+from chat_bridge.sources.source import Dropped, NotUnderstood, SignedRequest
 from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
 from contracts.chat import DELETED
 from contracts.ids import NAMESPACE
 from tests.support.damaged import BUDGET, damaged, reached, tried
+from tests.support.linear import doubles
 
 APP = SlackApp("acme", "slack", {"B0BOT": "helper", "U0BOT": "helper"})
 CHANNEL = "slack/T1/C2147483705"
@@ -100,11 +102,18 @@ REACTION = {
 
 def event_of(event: dict[str, Any]) -> dict[str, Any]:
     """Return the chat event, validated like a consumer does."""
-    found = chat_event(callback(event), APP)
-    assert found is not None
+    [found] = chat_events(callback(event), APP)
+    assert not isinstance(found, Dropped)
     place = IngestProject("acme", "slack")
     assert isinstance(check_line(json.dumps(found).encode(), place), ValidLine)
     return found
+
+
+def reason_of(event: dict[str, Any], **outer: Any) -> str:
+    """Return the reason for which an event is dropped."""
+    [dropped] = chat_events(callback(event) | outer, APP)
+    assert isinstance(dropped, Dropped)
+    return dropped.reason
 
 
 def test_a_message() -> None:
@@ -120,8 +129,8 @@ def test_a_message() -> None:
         "senderType": "human",
         "content": "Hello world",
     }
-    assert chat_event(callback(MESSAGE), APP) == found  # a repetition is the same event
-    assert chat_event(callback(MESSAGE, "EvOther"), APP) != found
+    assert chat_events(callback(MESSAGE), APP) == [found]  # a repetition is the same event
+    assert chat_events(callback(MESSAGE, "EvOther"), APP) != [found]
 
 
 def test_an_event_sent_again_after_an_upgrade_has_the_id_of_the_first_time() -> None:
@@ -165,7 +174,159 @@ def test_reactions_come_and_go() -> None:
     }
     assert event_of(REACTION | {"type": "reaction_removed"})["action"] == "removed"
     assert event_of(REACTION | {"user": "U0BOT"})["userType"] == "agent"
-    assert chat_event(callback(REACTION | {"item": {"type": "file", "file": "F1"}}), APP) is None
+    assert reason_of(REACTION | {"item": {"type": "file", "file": "F1"}}) == "not_about_a_message"
+
+
+def test_a_reaction_of_the_answers_author_is_no_feedback() -> None:
+    assert reason_of(REACTION | {"user": "UGREET", "item_user": "UGREET"}) == "reaction_of_the_author"
+    own_bot = {"authorizations": [{"team_id": "T1", "user_id": "U0GREET", "is_bot": True}]}
+    assert reason_of(REACTION | {"user": "U0GREET"}, **own_bot) == "reaction_of_the_author"
+    person = {"authorizations": [{"team_id": "T1", "user_id": "U123ABC456", "is_bot": False}]}
+    assert isinstance(chat_events(callback(REACTION) | person, APP)[0], dict)
+
+
+@pytest.mark.parametrize("event", [MESSAGE, REACTION])
+@pytest.mark.parametrize(
+    ("outer", "workspace"),
+    [
+        ({"team_id": "TGUEST", "authorizations": [{"team_id": "THOME", "enterprise_id": "E1"}]}, "THOME"),
+        ({"team_id": "THOME", "authorizations": [{"team_id": "THOME", "is_enterprise_install": False}]}, "THOME"),
+        (
+            {
+                "team_id": "T7",
+                "authorizations": [{"team_id": "T7", "enterprise_id": "E1", "is_enterprise_install": True}],
+            },
+            "E1",
+        ),
+        ({"team_id": "T1", "authorizations": []}, "T1"),
+        ({"team_id": "T1", "authorizations": [{"team_id": None}]}, "T1"),
+    ],
+)
+def test_a_channel_is_of_the_workspace_that_installed_the_app(
+    event: dict[str, Any], outer: dict[str, Any], workspace: str
+) -> None:
+    [converted] = chat_events(callback(event) | outer, APP)
+    assert isinstance(converted, dict)
+    assert converted["conversationId"] == f"slack/{workspace}/C2147483705"
+
+
+ANSWER = "The library opens at nine on Sunday."
+
+
+def mrkdwn(text: str) -> dict[str, str]:
+    return {"type": "mrkdwn", "text": text}
+
+
+def rich(*elements: dict[str, Any], kind: str = "rich_text_section") -> list[dict[str, Any]]:
+    return [{"type": "rich_text", "elements": [{"type": kind, "elements": list(elements)}]}]
+
+
+@pytest.mark.parametrize(
+    ("shown", "content"),
+    [
+        ({"blocks": [{"type": "section", "text": mrkdwn(ANSWER)}]}, ANSWER),
+        (
+            {"blocks": [{"type": "section", "fields": [mrkdwn("*From*"), mrkdwn("nine"), mrkdwn("&lt;noon")]}]},
+            "*From*\nnine\n<noon",
+        ),
+        ({"blocks": [{"type": "header", "text": {"type": "plain_text", "text": "Hours"}}]}, "Hours"),
+        (
+            {"blocks": [{"type": "markdown", "text": "The library opens at **nine**."}]},
+            "The library opens at **nine**.",
+        ),
+        ({"blocks": [{"type": "context", "elements": [mrkdwn("Source: <https://x.example|page>")]}]}, "Source: page"),
+        (
+            {"blocks": [{"type": "image", "alt_text": "A map", "title": {"type": "plain_text", "text": "Way"}}]},
+            "Way\nA map",
+        ),
+        (
+            {
+                "blocks": [
+                    {
+                        "type": "table",
+                        "rows": [
+                            [{"type": "raw_text", "text": "Sunday"}, {"type": "raw_text", "text": "9"}],
+                            [*rich({"type": "text", "text": "Monday"}), {"type": "raw_text", "text": "10"}],
+                        ],
+                    }
+                ]
+            },
+            "Sunday\n9\nMonday\n10",
+        ),
+        (
+            {
+                "blocks": rich(
+                    {"type": "text", "text": "Ask "},
+                    {"type": "user", "user_id": "U7"},
+                    {"type": "text", "text": " in "},
+                    {"type": "channel", "channel_id": "C7"},
+                    {"type": "text", "text": " "},
+                    {"type": "emoji", "name": "wave"},
+                    {"type": "text", "text": " or see "},
+                    {"type": "link", "url": "https://x.example"},
+                    {"type": "broadcast", "range": "here"},
+                )
+            },
+            "Ask @U7 in #C7 :wave: or see https://x.example@here",
+        ),
+        (
+            {
+                "blocks": [
+                    {
+                        "type": "rich_text",
+                        "elements": [
+                            {
+                                "type": "rich_text_list",
+                                "elements": [
+                                    {"type": "rich_text_section", "elements": [{"type": "text", "text": "nine"}]},
+                                    {"type": "rich_text_section", "elements": [{"type": "text", "text": "ten"}]},
+                                ],
+                            }
+                        ],
+                    }
+                ]
+            },
+            "nine\nten",
+        ),
+        ({"blocks": rich({"type": "text", "text": "print(1)"}, kind="rich_text_preformatted")}, "print(1)"),
+        ({"text": "This content can't be displayed.", "blocks": [{"type": "section", "text": mrkdwn(ANSWER)}]}, ANSWER),
+        (
+            {"text": ANSWER, "blocks": [{"type": "actions", "elements": [{"type": "button", "text": mrkdwn("Yes")}]}]},
+            ANSWER,
+        ),
+        ({"attachments": [{"fallback": "…", "text": ANSWER, "color": "good"}]}, ANSWER),
+        ({"attachments": [{"fallback": ANSWER, "color": "good"}]}, ANSWER),
+        (
+            {"text": "Hours:", "attachments": [{"title": "Sunday", "fields": [{"title": "from", "value": "nine"}]}]},
+            "Hours:\nSunday\nfrom\nnine",
+        ),
+        (
+            {"attachments": [{"blocks": [{"type": "section", "text": mrkdwn(ANSWER)}], "fallback": "[no preview]"}]},
+            ANSWER,
+        ),
+        ({"text": ANSWER, "attachments": [{"from_url": "https://x.example", "text": "A page"}]}, ANSWER),
+    ],
+)
+def test_an_answers_words_are_wherever_slack_shows_them(shown: dict[str, Any], content: str) -> None:
+    bot = {"type": "message", "channel": "C1", "ts": MESSAGE["ts"], "bot_id": "B0BOT", "text": ""}
+    converted = event_of(bot | shown)
+    assert (converted["content"], converted["senderType"]) == (content, "agent")
+
+
+def test_an_edit_of_blocks_is_an_edit() -> None:
+    def blocks(text: str) -> dict[str, Any]:
+        return {"text": "", "blocks": [{"type": "section", "text": mrkdwn(text)}]}
+
+    message = CHANGED["message"] | blocks("At ten.")
+    edit = CHANGED | {"message": message, "previous_message": message | blocks("At nine.")}
+    assert event_of(edit)["content"] == "At ten."
+    assert reason_of(edit | {"previous_message": message | {"edited": None}}) == "no_change_of_content"
+    assert event_of(edit | {"message": message | {"blocks": []}})["content"] == DELETED
+
+
+def test_the_root_of_an_assistants_thread_has_no_words() -> None:
+    root = event_of(MESSAGE | {"subtype": "assistant_app_thread", "user": "U0BOT", "text": "New Assistant Thread"})
+    assert (root["content"], root["senderType"]) == (DELETED, "agent")
 
 
 CHANGED: dict[str, Any] = {
@@ -189,8 +350,7 @@ def test_an_edit_is_the_same_message_later() -> None:
     found = event_of(CHANGED)
     assert (found["messageId"], found["content"]) == ("1355517523.000005", "Hello, world!")
     assert found["occurredAt"] == "2013-01-22T18:19:15.000001Z"
-    unfurled = CHANGED | {"previous_message": {"text": "Hello, world!"}}
-    assert chat_event(callback(unfurled), APP) is None
+    assert reason_of(CHANGED | {"previous_message": {"text": "Hello, world!"}}) == "no_change_of_content"
 
 
 PICTURE = {"id": "F1", "mimetype": "image/png", "permalink": "https://acme.slack.com/files/U1/F1/a.png"}
@@ -207,7 +367,7 @@ def test_a_file_without_words_is_a_message_of_its_attachments() -> None:
     assert event_of(upload | {"text": "Look"})["attachments"] == SHOWN
     assert "attachments" not in event_of(MESSAGE)
     for files in ([GONE], [], None, "F1", ["F1"]):
-        assert chat_event(callback(upload | {"files": files}), APP) is None
+        assert reason_of(upload | {"files": files}) == "no_content"
 
 
 @pytest.mark.parametrize(
@@ -272,24 +432,24 @@ def test_a_deletion_leaves_no_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "event",
+    ("event", "reason"),
     [
-        MESSAGE | {"bot_id": "B0OTHER"},
-        {name: value for name, value in MESSAGE.items() if name != "user"},
-        MESSAGE | {"user": None},
-        MESSAGE | {"user": ""},
-        CHANGED | {"message": MESSAGE | {"user": None, "text": "Hello, world!"}},
-        MESSAGE | {"subtype": "channel_join"},
-        MESSAGE | {"text": "  "},
-        MESSAGE | {"text": None},
-        {"type": "app_mention", "user": "U1", "text": "hi", "ts": "1.000000", "channel": "C1"},
-        {"type": "emoji_changed"},
-        MESSAGE | {"subtype": {}},
-        CHANGED | {"message": MESSAGE | {"subtype": []}},
+        (MESSAGE | {"bot_id": "B0OTHER"}, "unknown_bot"),
+        ({name: value for name, value in MESSAGE.items() if name != "user"}, "unknown_bot"),
+        (MESSAGE | {"user": None}, "unknown_bot"),
+        (MESSAGE | {"user": ""}, "unknown_bot"),
+        (CHANGED | {"message": MESSAGE | {"user": None, "text": "Hello, world!"}}, "unknown_bot"),
+        (MESSAGE | {"subtype": "channel_join"}, "other_subtype"),
+        (MESSAGE | {"text": "  "}, "no_content"),
+        (MESSAGE | {"text": None}, "no_content"),
+        ({"type": "app_mention", "user": "U1", "text": "hi", "ts": "1.000000", "channel": "C1"}, "other_event"),
+        ({"type": "emoji_changed"}, "other_event"),
+        (MESSAGE | {"subtype": {}}, "other_subtype"),
+        (CHANGED | {"message": MESSAGE | {"subtype": [], "text": "Hello"}}, "other_subtype"),
     ],
 )
-def test_what_is_not_ours_is_ignored(event: dict[str, Any]) -> None:
-    assert chat_event(callback(event), APP) is None
+def test_what_is_not_ours_is_dropped_with_its_reason(event: dict[str, Any], reason: str) -> None:
+    assert reason_of(event) == reason
 
 
 @pytest.mark.parametrize(
@@ -305,7 +465,7 @@ def test_what_is_not_ours_is_ignored(event: dict[str, Any]) -> None:
 )
 def test_what_does_not_read_as_documented_is_refused(event: dict[str, Any]) -> None:
     with pytest.raises(NotUnderstood):
-        chat_event(callback(event), APP)
+        chat_events(callback(event), APP)
 
 
 def test_markup_becomes_words() -> None:
@@ -313,6 +473,17 @@ def test_markup_becomes_words() -> None:
         "@ann see the page <now> in #general, @here"
     )
     assert plain("<https://x.example> <@U123> a < b") == "https://x.example @U123 a < b"
+    assert plain("<!subteam^S1|@shop> <!date^1392734382^{date}|today> <!here>") == "@shop today @here"
+
+
+@pytest.mark.parametrize("piece", ["<", "<a|", "<@", "<a|b", "<!x^", "&", "&#9", "<a> ", "&#" + "9" * 99])
+@pytest.mark.parametrize("where", ["text", "blocks", "attachments"])
+def test_twice_the_text_takes_about_twice_the_time(piece: str, where: str) -> None:
+    def message(repeats: int) -> dict[str, Any]:
+        text = piece * (repeats // len(piece))
+        return {"text": text} if where == "text" else {where: [{"type": "mrkdwn", "text": text}]}
+
+    doubles(lambda repeats: content_of(message(repeats)))
 
 
 GONE_MESSAGE = CHANGED | {"subtype": "message_deleted", "deleted_ts": MESSAGE["ts"], "previous_message": MESSAGE}
@@ -322,11 +493,12 @@ HOSTILE = damaged([callback(event) for event in (MESSAGE, REACTION, CHANGED, GON
 def outcome(payload: Any) -> str:
     """Return the topic of the event that a callback becomes, or the reason why there is none."""
     try:
-        found = chat_event(payload, APP)
+        converted = chat_events(payload, APP)
     except NotUnderstood:
         return "refused"
-    if found is None:
+    if not converted or isinstance(converted[0], Dropped):
         return "ignored"
+    found = converted[0]
     check_line(json.dumps(found).encode(), IngestProject("acme", "slack"))
     return "deletion" if found.get("content") == DELETED else str(found["topic"])
 

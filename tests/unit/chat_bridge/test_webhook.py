@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.sources import webhook
-from chat_bridge.sources.source import NotUnderstood, SignedRequest, SourceAnswer
+from chat_bridge.sources.source import Dropped, NotUnderstood, SignedRequest, SourceAnswer
 from chat_bridge.sources.webhook import answer_to, chat_events, plain
 from chat_bridge.sources.webhook_files import read_maps
 from chat_bridge.sources.webhook_map import MappedWebhook, Rule, Signature, WebhookMap
@@ -27,6 +27,7 @@ from contracts.ids import derived_id
 from contracts.instants import SECOND, parse_instant
 from servicekit.errors import StartError
 from tests.support.damaged import BUDGET, damaged, reached, tried
+from tests.support.linear import doubles
 from tests.support.platforms import DISCORD_KEY, MAPS
 from tests.support.platforms import SECRETS as PLATFORM_SECRETS
 from tests.support.platforms import TEAMS_KEY as KEY
@@ -44,12 +45,18 @@ def sources(monkeypatch: pytest.MonkeyPatch) -> dict[str, MappedWebhook]:
 
 def sound(payload: dict[str, Any], source: MappedWebhook) -> list[dict[str, Any]]:
     """Return the chat events, validated like a consumer does, without the fields that all of them share."""
-    found = chat_events(payload, source)
+    converted = chat_events(payload, source)
+    found = [event for event in converted if not isinstance(event, Dropped)]
     for event in found:
         line = json.dumps(event).encode()
         assert isinstance(check_line(line, IngestProject("acme", "support")), ValidLine)
-    assert chat_events(payload, source) == found  # sent again it is the same event
+    assert chat_events(payload, source) == converted  # sent again it is the same event
     return [{name: one[name] for name in one if name not in ("tenant", "project", "eventId")} for one in found]
+
+
+def reasons(payload: dict[str, Any], source: MappedWebhook) -> list[str]:
+    """Return the reasons for which events of a payload are dropped."""
+    return [item.reason for item in chat_events(payload, source) if isinstance(item, Dropped)]
 
 
 ZENDESK: dict[str, Any] = {
@@ -96,6 +103,7 @@ def test_an_event_sent_again_after_an_upgrade_has_the_id_of_the_first_time(sourc
     """The id is derived from the event's fields in the order of their names."""
     for payload in (ZENDESK, zendesk(body="Nö.")):
         [found] = chat_events(payload, sources["zendesk"])
+        assert not isinstance(found, Dropped)
         said = json.dumps({name: found[name] for name in sorted(found) if name != "eventId"})
         assert found["eventId"] == str(derived_id("webhook", "zendesk", said))
 
@@ -169,21 +177,22 @@ ZENDESK_FILE = ZENDESK | {
 
 
 @pytest.mark.parametrize(
-    "payload",
+    ("payload", "reason"),
     [
-        ZENDESK_FILE,
-        zendesk(is_public=False),
-        zendesk(author={"id": "77", "is_staff": True, "name": "Bob"}),
-        zendesk(body=" "),
-        zendesk(body=None),
-        ZENDESK | {"type": "zen:event-type:ticket.created"},
-        {},
+        (ZENDESK_FILE, "no_rule"),
+        (zendesk(is_public=False), "ignored_by_a_rule"),
+        (zendesk(author={"id": "77", "is_staff": True, "name": "Bob"}), "not_an_agent"),
+        (zendesk(body=" "), "no_content"),
+        (zendesk(body=None), "no_content"),
+        (ZENDESK | {"type": "zen:event-type:ticket.created"}, "no_rule"),
+        ({}, "no_rule"),
     ],
 )
-def test_what_is_not_said_to_or_by_an_agent_is_ignored(
-    sources: dict[str, MappedWebhook], payload: dict[str, Any]
+def test_what_is_not_said_to_or_by_an_agent_is_dropped_with_its_reason(
+    sources: dict[str, MappedWebhook], payload: dict[str, Any], reason: str
 ) -> None:
     assert sound(payload, sources["zendesk"]) == []
+    assert reasons(payload, sources["zendesk"]) == [reason]
 
 
 def intercom(topic: str, *parts: dict[str, Any]) -> dict[str, Any]:
@@ -788,6 +797,13 @@ def test_a_folder_without_maps_does_not_start(tmp_path: Path) -> None:
 
 
 REACTED = {"type": "messageReaction", "reactionsAdded": [{"type": "like"}]}
+
+
+@pytest.mark.parametrize("piece", ["<", "<a", "</p", "<br ", "<a>", "&", "&#9", "&#" + "9" * 99, "<!--"])
+def test_twice_the_html_takes_about_twice_the_time(piece: str) -> None:
+    doubles(lambda length: plain(piece * (length // len(piece))))
+
+
 HOSTILE = damaged(
     [
         ZENDESK,
@@ -813,8 +829,9 @@ def outcomes(payload: Any, sources: Iterable[MappedWebhook]) -> set[str]:
             met.add("refused")
             continue
         for event in found:
-            check_line(json.dumps(event).encode(), IngestProject("acme", "support"))
-        met |= {str(event["topic"]) for event in found} or {"ignored"}
+            if not isinstance(event, Dropped):
+                check_line(json.dumps(event).encode(), IngestProject("acme", "support"))
+        met |= {"ignored" if isinstance(event, Dropped) else str(event["topic"]) for event in found}
     return met
 
 
