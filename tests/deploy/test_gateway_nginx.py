@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -30,8 +32,13 @@ NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx needed: apt-get install nginx-light")
 ID = "a%2Fturns%2Fb%3F;..%20%F0%9F%91%8D"
 """Id that a gateway which decodes paths would split."""
+PROXY = "127.0.0.3"
+"""Address of a trusted proxy in front of the gateway."""
+SHORT = {"client_header_timeout": 1, "client_body_timeout": 1, "send_timeout": 4}
+"""Deadlines in seconds, so that no test waits for those of the configuration."""
 ALL = {"Authorization": "Bearer all"}
 MIB = 1 << 20
+TURN = "/conversations/acme/support/c/turns/t"
 
 
 @dataclass
@@ -39,6 +46,7 @@ class Seen:
     """Requests as received by the services: (service, method, path with query, headers)."""
 
     requests: list[tuple[str, str, str, Mapping[str, str]]] = field(default_factory=list)
+    in_progress: int = 0
 
     def beside(self, service: str, app: ASGIApp) -> ASGIApp:
         async def noted(scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,7 +54,11 @@ class Seen:
                 path = (scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")).decode()
                 headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
                 self.requests.append((service, scope["method"], path, headers))
-            await app(scope, receive, send)
+            self.in_progress += 1
+            try:
+                await app(scope, receive, send)
+            finally:
+                self.in_progress -= 1
 
         return noted
 
@@ -78,7 +90,11 @@ async def gateway(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -
 async def nginx(folder: Path, services: Mapping[str, str]) -> AsyncIterator[str]:
     """Yield the address of an nginx that runs `CONFIGURATION`."""
     port = free_port()
-    text = CONFIGURATION.replace("listen 8080;", f"listen 127.0.0.1:{port};")
+    text = CONFIGURATION.replace("listen 8080 ", f"listen 127.0.0.1:{port} ")
+    text = text.replace("    default 0;\n", f"    default 0;\n    {PROXY} 1;\n")
+    for deadline, seconds in SHORT.items():
+        text, count = re.subn(rf"\b{deadline} \d+s;", f"{deadline} {seconds}s;", text)
+        assert count == 1, deadline
     for name, url in services.items():
         text = text.replace(f"server {name}:8080;", f"server {urlsplit(url).netloc};")
     assert ":8080" not in text
@@ -86,8 +102,7 @@ async def nginx(folder: Path, services: Mapping[str, str]) -> AsyncIterator[str]
         f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     user = "user root;" if os.geteuid() == 0 else ""
-    around = f"daemon off; {user} pid {folder}/pid; error_log stderr; events {{}}"
-    around = f"daemon off; {user} pid {folder}/pid; error_log stderr; events {{}}"
+    around = f"daemon off; {user} pid {folder}/pid; error_log stderr; events {{ worker_connections 4096; }}"
     whole = f"{around} http {{ {temporary} access_log off; {text} }}"
     (folder / "nginx.conf").write_text(whole, "utf-8")
     process = await asyncio.create_subprocess_exec(
@@ -110,8 +125,9 @@ async def nginx(folder: Path, services: Mapping[str, str]) -> AsyncIterator[str]
         await process.wait()
 
 
-async def asked(gateway: Gateway, method: str, path: str, **sent: Any) -> httpx.Response:
-    gateway.seen.requests.clear()
+async def asked(gateway: Gateway, method: str, path: str, *, clear: bool = True, **sent: Any) -> httpx.Response:
+    if clear:
+        gateway.seen.requests.clear()
     async with httpx.AsyncClient(headers=ALL, timeout=30) as http:
         return await http.request(method, gateway.address + path, **sent)
 
@@ -143,6 +159,91 @@ async def test_headers_arrive_and_hop_by_hop_ones_do_not(gateway: Gateway) -> No
     assert headers["x-forwarded-proto"] == "http", "what a caller says of how it came is not believed"
     assert headers["traceparent"] == "00-1-2-3"
     assert "connection" not in headers
+
+
+@pytest.mark.parametrize(
+    ("client", "claimed", "address", "scheme"),
+    [
+        ("127.0.0.1", "9.9.9.9", "127.0.0.1", "http"),
+        (PROXY, "9.9.9.9, 8.8.8.8", "8.8.8.8", "https"),
+        (PROXY, "2001:db8::1", "2001:db8::1", "https"),
+        (PROXY, "<script>", PROXY, "https"),
+    ],
+)
+async def test_only_a_trusted_proxy_says_who_calls(
+    gateway: Gateway, client: str, claimed: str, address: str, scheme: str
+) -> None:
+    gateway.seen.requests.clear()
+    forged = {"X-Forwarded-For": claimed, "X-Forwarded-Proto": "https"}
+    async with httpx.AsyncClient(headers=ALL, transport=httpx.AsyncHTTPTransport(local_address=client)) as http:
+        await http.get(gateway.address + "/conversations/acme/support/c/turns/t/metadata", headers=forged)
+    [(_, _, _, headers)] = gateway.seen.requests
+    assert (headers["x-forwarded-for"], headers["x-forwarded-proto"]) == (address, scheme)
+
+
+async def test_a_slow_head_is_cut_off_and_reaches_no_service(gateway: Gateway) -> None:
+    gateway.seen.requests.clear()
+    reader, writer = await connected(gateway)
+    writer.write(b"GET /openapi.json HTTP/1.1\r\n")
+    drip = asyncio.create_task(dripped(writer, b"X-Slow: 1\r\n" * 100))
+    async with asyncio.timeout(20):
+        await rest(reader)
+    drip.cancel()
+    writer.close()
+    assert not gateway.seen.requests
+
+
+async def test_a_slow_body_waits_at_the_gateway(gateway: Gateway) -> None:
+    gateway.seen.requests.clear()
+    head = f"POST {TURN}/feedback HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nConnection: close\r\n"
+    head += "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n"
+    stalled, stalled_writer = await connected(gateway)
+    stalled_writer.write(head.format(1_000).encode() + b'{"reaction"')
+    body = b'{"reaction": "neither"}'
+    reader, writer = await connected(gateway)
+    writer.write(head.format(len(body)).encode())
+    await dripped(writer, body[:-1])
+    assert not gateway.seen.requests, "the body is incomplete"
+    writer.write(body[-1:])
+    async with asyncio.timeout(20):
+        assert (await rest(reader)).startswith(b"HTTP/1.1 400 ")
+        assert not (await rest(stalled)).startswith(b"HTTP/1.1 2"), "cut off by client_body_timeout"
+    assert len(gateway.seen.requests) == 1
+    for one in (writer, stalled_writer):
+        one.close()
+
+
+async def test_slow_readers_occupy_no_service_and_are_cut_off(gateway: Gateway) -> None:
+    """90 connections that request megabytes and read some 2 KB a second."""
+    connections = [await connected(gateway, receive_buffer=4_096) for _ in range(90)]
+    readers = []
+    for reader, writer in connections:
+        writer.write(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+        readers.append(asyncio.create_task(slowly(reader)))
+    async with asyncio.timeout(60):
+        while gateway.seen.in_progress or len(gateway.seen.requests) < len(readers):
+            assert (await asked(gateway, "GET", "/openapi.json", clear=False)).status_code == 200
+        assert not any(task.done() for task in readers), "they still read"
+        await asyncio.gather(*readers)
+    for _, writer in connections:
+        writer.close()
+
+
+async def test_one_client_cannot_take_all_connections(gateway: Gateway) -> None:
+    head = b"POST /ingest/acme/support/events HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
+    waiting = [await connected(gateway) for _ in range(129)]
+    for _, writer in waiting:
+        writer.write(head)
+    refused = [asyncio.create_task(reader.readexactly(12)) for reader, _ in waiting]
+    done, _ = await asyncio.wait(refused, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+    assert {task.result() for task in done} == {b"HTTP/1.1 429"}
+    async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(local_address="127.0.0.4")) as http:
+        assert (await http.get(gateway.address + "/openapi.json")).status_code == 200
+    for task in refused:
+        task.cancel()
+    await asyncio.gather(*refused, return_exceptions=True)
+    for _, writer in waiting:
+        writer.close()
 
 
 async def test_a_conversation_goes_through_all_services(gateway: Gateway) -> None:
@@ -194,6 +295,41 @@ async def test_long_tokens_arrive(gateway: Gateway, size: int) -> None:
 async def test_what_each_service_has_of_its_own_stays_inside(gateway: Gateway, path: str) -> None:
     answer = await asked(gateway, "GET", path)
     assert answer.status_code == 404 and "agent_feedback" not in answer.text
+
+
+async def connected(
+    gateway: Gateway, receive_buffer: int | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    client = socket.socket()
+    if receive_buffer is not None:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    client.setblocking(False)
+    address = urlsplit(gateway.address)
+    await asyncio.get_running_loop().sock_connect(client, (address.hostname, address.port))
+    return await asyncio.open_connection(sock=client, limit=1_024)
+
+
+async def rest(reader: asyncio.StreamReader) -> bytes:
+    """Read a connection's output until it closes."""
+    output = bytearray()
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(65_536):
+            output += data
+    return bytes(output)
+
+
+async def slowly(reader: asyncio.StreamReader) -> None:
+    """Read 2 KB a second until the connection closes."""
+    with contextlib.suppress(ConnectionError):
+        while await reader.read(1_024):
+            await asyncio.sleep(0.5)
+
+
+async def dripped(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Send a byte every 50 ms."""
+    for number in range(len(data)):
+        writer.write(data[number : number + 1])
+        await asyncio.sleep(0.05)
 
 
 def json_line(event: Any) -> str:

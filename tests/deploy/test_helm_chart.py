@@ -6,6 +6,7 @@ No cluster is involved. The schemas of KEDA, the Prometheus operator, Strimzi an
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -151,6 +152,16 @@ def test_the_gateway_finds_the_services_of_the_release() -> None:
         assert services[address]["spec"]["ports"][0]["port"] == 8080
 
 
+def test_the_gateway_trusts_named_proxies_and_the_services_the_gateway() -> None:
+    manifests = rendered("production", "--set", "gateway.trustedProxies={10.1.0.0/16,10.2.0.0/16}")
+    configuration = of_kind(manifests, "ConfigMap")["acme-gateway"]["data"]["default.conf"]
+    [block] = re.findall(r"geo \$remote_addr \$is_proxy \{([^}]*)\}", configuration)
+    assert sorted(block.split(";")) == sorted(["\n    default 0", "\n    10.1.0.0/16 1", "\n    10.2.0.0/16 1", "\n"])
+    for service in SERVICES:
+        pod = of_kind(manifests, "Deployment")[f"acme-{service.replace('_', '-')}"]["spec"]["template"]["spec"]
+        assert variables(pod)["FORWARDED_ALLOW_IPS"]["value"] == "*"
+
+
 def test_selectors_find_their_pods() -> None:
     manifests = rendered("production")
     labels = [one["spec"]["template"]["metadata"]["labels"] for one in of_kind(manifests, "Deployment").values()]
@@ -194,7 +205,7 @@ def test_calls_come_from_the_gateway_and_named_peers_only() -> None:
         ("image.repository=", "image.repository: the image"),
         ("database.secret.name=", "database.secret: name the secret"),
         ("token.secret.name=", "token.secret.name or settings.AUTH_ISSUER"),
-        ("settings.HTTP_CONECTIONS=9", "HTTP_CONECTIONS"),
+        ("settings.HTTP_REQEST_SECONDS=9", "HTTP_REQEST_SECONDS"),
         ("ingress.enabled=true", "ingress.host"),
         ("replicas=3", "replicas"),
     ],

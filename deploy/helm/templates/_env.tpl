@@ -38,6 +38,10 @@
 {{- else if not (or .Values.settings.AUTH_ISSUER .Values.secrets.AUTH_ISSUER) }}
 {{- fail "token.secret.name or settings.AUTH_ISSUER: name the secret of the access token, or the issuer of your tokens" }}
 {{- end }}
+{{- if .Values.networkPolicy.enabled }}
+- name: FORWARDED_ALLOW_IPS # the network policy lets only the gateway connect
+  value: "*"
+{{- end }}
 {{- include "agent-feedback.settings" (dict "settings" .Values.settings "secrets" .Values.secrets) }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
