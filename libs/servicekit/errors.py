@@ -36,12 +36,16 @@ class SchemaIncompatible(Unavailable):
         self.what = "the schema"
 
 
-_URL = re.compile(r"(\w+://)(?:[^\s@/]*@)?([^\s?]*)(?:\?\S*)?")
+_SECRETS = re.compile(r"(\w+://)?(?:\S*@)([^\s?]*)(?:\?\S*)?|(\w+://[^\s?]*)\?\S*")
 
 
 def shown(text: str) -> str:
-    """Return `text` with credentials and query strings removed from its URLs."""
-    return _URL.sub(r"\1\2", text)
+    """Return `text` with credentials and query strings removed from its addresses.
+
+    Everything before the last `@` of a word counts as credentials, because an unescaped `/` or a missing scheme would
+    otherwise leave a password in.
+    """
+    return _SECRETS.sub(lambda match: match[3] or (match[1] or "") + match[2], text)
 
 
 class StartError(Exception):

@@ -120,6 +120,8 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
         await server.stop()
         if service is not None:
             await service.stop()
+        for remote_account in remote:
+            await remote_account.close()
         if traces is not None:
             await traces.close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
@@ -12,6 +12,9 @@ from servicekit.clock import SystemClock
 from servicekit.errors import StartError
 from servicekit.settings import Settings
 from servicekit.web.auth import AccessToken, AnyOf, Authenticator
+
+if TYPE_CHECKING:
+    from servicekit.web.remote_accounts import RemoteAccounts
 
 TOKEN_LENGTH = 16
 """Minimum length of an access token, in characters."""
@@ -97,7 +100,7 @@ def issuer_of(settings: AuthSettings) -> Authenticator | None:
     )
 
 
-def remote_accounts(settings: AuthSettings) -> list[Authenticator]:
+def remote_accounts(settings: AuthSettings) -> list[RemoteAccounts]:
     """Return the authenticator for the reporting service's sessions and keys, in a list.
 
     The list is empty if `accounts_url` is not set.

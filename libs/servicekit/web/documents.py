@@ -58,8 +58,11 @@ class Document:
 
 def takes_gzip(request: Request) -> bool:
     """Return True if the client accepts gzip."""
-    offers = [offer.replace(" ", "") for offer in request.headers.get("accept-encoding", "").lower().split(",")]
-    return any(offer == "gzip" or (offer.startswith("gzip;q=") and offer != "gzip;q=0") for offer in offers)
+    for offer in request.headers.get("accept-encoding", "").lower().split(","):
+        coding, _, weight = offer.replace(" ", "").partition(";q=")
+        if coding == "gzip":
+            return weight.strip("0.") != "" or weight == ""
+    return False
 
 
 def _names(condition: str, etag: str) -> bool:

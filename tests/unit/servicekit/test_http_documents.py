@@ -59,6 +59,7 @@ async def test_it_is_compressed_for_those_who_take_it(http: httpx.AsyncClient) -
 @pytest.mark.parametrize(
     ("accepted", "packed"),
     [("gzip", True), ("GZIP", True), ("br,gzip", True), ("gzip; q=0.5, br", True), ("gzip;q=0", False),
+     ("gzip;q=0.0", False), ("gzip;q=1", True),
      ("gzip; q=0, br", False), ("br, deflate", False), ("xgzip", False), ("", False)],
 )  # fmt: skip
 async def test_gzip_is_sent_only_if_the_client_names_it(http: httpx.AsyncClient, accepted: str, packed: bool) -> None:
