@@ -51,7 +51,17 @@ _DEFINITIONS = {
         "properties": {"name": {"type": "string"}, "key": {"type": "string", "minLength": 1}},
     }
 }
-_FREE = {"extraEnv", "extraVolumes", "extraVolumeMounts", "tolerations", "pullSecrets", "from", "egress", "groups"}
+_FREE = {
+    "extraEnv",
+    "extraVolumes",
+    "extraVolumeMounts",
+    "tolerations",
+    "pullSecrets",
+    "from",
+    "egress",
+    "groups",
+    "trustedProxies",
+}
 """Values that are lists of Kubernetes objects or of names."""
 _OPEN = {"podAnnotations", "nodeSelector", "affinity", "annotations", "labels", "resources"}
 """Values that are Kubernetes objects."""
