@@ -31,6 +31,28 @@ descriptions are in the JSON schemas (`libs/contracts/schemas`) and in the Async
 - Partitions may be added to all topics ([operations.md](operations.md#add-partitions)).
 - Records that cannot be processed go to the topic's dead-letter topic, `<topic>.dlq`, with the reason.
 """
+QUESTIONS = """
+## Which question an answer answers
+
+`questionMessageId` is computed by one rule. The first of these messages that exists is the question:
+
+1. the person's message that the answer replies to (`replyToMessageId`). A reply to the first message of the answer's
+   thread points to no message, because some chats send every message of a thread as such a reply.
+2. the latest message by a person in the answer's turn
+3. the latest message by the person whom the answer addresses by name (`@ann ...`, `ann, ...`), among the last
+   24 people's messages in the answer's thread or, outside of threads, in the channel
+4. the latest message by a person there
+
+Messages of agents, empty messages and deleted ones are never questions. "Latest" means the last one before the answer,
+by `occurredAt` and `sequence` of the messages' first versions. Without `sequence`, a message with the answer's time is
+the question if it was logged before the answer or is the first one after it. Two answers with one question are
+siblings, and feedback on each of them counts for that answer. A judgement that names only the turn is about the turn's
+last answer.
+
+An event has the question that was known when it was written: messages may arrive late, and the bridge, which does not
+keep people's names, does not apply rule 3. Reports correct their own rows when a message arrives late, is edited or is
+deleted.
+"""
 STYLES_HEAD = """
 ## Other spellings
 
@@ -108,7 +130,7 @@ STYLES = (
 
 def events_page() -> str:
     """Return the page as Markdown."""
-    return HEAD + STYLES_HEAD + "".join(map(_style, STYLES)) + "".join(_section(topic) for topic in TOPICS)
+    return HEAD + STYLES_HEAD + "".join(map(_style, STYLES)) + QUESTIONS + "".join(_section(topic) for topic in TOPICS)
 
 
 def _style(style: Style) -> str:

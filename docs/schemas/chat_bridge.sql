@@ -57,10 +57,18 @@ create table messages (
     reply_to text,
     -- The thread that it stands in; null: the channel
     thread text,
+    -- False if the message is empty or deleted
+    has_text boolean not null default true,
+    -- Time of the earliest version in microseconds; 2^62 if only a copy is known
+    at bigint not null default '4611686018427387904'::bigint,
+    sequence bigint not null default '-1'::integer,
+    first_log_time bigint not null default 0,
+    log_offset bigint not null default 0,
     primary key (message_id, conversation_id, tenant, project)
 );
 create index messages_by_age on messages using brin (stored_at);
 create index messages_naming_people on messages (sender_id, tenant) where sender_type = 'human' and sender_id <> '';
+create index messages_of_thread on messages (conversation_id, coalesce(thread, ''), at desc, tenant, project) where sender_type <> 'agent' and has_text;
 create index messages_of_turn on messages (turn_id, conversation_id, tenant, project) where sender_type <> 'agent';
 
 -- Replies and reactions whose original message has not arrived

@@ -7,12 +7,11 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from contracts.attachments import Attachments
-from contracts.base import Confidence, Event, Label, SenderType
+from contracts.base import Confidence, Event, SenderType
 from contracts.inbound import MessageContent, OptionalId, ProducerId, ProducerInstant, Role
 from contracts.provenance import ProvenanceFields
 from contracts.sources import POST_PREFIX
 
-Attribute = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00]*$")]
 Emoji = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
 """Unicode emoji or `:shortcode:`; the feedback service maps it to a reaction."""
 EmojiField = Annotated[Emoji, Field(description="The emoji itself, or a `:shortcode:`.")]
@@ -104,15 +103,10 @@ class ChatMessageIngested(ProducerProvenance, ChatEvent):
     """The message that this one answers, if the chat knows it."""
     agent_id: OptionalId = None
     """The agent that wrote the message; by default an agent's message is by the agent `senderId`."""
-    strategy: Label | None = None
-    """The agent's strategy for the answer, such as `lookup`."""
     validation_outcome: Literal["APPROVE", "REVISE", "RETRY", "FAIL"] | None = None
     """The result of the platform's own check of the answer."""
     quality_score: Confidence | None = None
     """The platform's own score of the answer, 0 to 1."""
-    attributes: Annotated[dict[Label, Attribute], Field(max_length=20)] | None = None
-    """Up to 20 further attributes by name, such as `language` or an experiment's `arm`. Reports compare answers by
-    those that REPORTING_ATTRIBUTES names."""
 
     @model_validator(mode="after")
     def _an_agent_has_a_name(self) -> Self:

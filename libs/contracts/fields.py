@@ -17,7 +17,11 @@ TurnId = Annotated[
 AgentId = Annotated[Id, Field(description="The agent that gave the answer.")]
 AgentMessageId = Annotated[Id, Field(description="The agent's message that the feedback is about.")]
 QuestionMessageId = Annotated[
-    Id | None, Field(description="The person's message that was answered; null if it is not known.")
+    Id | None,
+    Field(
+        description="The person's message that was answered, as known when the event was written; null if it was not "
+        "known."
+    ),
 ]
 AnswerThreadId = Annotated[
     Id | None,
@@ -72,6 +76,15 @@ BundleId = Annotated[Id | None, Field(description="The platform's bundle (the ap
 AgentVersion = Annotated[Label | None, Field(description="The version of the agent that gave the answer.")]
 ModelName = Annotated[Label | None, Field(description="The language model that wrote the answer.")]
 TraceId = Annotated[Id | None, Field(description="The trace of the request that produced the answer.")]
+Attribute = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00]*$")]
+Attributes = Annotated[
+    Annotated[dict[Label, Attribute], Field(max_length=20)] | None,
+    Field(
+        description="Up to 20 further attributes of the answer by name, such as `language` or an experiment's `arm`. "
+        "Reports compare answers by those that REPORTING_ATTRIBUTES names.",
+    ),
+]
+Strategy = Annotated[Label | None, Field(description="The agent's strategy for the answer, such as `lookup`.")]
 Intent = Annotated[Label | None, Field(description="The intent that the platform recognised, such as `opening_hours`.")]
 Evaluation = Annotated[
     Sequence64,

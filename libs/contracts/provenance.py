@@ -6,6 +6,7 @@ All feedback on the answer includes a copy of it.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -14,10 +15,12 @@ from contracts.base import Model
 from contracts.fields import (
     AgentVersion,
     AnswerThreadId,
+    Attributes,
     BundleId,
     Intent,
     ModelName,
     QuestionMessageId,
+    Strategy,
     TraceId,
     TrackId,
 )
@@ -32,6 +35,8 @@ class ProvenanceFields(Model):
     model: ModelName = None
     trace_id: TraceId = None
     intent: Intent = None
+    strategy: Strategy = None
+    attributes: Attributes = None
 
 
 class ExchangeFields(Model):
@@ -39,23 +44,6 @@ class ExchangeFields(Model):
 
     question_message_id: QuestionMessageId = None
     thread_id: AnswerThreadId = None
-
-
-def thread_of(message_id: str, thread_id: str | None) -> str | None:
-    """Return the id of the thread that a message belongs to, or None if it is in the channel.
-
-    The root message of a thread belongs to the channel.
-    """
-    return None if thread_id == message_id else thread_id
-
-
-def question_named(reply_to: str | None, thread: str | None) -> str | None:
-    """Return the id of the question that an answer replies to, or None if the reply does not identify a question.
-
-    A reply to the root message of a thread does not identify a question, because some chats send every message of a
-    thread as a reply to the root.
-    """
-    return None if thread is not None and reply_to == thread else reply_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +56,8 @@ class Provenance:
     model: str | None = None
     trace_id: str | None = None
     intent: str | None = None
+    strategy: str | None = None
+    attributes: Mapping[str, str] | None = None
 
     def fields(self) -> dict[str, Any]:
         """Return all values by field name, for use as keyword arguments of an event."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from contracts.exchange import ExchangeMessage, Position, addresses, has_text, question_of
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, TargetRule
 
 #: A name at the start, followed by a question to that person: "carl, are you coming?".
@@ -71,46 +72,31 @@ def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
     """Return the question behind each message of `before`, i.e. the person's message that it answers.
 
     The entry of a person's message is None, because only agents' messages answer a question. The messages must all come
-    from the same thread, or all from the channel (see `in_scope`).
+    from the same thread, or all from the channel (see `in_scope`). `contracts.exchange` has the rule.
     """
-    return tuple(
-        None if message.role == "human" else question_of(message, before[:place])
-        for place, message in enumerate(before)
-    )
+    parts = [exchange_message(message, number) for number, message in enumerate(before)]
+    by_id = {message.message_id: message for message in before}
+    questions = (None if one.is_person else question_of(one, parts) for one in parts)
+    return tuple(None if one is None else by_id[one.message_id] for one in questions)
 
 
-def question_of(answer: Message, before: Sequence[Message]) -> Message | None:
-    """Return the person's message that an agent's message answers.
-
-    The following are tried in this order:
-
-    - the message that the answer replies to
-    - the latest message by a person in the same turn
-    - the latest message by the person whom the answer addresses by name
-    - the latest message by any person
+def exchange_message(message: Message, number: int) -> ExchangeMessage:
+    """Return the parts of a message that decide which question an answer answers.
 
     Args:
-        answer: The agent's message.
-        before: The messages before it, from the same thread or from the channel (see `in_scope`).
-
-    Returns:
-        The question, or None if no person has written before.
+        number: Index of the message among those of its thread or channel. It orders messages with the same time.
     """
-    latest = [one for one in reversed(before) if one.role == "human"]
-    place_only = answer.thread_id is not None and (
-        answer.reply_to == answer.thread_id or (bool(before) and before[0].message_id == answer.reply_to)
+    return ExchangeMessage(
+        message.message_id,
+        message.turn_id,
+        thread_of(message) or "",
+        message.sender_id,
+        message.role == "human",
+        has_text(message.text),
+        Position(message.at, log_time=number),
+        message.reply_to,
+        message.text,
     )
-    if answer.reply_to is not None and not place_only:
-        for one in latest:
-            if one.message_id == answer.reply_to:
-                return one
-    for one in latest:
-        if one.turn_id == answer.turn_id:
-            return one
-    for one in latest:
-        if _opens_with(answer.text, one.sender_id):
-            return one
-    return latest[0] if latest else None
 
 
 def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Address:
@@ -138,7 +124,7 @@ def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Addre
     place = own[-1] if own else answers[-1]
     rule: TargetRule = "own_latest" if thread_of(message) is None else "thread"
     aside = _aside(item, questions, place)
-    if aside is not None and _opens_with(aside.text, message.sender_id, bare=True):
+    if aside is not None and addresses(aside.text, message.sender_id, bare=True):
         return NOBODY
     return Address(before[place], questions[place] if own else None, rule, bool(own), aside)
 
@@ -183,23 +169,11 @@ def _calls_a_person(item: Neighbourhood) -> bool:
     text = item.message.text.lstrip().lower()
     called = _CALLS.match(text)
     if called is None or called[1] in _OPENINGS:
-        return any(_opens_with(text, name) for name in people)
+        return any(addresses(text, name) for name in people)
     agents = {
         name.lower() for one in item.before if one.role == "agent" for name in (one.sender_id, one.agent_id or "")
     }
     return called[1] not in agents
-
-
-def _opens_with(text: str, name: str, bare: bool = False) -> bool:
-    """Return True if a text begins by addressing `name`, as in "@ann ...", "<@ann> ..." or "ann, ...".
-
-    With `bare`, the name alone without any punctuation ("ann ...") is enough.
-    """
-    opened = text.lstrip()[: len(name) + 3].removeprefix("<")
-    at = opened.startswith("@")
-    opened = opened.removeprefix("@")
-    after = opened[len(name) : len(name) + 1]
-    return opened[: len(name)].lower() == name.lower() and after in (" ,:>" if at or bare else ",:") and after != ""
 
 
 def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int) -> Message | None:

@@ -17,8 +17,9 @@ from chat_bridge.model import (
 )
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
+from contracts.exchange import Position
 from contracts.posts import About, PostReacted, about_in
-from contracts.versions import COPY, message_in, same_source, version_of
+from contracts.versions import COPY, message_in, place_of, same_source, version_of
 from servicekit import Message, Outcome, Received
 
 PARKED = Outcome.parked("original_unknown")
@@ -66,12 +67,11 @@ class Batch:
 
     @property
     def messages(self) -> list[IndexedMessage]:
-        """The latest version of each message in the batch."""
+        """The latest version of each message in the batch, at the position of the earliest one."""
         latest: dict[MessageKey, IndexedMessage] = {}
         for message in (event.message for event in self.events if event.message is not None):
             held = latest.get(message.key)
-            if held is None or message.version > held.version:
-                latest[message.key] = message
+            latest[message.key] = message if held is None else held.merged(message)
         return list(latest.values())
 
     def indexed(self, changed: set[MessageKey]) -> None:
@@ -223,7 +223,8 @@ def _read(received: Received[Any]) -> BatchedEvent:
     event, about = received.event, about_in(received.event)
     if isinstance(event, ChatMessageReactionIngested | PostReacted):
         return BatchedEvent(received, about=about, copy=_copy_in(about))
-    message = indexed(message_in(event), event.tenant, event.project, version_of(event))
+    position = Position(*place_of(event), received.first_log_time, received.raw.coordinates.offset)
+    message = indexed(message_in(event), event.tenant, event.project, version_of(event), position)
     return BatchedEvent(received, message, about, _copy_in(about))
 
 

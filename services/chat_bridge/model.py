@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
 
 from contracts.base import TEXT_LIMIT, Event, SenderType
 from contracts.chat import ChatMessageIngested, OriginalMessage
+from contracts.exchange import ExchangeMessage, Position, has_text, question_of, thread_of
 from contracts.ids import NAMESPACE, uuid5
 from contracts.posts import About, about_in
-from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of, question_named, thread_of
+from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
 from contracts.topics import BY_NAME
+
+UNKNOWN_POSITION: Final = Position(2**62)
+"""Position of a message that is known only from a copy in another event."""
 
 
 class MessageKey(NamedTuple):
@@ -26,14 +31,16 @@ class MessageKey(NamedTuple):
 class IndexedMessage:
     """Message in the index.
 
-    A person's message is stored without its sender ('') and its content (None). Only the highest version of a message
-    is stored.
+    A person's message is stored without its sender ('') and its content (None). Apart from the position, which is that
+    of the earliest version, only the highest version of a message is stored.
 
     Attributes:
         content: The text of an agent's message, truncated to 10,000 characters.
+        has_text: False if the message is empty or deleted.
         thread_id: None for a message outside any thread.
         question_message_id: For an answer, the message id of its question. None if the index did not contain the
-            question when the answer was read.
+            question when the answer was read. The index does not know people's names, so it cannot find the person whom
+            the answer addresses by name.
     """
 
     key: MessageKey
@@ -48,6 +55,43 @@ class IndexedMessage:
     reply_to: str | None = None
     thread_id: str | None = None
     question_message_id: str | None = None
+    has_text: bool = True
+    position: Position = UNKNOWN_POSITION
+
+    def merged(self, other: IndexedMessage) -> IndexedMessage:
+        """Merge this version with another version of the message, in any order."""
+        latest = other if other.version > self.version else self
+        return replace(latest, position=min(self.position, other.position))
+
+    @property
+    def exchange_message(self) -> ExchangeMessage:
+        """The parts of the message that decide which question an answer answers."""
+        return ExchangeMessage(
+            self.key.message_id,
+            self.turn_id,
+            self.thread_id or "",
+            self.sender_id,
+            self.sender_type == "human",
+            self.has_text,
+            self.position,
+            self.reply_to,
+            self.content or "",
+        )
+
+    def answering(self, candidates: Iterable[ExchangeMessage]) -> IndexedMessage:
+        """Return a copy with the question that the message answers; a person's message is returned unchanged.
+
+        If the message's position is unknown, its question is only looked for by its reply and its turn.
+
+        Args:
+            candidates: People's messages of the conversation, among them those that `question_of` needs.
+        """
+        if self.sender_type != "agent":
+            return self
+        if self.position == UNKNOWN_POSITION:
+            candidates = (one for one in candidates if self.reply_to == one.message_id or self.turn_id == one.turn_id)
+        question = question_of(self.exchange_message, candidates)
+        return replace(self, question_message_id=question.message_id if question else None)
 
     @property
     def said(self) -> tuple[object, ...]:
@@ -97,7 +141,13 @@ class ParkedEvent:
         return event
 
 
-def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: str, version: bytes) -> IndexedMessage:
+def indexed(
+    event: ChatMessageIngested | OriginalMessage,
+    tenant: str,
+    project: str,
+    version: bytes,
+    position: Position = UNKNOWN_POSITION,
+) -> IndexedMessage:
     """Return the index row for a message.
 
     A message without a turn id gets its message id as turn id.
@@ -115,8 +165,10 @@ def indexed(event: ChatMessageIngested | OriginalMessage, tenant: str, project: 
         truncated=from_agent and len(event.content) > TEXT_LIMIT,
         provenance=provenance_of(event) if from_agent else NO_PROVENANCE,
         version=version,
-        reply_to=question_named(reply_to, thread) if from_agent else None,
+        reply_to=reply_to if from_agent else None,
         thread_id=thread,
+        has_text=has_text(event.content),
+        position=position,
     )
 
 

@@ -21,35 +21,26 @@ class MemoryMessageStore:
         changed = set()
         for message in messages:
             held = self._messages.get(message.key)
-            if held is None or message.version > held.version:
-                self._messages[message.key] = message
-                if held is None or message.said != held.said or not same_source(message.version, held.version):
-                    changed.add(message.key)
+            self._messages[message.key] = message if held is None else held.merged(message)
+            is_later = held is None or message.version > held.version
+            same = held is not None and message.said == held.said and same_source(message.version, held.version)
+            if is_later and not same:
+                changed.add(message.key)
         return changed
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
         return {key: self._with_question(self._messages[key]) for key in keys if key in self._messages}
 
     async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
-        held = [self._with_question(self._messages.get(copy.key, copy)) for copy in copies]
+        known = [self._messages.get(copy.key, copy) for copy in copies]
         return [
             replace(copy, question_message_id=one.question_message_id, thread_id=one.thread_id)
-            for copy, one in zip(copies, held, strict=True)
+            for copy, one in zip(copies, map(self._with_question, known), strict=True)
         ]
 
     def _with_question(self, message: IndexedMessage) -> IndexedMessage:
-        if message.sender_type != "agent":
-            return message
-        people = [
-            one
-            for one in self._messages.values()
-            if one.key[:3] == message.key[:3] and one.sender_type != "agent"
-            if one.key.message_id == message.reply_to or one.turn_id == message.turn_id
-        ]
-        first = min(
-            people, key=lambda one: (one.key.message_id != message.reply_to, one.version, one.key), default=None
-        )
-        return replace(message, question_message_id=first.key.message_id if first else None)
+        conversation = (one for one in self._messages.values() if one.key[:3] == message.key[:3])
+        return message.answering(one.exchange_message for one in conversation)
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         return {event.key: self._parked.setdefault(event.key, event).cause for event in events}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -10,14 +11,20 @@ import asyncpg
 
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from chat_bridge.sql import SQL
+from contracts.exchange import ExchangeMessage, Position
 from contracts.message_fields import MESSAGE_KEY
 from contracts.provenance import Provenance
 from contracts.versions import FROM_MESSAGES
 from servicekit import Database, Statements
 
-_ATTRIBUTES: Final = {name: f"key.{name}" for name in MESSAGE_KEY} | {
+_ATTRIBUTES: Final = {
+    **{name: f"key.{name}" for name in MESSAGE_KEY},
     "about": "provenance.as_json",
     "thread": "thread_id",
+    "at": "position.at",
+    "sequence": "position.sequence",
+    "first_log_time": "position.log_time",
+    "log_offset": "position.log_offset",
 }
 """Attribute path of a message by column name, for columns whose name differs from the attribute's."""
 
@@ -45,12 +52,9 @@ class PostgresMessageStore:
         return {message.key: message for message in map(_message, found)}
 
     async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
-        wanted = [(*copy.key, copy.turn_id, copy.sender_type) for copy in copies]
+        wanted = [(*copy.key, copy.turn_id, copy.sender_type, copy.position.at) for copy in copies]
         found = await Database.call(self._pool, SQL.place_copies, wanted)
-        return [
-            replace(copy, question_message_id=row["question"], thread_id=row["thread"])
-            for copy, row in zip(copies, found, strict=True)
-        ]
+        return [_placed(copy, row) for copy, row in zip(copies, found, strict=True)]
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         rows = [
@@ -124,8 +128,34 @@ def _message(row: asyncpg.Record) -> IndexedMessage:
         version=row["version"],
         reply_to=row["reply_to"],
         thread_id=row["thread"],
-        question_message_id=row["question"],
+        has_text=row["has_text"],
+        position=_position(row),
+    ).answering(_candidates(row))
+
+
+def _placed(copy: IndexedMessage, row: asyncpg.Record) -> IndexedMessage:
+    known = replace(
+        copy,
+        turn_id=row["turn_id"],
+        sender_type=row["sender_type"],
+        reply_to=row["reply_to"],
+        thread_id=row["thread"],
+        position=_position(row),
     )
+    question = known.answering(_candidates(row)).question_message_id
+    return replace(copy, thread_id=row["thread"], question_message_id=question)
+
+
+def _position(row: asyncpg.Record) -> Position:
+    return Position(row["at"], row["sequence"], row["first_log_time"], row["log_offset"])
+
+
+def _candidates(row: asyncpg.Record) -> list[ExchangeMessage]:
+    found = json.loads(row["candidates"]) if row["candidates"] else []
+    return [
+        ExchangeMessage(message_id, turn_id, thread or "", "", True, True, Position(*position))
+        for message_id, turn_id, thread, *position in found
+    ]
 
 
 def _parked_key(row: asyncpg.Record) -> ParkedKey:

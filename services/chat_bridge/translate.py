@@ -7,11 +7,11 @@ from typing import Any
 from chat_bridge.model import IndexedMessage
 from contracts.base import PERSON, TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
+from contracts.exchange import thread_of
 from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.headers import Headers
 from contracts.ids import derived_id
 from contracts.posts import About
-from contracts.provenance import thread_of
 from contracts.subjects import subject_of
 from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
 from servicekit import Message, Outcome

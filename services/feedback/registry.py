@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from contracts.chat import ChatMessageIngested
-from contracts.provenance import Provenance, provenance_of, question_named, thread_of
+from contracts.exchange import thread_of
+from contracts.provenance import Provenance, provenance_of
 from contracts.versions import MessageEvent, message_in, version_of
 
 
@@ -87,7 +88,8 @@ class RegisteredTurn:
         """
         if self.asker and self.asker.message_id:
             return self.asker.message_id
-        return question_named(self.answer.reply_to, self.answer.thread_id) if self.answer else None
+        answer = self.answer
+        return None if answer is None or answer.reply_to == answer.thread_id else answer.reply_to
 
     def joined(self, other: RegisteredTurn) -> RegisteredTurn:
         """Return these facts merged with other facts about the same turn, in any order."""

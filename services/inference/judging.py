@@ -9,8 +9,9 @@ from time import monotonic
 from typing import NamedTuple
 
 from contracts.detectors import version_of
+from contracts.exchange import thread_of
 from contracts.headers import Headers
-from contracts.provenance import NO_PROVENANCE, thread_of
+from contracts.provenance import NO_PROVENANCE
 from contracts.topics import INFERRED_RECEIVED
 from detector.addressing import Exchange
 from detector.detector import Detector

@@ -13,12 +13,13 @@ import pytest_asyncio
 
 import chat_bridge.service
 from chat_bridge.erasure import ChatBridgeErasures
-from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+from chat_bridge.model import UNKNOWN_POSITION, IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from chat_bridge.sql import SQL
 from chat_bridge.store import MessageStore
 from chat_bridge.store_memory import MemoryMessageStore
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import Person
+from contracts.exchange import Position
 from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.db.pools import open_pool
 from tests.support.databases import empty_schema
@@ -54,8 +55,8 @@ def message(
     **fields: Any,
 ) -> IndexedMessage:
     key = named(message_id, tenant, conversation)
-    held = version or at_version(at)
-    return replace(IndexedMessage(key, "t1", "bot", "agent", "bot", "hi", False, NO_PROVENANCE, held), **fields)
+    indexed = IndexedMessage(key, "t1", "bot", "agent", "bot", "hi", False, NO_PROVENANCE, version or at_version(at))
+    return replace(indexed, **{"position": Position(at)} | fields)
 
 
 def of_project(one: IndexedMessage, project: str) -> IndexedMessage:
@@ -80,7 +81,7 @@ async def test_a_message_is_found_as_it_was_indexed(store: MessageStore) -> None
     }
 
 
-async def test_the_question_of_an_answer_is_the_one_replied_to_else_the_first_of_its_turn(store: MessageStore) -> None:
+async def test_the_question_of_an_answer_is_the_one_replied_to_else_the_last_of_its_turn(store: MessageStore) -> None:
     person: Any = {"sender_id": "ann", "sender_type": "human", "agent_id": None, "content": None}
     asked = [message("q2", 92, **person), message("q1", 91, **person), message("q0", 90, turn_id="t0", **person)]
     elsewhere = [message("q3", 80, conversation="c2", **person), message("a0", 81)]
@@ -90,7 +91,7 @@ async def test_the_question_of_an_answer_is_the_one_replied_to_else_the_first_of
     await store.index([*asked, *elsewhere, *replies, alone])
     found = await store.find([one.key for one in (*replies, alone)])
     questions = {key.message_id: one.question_message_id for key, one in found.items()}
-    assert questions == {"a1": "q1", "a2": "q0", "a3": "q1", "a4": "q1", "a5": None}
+    assert questions == {"a1": "q2", "a2": "q0", "a3": "q2", "a4": "q2", "a5": "q2"}
     assert found[replies[0].key].thread_id == "th"
     await store.park([waiting(original="a2")])
     [(_, original)] = await store.released_by([replies[1].key])
@@ -107,6 +108,7 @@ EDITS: dict[str, Any] = {
     "truncated": True,
     "reply_to": "m0",
     "thread_id": "th",
+    "has_text": False,
 }
 COMPARED = {"turn_id", "sender_id", "sender_type", "agent_id", "content", "provenance"}
 
@@ -117,7 +119,7 @@ async def test_a_later_version_replaces_each_field_and_an_earlier_one_none(store
     assert await store.index([first]) == {first.key}
     assert await store.index([edit]) == ({edit.key} if field in COMPARED else set())
     [found] = (await store.find([edit.key])).values()
-    assert replace(found, question_message_id=None) == edit
+    assert replace(found, question_message_id=None) == replace(edit, position=first.position)
     assert await store.index([first]) == set()
     assert await store.find([edit.key]) == {edit.key: found}
 
@@ -138,12 +140,32 @@ async def test_a_question_is_in_the_answers_own_conversation_project_and_tenant(
     assert (await store.find([answer.key]))[answer.key].question_message_id == "q1"
 
 
-async def test_of_a_turns_questions_of_one_time_the_least_id_is_first(store: MessageStore) -> None:
-    asked = [
-        message(name, 90, sender_id="", sender_type="human", agent_id=None, content=None) for name in ("q3", "q1", "q2")
+PERSON: dict[str, Any] = {"sender_id": "", "sender_type": "human", "agent_id": None, "content": None}
+
+
+async def test_the_question_is_the_last_message_of_a_person_in_the_answers_thread(store: MessageStore) -> None:
+    people = [
+        message("q1", 90, turn_id="q1", **PERSON),
+        message("q2", 91, turn_id="q2", **PERSON),
+        message("q3", 92, turn_id="q3", has_text=False, **PERSON),
+        message("q4", 93, turn_id="q4", thread_id="q1", **PERSON),
+        message("q5", 200, turn_id="q5", **PERSON),
     ]
-    for one in (*asked, message("a1")):
+    threads = {"a1": None, "a2": "q1", "a3": "q2", "a4": "q9"}
+    answers = [message(name, turn_id=name, thread_id=thread) for name, thread in threads.items()]
+    for one in (*answers, *people):
         await store.index([one])
+    found = await store.find([one.key for one in answers])
+    questions = {key.message_id: one.question_message_id for key, one in found.items()}
+    assert questions == {"a1": "q2", "a2": "q4", "a3": "q2", "a4": None}
+
+
+async def test_a_message_keeps_the_position_of_its_earliest_version(store: MessageStore) -> None:
+    question, other = message("q1", 90, turn_id="q1", **PERSON), message("q2", 95, turn_id="q2", **PERSON)
+    edit = replace(question, version=at_version(120), position=Position(120))
+    await store.index([edit, other, message("a1", turn_id="a1")])
+    assert (await store.find([named("a1")]))[named("a1")].question_message_id == "q2"
+    assert await store.index([replace(question, position=Position(98))]) == set(), "its version is the earlier one"
     assert (await store.find([named("a1")]))[named("a1")].question_message_id == "q1"
 
 
@@ -163,14 +185,14 @@ async def test_copies_get_the_question_and_the_thread_that_the_index_knows(store
     elsewhere = [message("q9", 80, conversation="c2", turn_id="t9", **person), message("q9", 80, "globex", **person)]
     await store.index([*asked, *elsewhere, message("a1"), message("a2", reply_to="q0", thread_id="th")])
     expected = {
-        "a1": (message("a1", content="another text"), "q1", None),
+        "a1": (message("a1", content="another text"), "q2", None),
         "a2": (message("a2", turn_id="a turn that the index does not have"), "q0", "th"),
-        "of no turn": (message("a1", turn_id="a1"), "q1", None),
-        "not indexed, of a known turn": (message("a3", turn_id="t0"), "q0", None),
-        "not indexed, of an unknown turn": (message("a4", turn_id="t9"), None, None),
+        "of no turn": (message("a1", turn_id="a1"), "q2", None),
+        "not indexed, of a known turn": (message("a3", turn_id="t0", position=UNKNOWN_POSITION), "q0", None),
+        "not indexed, of an unknown turn": (message("a4", turn_id="t9", position=UNKNOWN_POSITION), None, None),
         "a person's": (message("q1", **person), None, None),
         "said to be an agent's": (message("q1"), None, None),
-        "twice": (message("a1"), "q1", None),
+        "twice": (message("a1"), "q2", None),
     }
     placed = await store.placed([copy for copy, _, _ in expected.values()])
     assert dict(zip(expected, placed, strict=True)) == {
@@ -191,7 +213,7 @@ async def test_a_later_message_that_says_the_same_changes_nothing(store: Message
     await store.index([message(at=100)])
     assert await store.index([message(at=200)]) == set()
     assert await store.index([message(at=150, content="older than the last word")]) == set()
-    assert (await store.find([message().key]))[message().key] == message(at=200)
+    assert (await store.find([message().key]))[message().key] == message(at=200, position=Position(100))
 
 
 async def test_a_messages_own_event_after_a_reply_event_is_news_even_where_it_says_the_same(

@@ -3,10 +3,18 @@
 from pathlib import Path
 from typing import Final
 
+from contracts.exchange import REACH
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from servicekit import Statements
 
-_STORED: Final[Fields] = {"truncated": "boolean", "version": "bytea", "reply_to": "text", "thread": "text"}
+_STORED: Final[Fields] = {
+    "truncated": "boolean",
+    "version": "bytea",
+    "reply_to": "text",
+    "thread": "text",
+    "has_text": "boolean",
+}
+_POSITION: Final[Fields] = {"at": "bigint", "sequence": "bigint", "first_log_time": "bigint", "log_offset": "bigint"}
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
@@ -16,7 +24,9 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
         fields: Columns of the message index.
     """
     said = {**fields, "about": "text"}
-    return Statements(Path(__file__).parent, {"key": MESSAGE_KEY, "said": said, "stored": _STORED})
+    return Statements(
+        Path(__file__).parent, {"key": MESSAGE_KEY, "said": said, "stored": _STORED, "position": _POSITION}, reach=REACH
+    )
 
 
 SQL: Final = statements()

@@ -32,7 +32,7 @@ p.tenant, p.project, p.topic, p.event_id, p.conversation_id, p.original_message_
 
 -- fragment: parked_with_message
 select {parked_event}, m.message_id, m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.truncated, m.about,
-    m.version, m.reply_to, m.thread, {question}
+    m.version, m.reply_to, m.thread, m.has_text, m.at, m.sequence, m.first_log_time, m.log_offset, {candidates}
 from parked p join messages m on m.tenant = p.tenant and m.project = p.project
     and m.conversation_id = p.conversation_id and m.message_id = p.original_message_id
 

@@ -11,8 +11,11 @@ from typing import TypeVar
 
 from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
+from contracts.exchange import question_of
 from contracts.versions import COPY, MessageEvent, message_in, version_of
-from detector.addressing import question_of
+from detector.addressing import exchange_message
+from detector.model import NEIGHBOURHOOD
+from detector.preceding import SAME_INSTANT
 from inference.neighbours import MessageRange
 from inference.store import Placed
 from inference.turns.rules import TurnKey
@@ -135,9 +138,11 @@ def questions_of(span: MessageRange) -> list[Facts]:
         placed = span.rows[number]
         message = placed.indexed.message
         if message.role == "agent" and message.turn_id == message.message_id:
-            before = span.before(number).rows
-            asked = question_of(message, [one.indexed.message for one in before])
-            found.append(_asked(placed, next((one for one in before if one.indexed.message is asked), None)))
+            first = max(0, number - NEIGHBOURHOOD)
+            near = span.rows[first : number + SAME_INSTANT + 1]
+            parts = [exchange_message(one.indexed.message, place) for place, one in enumerate(near)]
+            question = question_of(parts[number - first], parts)
+            found.append(_asked(placed, None if question is None else near[parts.index(question)]))
     return found
 
 
@@ -164,9 +169,7 @@ def _asked(answer: Placed, question: Placed | None) -> Facts:
     if question is None:
         return Facts(key, question=Question(version))
     message = question.indexed.message
-    # An erased message has a sender but no text. Its sender must not be copied to the question.
-    person = message.sender_id if message.text else None
-    return Facts(key, question=Question(version, message.message_id, person, message.text))
+    return Facts(key, question=Question(version, message.message_id, message.sender_id, message.text))
 
 
 def _later(held: Ranked | None, other: Ranked | None) -> Ranked | None:

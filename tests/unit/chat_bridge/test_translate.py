@@ -59,6 +59,8 @@ def test_a_reply_names_the_answer_it_is_about() -> None:
         "model": "any-model",
         "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
         "intent": "timetable",
+        "strategy": "lookup",
+        "attributes": {"channel": "web"},
         "messageId": "msg-7",
         "replySenderId": "user-42",
         "replySenderType": "human",

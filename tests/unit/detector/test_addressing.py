@@ -219,7 +219,6 @@ def test_an_answer_that_opens_with_a_name_is_for_that_person(text: str, question
         ("gone", None, "q1", "q1"),
         ("q1", "q1", "q2", "q2"),  # in a thread, a reply to the root shows only the place
         ("q2", "q1", "q1", "q2"),
-        ("q1", "r0", "q2", "q2"),  # also if the first message that is there is the root
     ],
 )
 def test_reply_turn_and_name_tell_the_question_in_this_order(
@@ -233,7 +232,7 @@ def test_reply_turn_and_name_tell_the_question_in_this_order(
 
 def test_an_answer_before_any_question_has_none() -> None:
     hello = said("a0", "bot", "Good morning.")
-    assert questions_of((hello, said("q1", "ann", "Hi"))) == (None, None)
+    assert questions_of((hello, said("q1", "ann", "Hi", at=1))) == (None, None)
     address = address_of(conversation(hello, said("q1", "ann", "That's wrong")))
     assert (address.answered and address.answered.message_id, address.request, address.own) == ("a0", None, True)
     assert address_of(conversation(said("q0", "kai", "Hi"), said("q1", "ann", "That's wrong"))).answered is None

@@ -73,6 +73,8 @@ def test_a_created_feedback_is_announced_with_everything_it_says() -> None:
         "model": None,
         "traceId": None,
         "intent": None,
+        "strategy": None,
+        "attributes": None,
         "causationId": "x1",
         "questionMessageId": None,
         "threadId": None,

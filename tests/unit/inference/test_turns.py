@@ -173,7 +173,7 @@ def test_an_answer_that_is_its_own_turn_answers_the_latest_question_before_it() 
     assert questions_of(*message_ranges([rows], [Place(where, 9, "z")])) == []
 
 
-def test_a_question_whose_words_were_erased_names_nobody() -> None:
+def test_an_erased_message_is_no_question() -> None:
     where = ConversationKey("acme", "p", "c")
     said: list[tuple[str, Role, str]] = [("q1", "human", ""), ("a1", "agent", "At nine.")]
     rows = [
@@ -181,7 +181,7 @@ def test_a_question_whose_words_were_erased_names_nobody() -> None:
         for at, (name, role, text) in enumerate(said)
     ]
     [facts] = questions_of(*message_ranges([rows], [Place(where, 0, "q1")]))
-    assert facts.question == Question(looked_at(4), "q1", None, "")
+    assert facts.question == Question(looked_at(4))
 
 
 def test_of_facts_of_equal_rank_the_ones_that_are_held_stay() -> None:
