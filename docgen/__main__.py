@@ -14,19 +14,15 @@ from docgen import (
     contract_files,
     grafana_dashboard,
     helm_schema,
-    http_page,
     integration_pages,
     metrics_page,
     rules_page,
-    services_page,
     sources_page,
 )
 
 GENERATORS = (
     contract_files,
-    http_page,
     sources_page,
-    services_page,
     rules_page,
     metrics_page,
     grafana_dashboard,

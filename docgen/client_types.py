@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from docgen.http_page import openapi
+from docgen.openapi import openapi
 
 FILE: Final = Path(__file__).parents[1] / "clients" / "typescript" / "src" / "schema.ts"
 _HEAD: Final = "// Made from the routes by `make docs`: do not edit.\n"

@@ -2,8 +2,7 @@
 
 Each service has one `ServiceDefinition` in `services/NAME/service.py`. Its function `opens` opens the service's
 resources, for example a connection pool. These resources are called the service's parts, and are passed to all other
-functions in the definition. `ServiceDefinition.build` builds a service from its definition. All definitions can be
-printed with `agent-feedback services`.
+functions in the definition. `ServiceDefinition.build` builds a service from its definition.
 """
 
 from __future__ import annotations

@@ -34,7 +34,6 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/docs"): PUBLIC,
     ("GET", "/asyncapi.json"): PUBLIC,
     ("GET", "/metrics"): NOBODY,  # of all tenants: for a token without a tenant
-    ("GET", "/report"): NOBODY,  # likewise
     ("GET", "/widget"): PUBLIC,
     ("GET", "/widget.js"): PUBLIC,
     ("GET", "/widget-demo.js"): PUBLIC,

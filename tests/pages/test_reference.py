@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest_asyncio
 
-from docgen.http_page import openapi
+from docgen.openapi import openapi
 from servicekit.web.application import Surface, application, guarded
 from servicekit.web.auth import AccessToken
 from tests.support.chromium import expect, needs_chromium, opened

@@ -17,8 +17,6 @@ from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
 from servicekit.db.retention import BATCH, Expiry, Retention
-from servicekit.errors import StartError
-from standalone.operations.purge import purge
 from tests.support.databases import empty_schema
 
 reporting_expiries = reporting.service.PROGRAM.expiries
@@ -119,23 +117,6 @@ async def test_a_persons_role_is_kept_from_the_last_time_it_was_said(postgres_ur
         retention = Retention("feedback", pool, SystemClock(), EVERY["feedback"])
         assert await retention.sweep() == {"people": 2}
         assert await pool.fetchval("select array_agg(user_id || user_type) from people") == ["annpaid"]
-
-
-def unheard(_: str) -> None:
-    """Ignore the sentence."""
-
-
-async def test_a_dry_run_of_purge_leaves_the_tables_at_the_migration_they_are_at(own_database: str) -> None:
-    with pytest.raises(StartError, match="The tables of chat_bridge are missing, or older than this program: start"):
-        await purge(own_database, dry_run=True, say=unheard)
-    connection = await asyncpg.connect(own_database)
-    made = await connection.fetchval("select count(*) from pg_namespace where nspname = any($1)", list(EVERY))
-    await connection.close()
-    assert made == 0
-    assert await purge(own_database, dry_run=False, say=unheard) == {service: {} for service in EVERY}
-    due = await purge(own_database, dry_run=True, say=unheard)
-    assert set(due) == set(EVERY)
-    assert {rows for tables in due.values() for rows in tables.values()} == {0}
 
 
 def test_the_oldest_moment_kept_is_exact() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from docgen.http_page import openapi
+from docgen.openapi import openapi
 
 LIMITS = {"enum", "const", "format"}
 NOT_STORED = {

@@ -33,17 +33,11 @@ def topics(
             "topics, or as many as existing ones.",
         ),
     ] = None,
-    as_asyncapi: Annotated[bool, typer.Option("--asyncapi", help="Print the AsyncAPI document of the topics.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List every topic with its meaning, writers and readers; with --broker, create and check them."""
     from standalone.operations.topic_table import print_topics, topic_rows
 
-    if as_asyncapi:
-        from contracts.asyncapi import asyncapi
-
-        print_json(asyncapi())
-        return
     if create and broker is None:
         raise typer.BadParameter("--create needs --broker: the brokers to create the topics on.")
     if partitions is not None and not create:

@@ -29,11 +29,6 @@ def feedback_facts(totals: Totals) -> dict[str, Any]:
     }
 
 
-async def report_facts(stack: Stack) -> dict[str, Any]:
-    """Return `{"feedback": ..., "report": ...}` for all tenants and all data in the state folder."""
-    return {"feedback": feedback_facts(await stack.fact("totals")), "report": await stack.fact("report")}
-
-
 async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, seconds: float) -> dict[str, Any]:
     """Return the summary of a run that took `seconds`.
 

@@ -1,10 +1,9 @@
-"""Generator of the reference in docs/http.md, from the routes."""
+"""The OpenAPI document of all services' routes."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
@@ -29,11 +28,8 @@ from reporting.api.suspects import suspects_router
 from reporting.api.webhooks import webhooks_router
 from servicekit.web.account_pages import callers_router
 from servicekit.web.application import application
-from servicekit.web.reference import as_markdown
 from standalone.one_process.stack import PROGRAMS
 
-PAGE = Path(__file__).parents[1] / "docs" / "http.md"
-MARK = "<!-- Everything below is made from the routes by `make docs`. -->\n"
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     refused_router,
     intake_router,
@@ -68,8 +64,3 @@ def openapi() -> dict[str, Any]:
 
 async def _not_running() -> str | None:
     return "only described"
-
-
-def files() -> dict[Path, str]:
-    """Return the text of the page, with its generated part, by path."""
-    return {PAGE: PAGE.read_text("utf-8").partition(MARK)[0] + MARK + "\n" + as_markdown(openapi())}
