@@ -127,24 +127,24 @@ async def test_letters_are_sent_again_and_counted(place: Place) -> None:
 
 async def test_the_ledger_is_compared_and_the_store_announced_again(place: Place) -> None:
     await place.judge("t1", "t2")
-    code, said = await place.on_store("verify-ledger")
+    code, said = await place.on_store("ledger", "verify")
     assert (code, said) == (0, "2 records read The ledger and the store agree on 2 feedback records.")
     await place.judge("t3", producer=Unheard())
-    code, said = await place.on_store("verify-ledger")
+    code, said = await place.on_store("ledger", "verify")
     assert code == 1
     assert "1 missing, 0 extra, 0 differing, 0 stale, 0 impossible" in said
-    assert "`republish` announces the whole store again" in said
-    assert await place.on_store("republish") == (0, "Announced 3 feedback records.")
-    code, said = await place.on_store("verify-ledger")
+    assert "`ledger republish` announces the whole store again" in said
+    assert await place.on_store("ledger", "republish") == (0, "Announced 3 feedback records.")
+    code, said = await place.on_store("ledger", "verify")
     assert (code, said.endswith("agree on 3 feedback records.")) == (0, True)
 
 
 async def test_what_is_no_announcement_is_named_and_cleared(place: Place) -> None:
     await place.judge("t1")
     [junk] = await place.producer.send([Message(FEEDBACK_CREATED.name, "no id", b"junk", partition=2)])
-    code, said = await place.on_store("verify-ledger")
+    code, said = await place.on_store("ledger", "verify")
     assert code == 1
     assert f"1 records of the ledger are not announcements: {FEEDBACK_CREATED.name}:2:{junk.offset}" in said
     assert "missing" not in said, "the announcements themselves agree"
-    code, said = await place.on_store("verify-ledger", "--clear")
+    code, said = await place.on_store("ledger", "verify", "--clear")
     assert (code, said.endswith("The ledger and the store agree on 1 feedback records.")) == (0, True)

@@ -75,7 +75,7 @@ async def damaged(stack: RunningStack, conversation: str) -> None:
 
 
 def command(stack: RunningStack) -> tuple[str, ...]:
-    return ("rebuild", "reporting", "--store", stack.database_url, "--database", stack.database_url, "--json")
+    return ("ledger", "rebuild", "--store", stack.database_url, "--database", stack.database_url, "--json")
 
 
 async def test_damaged_reports_become_what_the_store_holds(stack: RunningStack) -> None:

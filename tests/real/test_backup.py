@@ -52,14 +52,14 @@ async def test_a_dump_restored_elsewhere_catches_up_from_the_log(place: Installa
         await pg("pg_restore", server.url, "--exit-on-error", "-d", "restored", dump)
         place.database_url = server.url.replace("/postgres?", "/restored?")
         await _accepted_by_consumers_without_the_log(place)
-        again = await place.command("rewind", "--to", (began - timedelta(seconds=2)).isoformat(), store=False)
+        again = await place.command("ledger", "rewind", "--to", (began - timedelta(seconds=2)).isoformat(), store=False)
         assert again["feedback"] > 0
         await place.process()
-        await place.command("republish", "--restored")
+        await place.command("ledger", "republish", "--restored")
         await place.rebuild_reports()
         await assert_recovered(place, before, EARLY + LATE)
         await place.process(AFTER)
-        assert (await place.command("verify-ledger"))["first_difference"] is None
+        assert (await place.command("ledger", "verify"))["first_difference"] is None
 
 
 async def test_recovery_to_the_moment_before_a_mistake(place: Installation) -> None:
@@ -86,9 +86,9 @@ async def test_recovery_to_the_moment_before_a_mistake(place: Installation) -> N
     async with EmbeddedPostgres(base) as server:
         await wait_for_primary(server.url)
         place.database_url = server.url
-        await place.command("rewind", "--to", (moment - timedelta(minutes=5)).isoformat(), store=False)
+        await place.command("ledger", "rewind", "--to", (moment - timedelta(minutes=5)).isoformat(), store=False)
         await place.process(AFTER)
-        await place.command("republish", "--restored")
+        await place.command("ledger", "republish", "--restored")
         await place.rebuild_reports()
         ledger = await place.ledger()
         new = {id_ for id_, event in ledger.highest.items() if int(event.conversation_id[1:]) >= 70}
@@ -103,9 +103,9 @@ async def test_a_store_without_a_backup_is_made_again_from_the_whole_log(place: 
     before = await place.ledger()
     async with EmbeddedPostgres(place.folder / "empty") as server:
         place.database_url = server.url
-        await place.command("rewind", "--to", ALL_TIME, store=False)
+        await place.command("ledger", "rewind", "--to", ALL_TIME, store=False)
         await place.process()
-        await place.command("republish", "--restored")
+        await place.command("ledger", "republish", "--restored")
         await place.rebuild_reports()
         await assert_recovered(place, before, EARLY + LATE)
 
@@ -113,10 +113,10 @@ async def test_a_store_without_a_backup_is_made_again_from_the_whole_log(place: 
 async def _accepted_by_consumers_without_the_log(place: Installation) -> None:
     """Assert that consumers accept the store as it is in the backup, had the log lost everything since."""
     taken_back = len(EARLY) // 4 // 2
-    await place.command("republish")
-    assert (await place.command("verify-ledger", code=1))["differing"] == taken_back
-    assert (await place.command("republish", "--restored"))["raised"] == taken_back
-    facts = await place.command("verify-ledger", code=1)
+    await place.command("ledger", "republish")
+    assert (await place.command("ledger", "verify", code=1))["differing"] == taken_back
+    assert (await place.command("ledger", "republish", "--restored"))["raised"] == taken_back
+    facts = await place.command("ledger", "verify", code=1)
     assert (facts["differing"], facts["stale"], facts["missing"]) == (0, 0, 0)
     assert facts["extra"] == facts["feedbacks"] - facts["stored"] > 0
 

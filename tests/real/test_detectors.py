@@ -290,6 +290,6 @@ async def test_judging_again_is_stopped_resumed_and_retracts_beside_live_traffic
     compared = await agent_feedback(*platform.rejudging("--since", SINCE, "--dry-run"), **SENTENCES)
     assert compared.facts["unchanged"] == compared.facts["judged"] == 2 * (len(rows()) + 50)
     verified = await agent_feedback(
-        "verify-ledger", "--broker", platform.broker, "--store", platform.database, "--json"
+        "ledger", "verify", "--broker", platform.broker, "--store", platform.database, "--json"
     )
     assert verified.code == 0, verified.out

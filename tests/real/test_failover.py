@@ -30,7 +30,7 @@ async def test_nothing_acknowledged_is_lost_with_remote_apply(tmp_path: Path) ->
         # With both addresses the services find the new primary by themselves.
         place.database_url = servers.both()
         await place.process(events(50, 55))
-        assert (await place.command("verify-ledger"))["first_difference"] is None
+        assert (await place.command("ledger", "verify"))["first_difference"] is None
 
 
 async def test_a_commit_waits_while_the_replica_does_not_apply(tmp_path: Path) -> None:
@@ -54,11 +54,11 @@ async def test_an_asynchronous_replica_lacks_commits_and_reading_again_brings_th
         await place.process(LATE)
         before = await place.ledger()
         place.database_url = await servers.fail_over()
-        facts = await place.command("verify-ledger", code=1)
+        facts = await place.command("ledger", "verify", code=1)
         assert facts["extra"] + facts["differing"] > 0, "the replica had everything: the test shows nothing"
-        await place.command("rewind", "--to", "earliest", store=False)
+        await place.command("ledger", "rewind", "--to", "earliest", store=False)
         await place.process()
-        await place.command("republish", "--restored")
+        await place.command("ledger", "republish", "--restored")
         await place.rebuild_reports()
         await assert_recovered(place, before, EARLY + LATE)
 

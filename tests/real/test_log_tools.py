@@ -102,7 +102,7 @@ async def place(_kafka: LocalKafka, _database: str) -> AsyncIterator[Place]:
 
 async def test_the_ledger_is_compared_repaired_and_compared_again(place: Place) -> None:
     await place.judged("t1", "t2", "t3")
-    code, facts = await place.on_store("verify-ledger")
+    code, facts = await place.on_store("ledger", "verify")
     assert (code, facts["first_difference"]) == (0, None)
     assert facts["feedbacks"] == facts["stored"] >= 3
 
@@ -114,13 +114,13 @@ async def test_the_ledger_is_compared_repaired_and_compared_again(place: Place) 
     await place.judged("t4")
     await place.judged("t1", reaction="not_ok", sequence=1)
     place.producer = found
-    code, facts = await place.on_store("verify-ledger")
+    code, facts = await place.on_store("ledger", "verify")
     assert code == 1
     assert (facts["missing"], facts["differing"], facts["extra"]) == (1, 1, 0)
     assert facts["first_difference"].startswith("Feedback ")
 
-    assert await place.on_store("republish") == (0, {"announced": facts["stored"], "impossible": {}})
-    code, facts = await place.on_store("verify-ledger")
+    assert await place.on_store("ledger", "republish") == (0, {"announced": facts["stored"], "impossible": {}})
+    code, facts = await place.on_store("ledger", "verify")
     assert (code, facts["first_difference"]) == (0, None)
 
 
@@ -131,20 +131,20 @@ async def test_a_stale_announcement_behind_a_newer_one_is_found_and_repaired(pla
     ]
     await place.judged("t9", reaction="not_ok", sequence=6)
     await place.producer.send([message_of(record) for record in old])
-    code, facts = await place.on_store("verify-ledger")
+    code, facts = await place.on_store("ledger", "verify")
     assert (code, facts["stale"]) == (1, 1)
     assert "compaction" in facts["first_difference"]
-    await place.on_store("republish")
-    assert (await place.on_store("verify-ledger"))[0] == 0
+    await place.on_store("ledger", "republish")
+    assert (await place.on_store("ledger", "verify"))[0] == 0
 
 
 async def test_junk_on_the_ledger_is_named_and_cleared(place: Place) -> None:
     topic = FEEDBACK_CREATED.name
     junk = await place.producer.send([Message(topic, key, b"junk", partition=2) for key in ("no id", "no id", "other")])
-    code, facts = await place.on_store("verify-ledger")
+    code, facts = await place.on_store("ledger", "verify")
     assert (code, facts["unreadable"]) == (1, 2)
     assert facts["unreadable_at"] == [f"{topic}:2:{place_.offset}" for place_ in junk[1:]]
-    code, facts = await place.on_store("verify-ledger", "--clear")
+    code, facts = await place.on_store("ledger", "verify", "--clear")
     assert (code, facts["unreadable"], facts["first_difference"]) == (0, 0, None)
 
 

@@ -59,13 +59,13 @@ async def test_after_the_loss_of_kafka_the_ledger_is_published_to_another(place:
         place.kafka = kafka
         made = await agent_feedback("topics", "--create", "--broker", kafka.bootstrap)
         assert made.code == 0, made.err
-        await place.command("republish")
+        await place.command("ledger", "republish")
         await place.process()
         await assert_recovered(place, before, EARLY)
         # Reactions to messages that only the lost log had still find them.
         await place.process(LATE)
         await assert_said(place.database_url, EARLY + LATE)
-        assert (await place.command("verify-ledger"))["first_difference"] is None
+        assert (await place.command("ledger", "verify"))["first_difference"] is None
 
 
 async def test_topics_copied_to_another_kafka_rebuild_everything(place: Installation, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ async def test_topics_copied_to_another_kafka_rebuild_everything(place: Installa
         await _copy(place.kafka.bootstrap, kafka.bootstrap, [CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION, FEEDBACK_CREATED])
         place.kafka, place.database_url = kafka, server.url
         await place.process()
-        await place.command("republish", "--restored")
+        await place.command("ledger", "republish", "--restored")
         await place.rebuild_reports()
         await assert_recovered(place, before, EARLY)
 
@@ -89,8 +89,8 @@ async def test_a_lost_ledger_is_published_again(place: Installation) -> None:
     await _delete(place.kafka.bootstrap, FEEDBACK_CREATED.name)
     made = await agent_feedback("topics", "--create", "--broker", place.kafka.bootstrap)
     assert made.code == 0, made.err
-    assert (await place.command("verify-ledger", code=1))["missing"] == len(before.highest)
-    await place.command("republish")
+    assert (await place.command("ledger", "verify", code=1))["missing"] == len(before.highest)
+    await place.command("ledger", "republish")
     await place.process()
     await assert_recovered(place, before, EARLY)
 
@@ -102,7 +102,7 @@ async def test_a_lost_topic_takes_nothing_that_was_processed(place: Installation
         made = await agent_feedback("topics", "--create", "--broker", place.kafka.bootstrap)
         assert made.code == 0, made.err
         if group:
-            again = await place.command("rewind", "--group", group, "--to", ALL_TIME, store=False)
+            again = await place.command("ledger", "rewind", "--group", group, "--to", ALL_TIME, store=False)
             assert again[group] > 0
         await place.process()
         await assert_recovered(place, before, EARLY)

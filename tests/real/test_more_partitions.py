@@ -112,7 +112,7 @@ async def test_records_go_on_in_more_partitions_and_an_erasure_covers_the_earlie
     assert max(record.partition for record in records) > 5
     places = {key: {one.partition for one in records if one.key == key} for key in {one.key for one in records}}
     assert {len(found) for found in places.values()} == {1, 2}, "some records have announcements in two partitions"
-    code, facts = await place.command("verify-ledger", "--store", place.store_url)
+    code, facts = await place.command("ledger", "verify", "--store", place.store_url)
     assert (code, facts["feedbacks"], facts["first_difference"]) == (0, len(NAMES), None)
 
     await place.erase(ERASED)
@@ -123,12 +123,12 @@ async def test_records_go_on_in_more_partitions_and_an_erasure_covers_the_earlie
     last = {one.partition: one.value for one in records if one.key == erased}
     assert last == dict.fromkeys(range(24)), "compaction removes the words from all partitions"
     assert {one.key for one in records if one.value is None} == {erased}
-    code, facts = await place.command("verify-ledger", "--store", place.store_url)
+    code, facts = await place.command("ledger", "verify", "--store", place.store_url)
     assert (code, facts["feedbacks"], facts["first_difference"]) == (0, len(NAMES) - 1, None)
 
     await place.judge(4, ERASED, at=LATER)
     records = await place.read()
     last = {one.partition: one.value for one in records if one.key == erased}
     assert [one is not None for one in last.values()].count(True) == 1, "only what was said after the erasure remains"
-    code, facts = await place.command("verify-ledger", "--store", place.store_url)
+    code, facts = await place.command("ledger", "verify", "--store", place.store_url)
     assert (code, facts["feedbacks"], facts["first_difference"]) == (0, len(NAMES), None)

@@ -48,7 +48,7 @@ async def test_all_services_run_on_several_addresses_of_which_the_first_is_down(
     finally:
         await brokers.nodes[1].start()
     await assert_said(own_database, lines)
-    assert (await place.command("verify-ledger"))["first_difference"] is None
+    assert (await place.command("ledger", "verify"))["first_difference"] is None
     await brokers.in_sync()
 
 

@@ -108,7 +108,7 @@ class Installation:
     async def rebuild_reports(self) -> None:
         """Rebuild the reports from the store."""
         done = await agent_feedback(
-            *("rebuild", "reporting", "--store", self.database_url, "--database", self.database_url, "--json")
+            *("ledger", "rebuild", "--store", self.database_url, "--database", self.database_url, "--json")
         )
         assert done.code == 0, done.out + done.err
 
@@ -151,7 +151,7 @@ def fell_back(before: Ledger, after: Ledger) -> dict[UUID, FeedbackCreated | Non
 async def assert_recovered(place: Installation, before: Ledger, lines: Sequence[dict[str, Any]]) -> None:
     """Assert that store, ledger and reports have exactly the feedback in `lines`, and revisions did not fall."""
     await assert_said(place.database_url, lines)
-    facts = await place.command("verify-ledger")
+    facts = await place.command("ledger", "verify")
     assert facts["first_difference"] is None, facts
     after = await place.ledger()
     assert not fell_back(before, after)

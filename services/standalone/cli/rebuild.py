@@ -1,8 +1,8 @@
-"""The command `rebuild`, which rebuilds the tables of the reporting service."""
+"""The command `ledger rebuild`, which rebuilds the tables of the reporting service."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -11,13 +11,7 @@ from standalone.state import DEFAULT_STATE, running
 from standalone.terminal import FAILED, AsJson, State, StoreUrl, print_json, run, say
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("rebuild")(rebuild)
-
-
 def rebuild(
-    what: Annotated[Literal["reporting"], typer.Argument(help="The service to rebuild: reporting.")],
     store: StoreUrl = None,
     database: Annotated[
         str | None,

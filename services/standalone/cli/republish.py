@@ -1,4 +1,4 @@
-"""The command `republish`, which announces all stored feedback again."""
+"""The command `ledger republish`, which announces all stored feedback again."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_
 
 SHOWN = 50
 """Maximum number of records to print."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("republish")(republish)
 
 
 def republish(

@@ -1,4 +1,4 @@
-"""The command `rewind`, which resets consumer groups to an earlier time."""
+"""The command `ledger rewind`, which resets consumer groups to an earlier time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from standalone.state import DEFAULT_STATE
 from standalone.terminal import AsJson, Running, State, instant, print_json, run, say, show
 
 BEGINNING = "earliest"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("rewind")(rewind)
 
 
 def rewind(
@@ -48,4 +43,4 @@ def rewind(
         return
     for name, records in again.items():
         show(f"{name}: {records:,} records again")
-    say("Start the services, wait until the lag is 0, then run `republish --restored` and `verify-ledger`.")
+    say("Start the services, wait until the lag is 0, then run `ledger republish --restored` and `ledger verify`.")

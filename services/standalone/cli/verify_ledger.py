@@ -1,4 +1,4 @@
-"""The command `verify-ledger`, which compares the topic feedback.created with the feedback store."""
+"""The command `ledger verify`, which compares the topic feedback.created with the feedback store."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_
 
 SHOWN = 50
 """Maximum number of records to print."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("verify-ledger")(verify_ledger)
 
 
 def verify_ledger(
@@ -53,12 +48,12 @@ def verify_ledger(
         if facts["unreadable"]:
             places = ", ".join(facts["unreadable_at"][:SHOWN])
             say(f"{facts['unreadable']:,} records of the ledger are not announcements: {places}")
-            say("Consumers skip them. `verify-ledger --clear` lets compaction remove them. If the key is a stored")
-            say("feedback record's, use `republish`.")
+            say("Consumers skip them. `ledger verify --clear` lets compaction remove them. If the key is a stored")
+            say("feedback record's, use `ledger republish`.")
         if facts["first_difference"]:
             say(facts["first_difference"])
             kinds = ("missing", "extra", "differing", "stale", "impossible")
             say(", ".join(f"{facts[kind]:,} {kind}" for kind in kinds))
-            say("`republish` announces the whole store again; an in-memory log starts empty in each run.")
+            say("`ledger republish` announces the whole store again; an in-memory log starts empty in each run.")
     if not agrees(facts):
         raise typer.Exit(FAILED)

@@ -286,7 +286,7 @@ async def _tell_of_store(stack: Stack, say: Say) -> None:
     if stored := (await once_answered(lambda: stack.fact("totals"), say)).stored:
         say(
             f"The log in memory starts empty in each run and has none of the store's {stored:,} feedback records: "
-            "`agent-feedback republish` announces them again."
+            "`agent-feedback ledger republish` announces them again."
         )
 
 

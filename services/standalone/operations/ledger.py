@@ -193,8 +193,8 @@ async def clear_junk(bootstrap: Bootstrap, producer: Producer, is_stored: IsStor
 async def nulls_behind(junk: Collection[tuple[int, bytes]], is_stored: IsStored) -> list[Message]:
     """Return tombstones of revision 0 that let compaction remove the records in `junk`.
 
-    Keys of stored feedback records are skipped, because `republish` overwrites those records. Keys that are not valid
-    UTF-8 are skipped too.
+    Keys of stored feedback records are skipped, because `ledger republish` overwrites those records. Keys that are not
+    valid UTF-8 are skipped too.
 
     Args:
         junk: Partition and key of each record to remove.
@@ -230,7 +230,7 @@ _WORDS = {
     "extra": "is in the ledger at revision {latest} but not stored",
     "differing": "is stored at revision {stored}; the ledger has revision {latest}, or other content",
     "stale": "was last announced at an older or erased revision in a partition: compaction would keep that one",
-    "impossible": "is stored at revision {stored}, and no announcement can represent it: `republish` gives the reason",
+    "impossible": "is stored at revision {stored}, and no announcement can represent it: `ledger republish` says why",
 }
 
 

@@ -20,13 +20,13 @@ from standalone.cli.app import app
             "up --port 99999",
             "Invalid value for '--port': Input should be less than or equal to 65535; see `agent-feedback up --help`.",
         ),
-        ("replay no/such/file", "There is no file no/such/file."),
+        ("up --replay no/such/file", "There is no file no/such/file."),
         ("evaluate no/such/file", "file 'no/such/file' does not exist; see `agent-feedback evaluate --help`."),
         ("export", "FORMAT'. Choose from: kto, dpo, sft, events, detector; see `agent-feedback export --help`."),
         ("dlq show", "Missing argument 'letter'; see `agent-feedback dlq show --help`."),
         ("up --log-level x", "'x' is not one of 'debug', 'info', 'warning', 'error'; see `agent-feedback up --help`."),
         ("up --nope", "No such option: --nope (Possible options: --now, --token); see `agent-feedback up --help`."),
-        ("repaly", "No such command 'repaly'. Did you mean 'replay'? See `agent-feedback --help`."),
+        ("rejugde", "No such command 'rejugde'. Did you mean 'rejudge'? See `agent-feedback --help`."),
         ("up --port", "Option '--port' requires an argument."),
         ("topics --create", "--create needs --broker: the brokers to create the topics on."),
     ],
@@ -54,12 +54,13 @@ def test_the_help_still_succeeds() -> None:
 def test_every_command_is_there() -> None:
     found: Any = typer.main.get_command(app)
     assert " ".join(sorted(found.commands)) == (
-        "chat dlq encoder erase evaluate explain export import keys migrate purge rebuild rejudge replay report "
-        "republish rewind run services sizing subject-access topics up users verify-ledger where"
+        "chat dlq encoder erase evaluate explain export import keys ledger migrate rejudge run subject-access "
+        "topics up users where"
     )
-    assert {name: sorted(found.commands[name].commands) for name in ("dlq", "keys", "users")} == {
+    assert {name: sorted(found.commands[name].commands) for name in ("dlq", "keys", "ledger", "users")} == {
         "dlq": ["list", "replay", "show"],
         "keys": ["add", "list", "revoke"],
+        "ledger": ["rebuild", "republish", "rewind", "verify"],
         "users": ["add", "disable", "enable", "link", "list", "remove"],
     }
 
