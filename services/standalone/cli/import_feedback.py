@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from standalone.cli.progress import progress_bar
-from standalone.data_import.formats import FORMATS, Fact
+from standalone.data_import.formats import FORMATS, Fact, TimeUnit
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, print_json, run, say
 
@@ -52,6 +53,9 @@ def import_feedback(
     time_zone: Annotated[
         str | None, typer.Option(help="The zone of times without an offset, such as Europe/Berlin.")
     ] = None,
+    time_unit: Annotated[
+        TimeUnit | None, typer.Option(help="The unit of times that are numbers: seconds or milliseconds since 1970.")
+    ] = None,
     delimiter: Annotated[str | None, typer.Option(help="The delimiter of a .csv file; default: a comma.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check and count the rows without importing them.")
@@ -70,11 +74,12 @@ def import_feedback(
     --verdict 1..2=not_ok --verdict 3=neutral`
 
     Each row becomes an explicit judgement of one answer, without the texts of the conversation. A row whose value has
-    no --verdict is rejected, because verdicts are never guessed. Scores given by models are skipped. Annotations by the
-    other tool's own users become reviews.
+    no --verdict is rejected, because verdicts are never guessed; --dry-run prints all values with their verdicts.
+    Scores given by models are skipped. Annotations by the other tool's own users become reviews.
 
     It is safe to repeat an import: rows that were already imported change nothing. An import that was killed continues
-    where it stopped when it is run again. The exit code is 1 if any row was rejected; all other rows are imported.
+    where it stopped when it is run again. The exit code is 1 if any row was rejected or if two rows judge one
+    answer for one person; all other rows are imported.
     """
     from servicekit.clock import SystemClock
     from standalone.data_import.position import PositionFile
@@ -86,23 +91,27 @@ def import_feedback(
         raise typer.BadParameter(f"There is no file {file}.")
     if not file.stat().st_size:
         raise typer.BadParameter(f"{file} is empty: there is nothing to import.")
-    read = _file(mapping)
-    separator = delimiter or read.delimiter or ","
+    options = {
+        "name": name, "agent": agent, "person": person,
+        "time_zone": time_zone, "time_unit": time_unit, "delimiter": delimiter,
+    }  # fmt: skip
     try:
-        found = _mapping(read, tenant, project, source, column or (), verdict or (), name, agent, person, time_zone)
-        _check_columns(found, file, separator)
+        settings = _settings(mapping, options, column or (), verdict or ())
+        import_mapping = _mapping(settings, tenant, project, source)
+        separator = settings.delimiter or ","
+        _check_columns(import_mapping, file, separator)
     except MappingInvalid as error:
         raise typer.BadParameter(str(error)) from None
-    position = None if dry_run else PositionFile(file, f"{found} {separator} {broker} {state.absolute()}")
-    left = position.read() if position else None
-    if left is not None:
-        say(f"Going on after row {left.rows:,}, where an import was stopped.")
+    position = None if dry_run else PositionFile(file, f"{import_mapping} {separator} {broker} {state.absolute()}")
+    unfinished = position.read() if position else None
+    if unfinished is not None:
+        say(f"Going on after row {unfinished.rows:,}, where an import was stopped.")
 
     async def work() -> ImportProgress:
         with progress_bar("Importing", file.stat().st_size, as_json) as advance:
             async with import_log(broker, state, dry_run=dry_run) as log:
                 return await import_file(
-                    file, found, log, SystemClock(), position=position, delimiter=separator, advance=advance
+                    file, import_mapping, log, SystemClock(), position=position, delimiter=separator, advance=advance
                 )
 
     progress = run(work())
@@ -110,7 +119,7 @@ def import_feedback(
         print_json({"dry_run": dry_run, **facts_of(progress)})
     else:
         _print(progress, dry_run)
-    if progress.rejections:
+    if progress.rejections or progress.repeated:
         raise typer.Exit(FAILED)
 
 
@@ -120,57 +129,56 @@ def facts_of(progress: ImportProgress) -> dict[str, Any]:
     return {**asdict(progress), "rejected": rejected}
 
 
-def _file(path: Path | None) -> MappingFile:
-    """Read the mapping file, or return an empty mapping if there is none.
+def _settings(
+    path: Path | None, options: Mapping[str, str | None], columns: Sequence[str], verdicts: Sequence[str]
+) -> MappingFile:
+    """Return the mapping file's settings, overridden by the options that are set.
 
     Raises:
         typer.BadParameter: The file is missing or invalid.
+        MappingInvalid: A column or verdict is malformed.
     """
     from servicekit.errors import StartError
     from standalone.data_import.mapping_file import MappingFile
+    from standalone.data_import.verdicts import MappingInvalid
 
     try:
-        return MappingFile() if path is None else MappingFile.read(path)
+        file = MappingFile() if path is None else MappingFile.read(path)
     except StartError as error:
         raise typer.BadParameter(str(error)) from None
+    named = dict(_pair(option, "--column") for option in columns)
+    if unknown := sorted(set(named) - set(Fact)):
+        raise MappingInvalid(f"--column has no fact {unknown[0]}: facts are {', '.join(Fact)}.")
+    changes: dict[str, Any] = {
+        **{name: value for name, value in options.items() if value},
+        "columns": {**file.columns, **{Fact(fact): column for fact, column in named.items()}},
+        "verdicts": dict(_pair(option, "--verdict", last=True) for option in verdicts) or file.verdicts,
+    }
+    return file.model_copy(update=changes)
 
 
-def _mapping(
-    read: MappingFile,
-    tenant: str,
-    project: str,
-    source: str,
-    columns: Sequence[str],
-    verdicts: Sequence[str],
-    name: str | None,
-    agent: str | None,
-    person: str | None,
-    time_zone: str | None,
-) -> ImportMapping:
-    """Build the mapping from the mapping file and the options, which override the file.
+def _mapping(settings: MappingFile, tenant: str, project: str, source: str) -> ImportMapping:
+    """Build the mapping.
 
     Raises:
-        MappingInvalid: A format, column or verdict is invalid, or a required one is missing.
+        MappingInvalid: A format or verdict is invalid, or a required column is missing.
     """
     from standalone.data_import.mapping import ImportMapping
     from standalone.data_import.verdicts import MappingInvalid, verdicts_of
 
     if source not in FORMATS:
         raise MappingInvalid(f"There is no format {source}: it is one of {', '.join(FORMATS)}.")
-    named = dict(_pair(one, "--column") for one in columns)
-    if unknown := sorted(set(named) - set(Fact)):
-        raise MappingInvalid(f"--column has no fact {unknown[0]}: facts are {', '.join(Fact)}.")
-    given = {Fact.agent: agent or read.agent, Fact.person: person or read.person}
-    said = dict(_pair(one, "--verdict", last=True) for one in verdicts)
+    constants = {Fact.agent: settings.agent, Fact.person: settings.person}
     return ImportMapping(
         tenant=tenant,
         project=project,
         format=FORMATS[source],
-        columns={**read.columns, **{Fact(fact): one for fact, one in named.items()}},
-        constants={fact: value for fact, value in given.items() if value},
-        verdicts=verdicts_of([*(said or read.verdicts).items()]),
-        name=name or read.name,
-        zone=time_zone or read.time_zone,
+        columns=settings.columns,
+        constants={fact: value for fact, value in constants.items() if value},
+        verdicts=verdicts_of((settings.verdicts or FORMATS[source].verdicts).items()),
+        name=settings.name,
+        zone=settings.time_zone,
+        time_unit=settings.time_unit,
     )
 
 
@@ -189,16 +197,30 @@ def _check_columns(mapping: ImportMapping, file: Path, delimiter: str) -> None:
     from standalone.data_import.verdicts import MappingInvalid
 
     header = header_of(file, delimiter)
-    missing = [] if header is None else [one for one in mapping.columns.values() if one not in header]
+    missing = [] if header is None else [column for column in mapping.columns.values() if column not in header]
     if missing:
         raise MappingInvalid(f"{file.name} has no column {missing[0]}; its columns are {', '.join(header or ())}.")
 
 
 def _print(progress: ImportProgress, dry_run: bool) -> None:
+    from standalone.operations.data_import import MISSING
+
     sent = sum(progress.sent.values())
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(progress.sent.items()))
     done = "Would import" if dry_run else "Imported"
     say(f"{done} {sent:,} of {progress.rows:,} rows{f': {verdicts}' if verdicts else ''}.")
+    missing = progress.values.get(MISSING, {})
+    if dry_run or missing:
+        _print_values(progress.values)
+    if missing:
+        options = " ".join(shlex.join(["--verdict", f"{value}=VERDICT"]) for value in missing)
+        say(f"Add a verdict (ok, not_ok, neutral or skip) for each value without one: {options}", "red")
+    if progress.repeated:
+        say(
+            f"{progress.repeated:,} rows judge an answer that another row judges for the same person: only the newest "
+            "judgement counts. If answers or people differ, map --column turn=COLUMN or --column person=COLUMN.",
+            "red",
+        )
     for reason, count in sorted(progress.skipped.items()):
         say(f"Left out {count:,}: {reason}.")
     if progress.rejections:
@@ -207,3 +229,10 @@ def _print(progress: ImportProgress, dry_run: bool) -> None:
             say(f"  line {line}: {reason}.")
         if more := progress.rejections - len(progress.rejected):
             say(f"  and {more:,} more.")
+
+
+def _print_values(values: Mapping[str, Mapping[str, int]]) -> None:
+    """Print a line for each value with its verdict and its number of rows."""
+    for verdict, counts in sorted(values.items()):
+        for value, count in sorted(counts.items()):
+            say(f"  {value} -> {verdict}: {count:,} {'row' if count == 1 else 'rows'}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -15,16 +17,18 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.base import Name
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import derived_id
-from contracts.instants import parse_instant, parse_loose_instant
+from contracts.instants import LAST, SECOND, parse_instant, parse_loose_instant
 from contracts.log_time import future_fault
 from servicekit.validation_errors import error_summary
-from standalone.data_import.formats import Fact, Giver, ImportFormat
+from standalone.data_import.formats import Fact, Giver, ImportFormat, TimeUnit
 from standalone.data_import.verdicts import MappingInvalid, VerdictRules
 
 Cells = Mapping[str, Any]
 """Values of a row by column name, from a CSV line or a JSON object."""
 _REQUIRED: Final = (Fact.conversation, Fact.agent, Fact.time, Fact.verdict)
 _PROJECT: Final = TypeAdapter(tuple[Name, Name])
+_NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d{0,18})?", re.ASCII)
+_MICROSECONDS: Final[Mapping[TimeUnit, int]] = {"seconds": SECOND, "milliseconds": SECOND // 1_000}
 _ORDER: Final[tuple[Giver, ...]] = ("machine", "reviewer", "user")
 """Kinds of authors in order of precedence, for rows whose columns disagree."""
 
@@ -34,16 +38,25 @@ class SkippedRow:
     """A row that is left out on purpose.
 
     Skipped rows are counted by `reason`, which contains no text from the row.
+
+    Attributes:
+        value: The score's value, if the row is skipped because of this value.
     """
 
     reason: str
+    value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A row that cannot be imported. `reason` contains no text from the row."""
+    """A row that cannot be imported. `reason` contains no text from the row.
+
+    Attributes:
+        value: The score's value, if no verdict is mapped to it.
+    """
 
     reason: str
+    value: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,7 @@ class ImportMapping:
         constants: Values to use where a row has none.
         name: Name of the scores to import, or None if the scores have no names.
         zone: Time zone of times without an offset.
+        time_unit: Unit of times that are numbers; default: the unit of `format`.
     """
 
     tenant: str
@@ -65,6 +79,7 @@ class ImportMapping:
     verdicts: VerdictRules = field(default_factory=VerdictRules)
     name: str | None = None
     zone: str | None = None
+    time_unit: TimeUnit | None = None
 
     def __post_init__(self) -> None:
         """Validate the mapping.
@@ -137,14 +152,14 @@ class ImportMapping:
             return RejectedRow(str(error))
 
     def _event(self, row: Cells, giver: Giver, now: int) -> FeedbackExplicitReceived | SkippedRow | RejectedRow:
-        forms = [text for name in self.names_of(Fact.verdict) if (text := text_at(row, name)) is not None]
-        if not forms:
+        value = self.value_of(row)
+        if value is None:
             return SkippedRow("no verdict")
-        verdict = self.verdicts.of(forms)
+        verdict = self.verdicts.of(value)
         if verdict is None:
-            return RejectedRow("its verdict is not mapped, or to two verdicts: add --verdict VALUE=ok, not_ok or skip")
+            return RejectedRow("its value is not mapped: add --verdict VALUE=ok, not_ok, neutral or skip", value)
         if verdict == "skip":
-            return SkippedRow("a verdict mapped to skip")
+            return SkippedRow("a verdict mapped to skip", value)
         occurred_at = self._time(self._needed(row, Fact.time))
         if future_fault(occurred_at, now) is not None:
             return RejectedRow("its time is in the future")
@@ -177,13 +192,35 @@ class ImportMapping:
             **facts,  # type: ignore[arg-type] # checked by the model
         )
 
+    def value_of(self, row: Cells) -> str | None:
+        """Return a score's value: the first column with a value, among the columns of the score's type.
+
+        The other columns never matter: a label that no rule covers must not get the verdict of a number that some tools
+        write next to every label.
+
+        Raises:
+            ValueError: The type is unknown, or the value is neither a text nor a number.
+        """
+        types = (text for name in self.format.type_columns if (text := text_at(row, name)) is not None)
+        names = self.names_of(Fact.verdict)
+        if Fact.verdict not in self.columns and (score_type := next(types, None)) is not None:
+            if score_type not in self.format.verdict_columns:
+                raise ValueError("its score has an unknown type")
+            names = self.format.verdict_columns[score_type]
+        values = (value for name in names if not _is_blank(value := _value_at(row, name)))
+        value = next(values, None)
+        text = _text_of(value)
+        if value is not None and text is None:
+            raise ValueError("its value is neither a text nor a number")
+        return text
+
     def _giver(self, row: Cells) -> Giver | None:
         """Return the kind of author of a row, or None if it is missing or unknown."""
         if not self.format.givers:
             return "reviewer" if self._text(row, Fact.reviewer) and not self._text(row, Fact.person) else "user"
         named = {column: text for column in self.format.givers if (text := text_at(row, column)) is not None}
         found = {self.format.givers[column].get(text) for column, text in named.items()}
-        return None if None in found else next((one for one in _ORDER if one in found), None)
+        return None if None in found else next((giver for giver in _ORDER if giver in found), None)
 
     def _has(self, column: Fact) -> bool:
         return bool(self.names_of(column)) or column in self.constants
@@ -206,8 +243,16 @@ class ImportMapping:
         """Parse a time to microseconds.
 
         Raises:
-            ValueError: The text is not a date and time, or it lacks an offset and no time zone is known.
+            ValueError: The text is not a time, or it lacks a unit or an offset and neither is known.
         """
+        if _NUMBER.fullmatch(number := text.strip()):
+            unit = self.time_unit or self.format.time_unit
+            if unit is None:
+                raise ValueError("its time is a number: name the unit with --time-unit seconds or milliseconds")
+            moment = int(Decimal(number) * _MICROSECONDS[unit])
+            if moment > LAST:
+                raise ValueError("its time is after the year 9999: is --time-unit right?")
+            return moment
         try:
             return parse_loose_instant(text)
         except ValueError:
@@ -225,11 +270,23 @@ def text_at(row: Cells, name: str) -> str | None:
 
     If there is no column `name`, the name is read as a path into nested objects, such as `feedback_source.type`.
     """
-    value: Any = row.get(name)
-    if name not in row:
-        value = row
-        for part in name.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
+    return _text_of(_value_at(row, name))
+
+
+def _value_at(row: Cells, name: str) -> Any:
+    if name in row:
+        return row[name]
+    value: Any = row
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _text_of(value: Any) -> str | None:
     match value:
         case bool():
             return "true" if value else "false"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from servicekit.settings import FileSettings
-from standalone.data_import.formats import Fact
+from standalone.data_import.formats import Fact, TimeUnit
 
 
 class MappingFile(FileSettings):
@@ -15,6 +15,7 @@ class MappingFile(FileSettings):
     agent: str | None = None
     person: str | None = None
     time_zone: str | None = None
+    time_unit: TimeUnit | None = None
     delimiter: str | None = None
     columns: dict[Fact, str] = Field(default_factory=dict)
     verdicts: dict[str, str] = Field(default_factory=dict)

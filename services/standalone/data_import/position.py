@@ -24,6 +24,8 @@ class ImportProgress:
         rows: Number of rows read.
         sent: Number of rows written to the log, by verdict.
         skipped: Number of rows left out on purpose, by reason.
+        values: Number of rows by verdict and value; rows whose value has no verdict are under `missing`.
+        repeated: Number of imported rows that judge an answer which another row judges for the same person.
         rejections: Number of rejected rows.
         rejected: Line numbers and reasons of the first rejected rows.
     """
@@ -31,6 +33,8 @@ class ImportProgress:
     rows: int = 0
     sent: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
+    values: dict[str, dict[str, int]] = field(default_factory=dict)
+    repeated: int = 0
     rejections: int = 0
     rejected: list[tuple[int, str]] = field(default_factory=list)
 

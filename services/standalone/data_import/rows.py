@@ -19,10 +19,12 @@ from contracts.base import RECORD_LIMIT
 from standalone.data_import.mapping import Cells, RejectedRow
 from standalone.data_import.verdicts import MappingInvalid
 
+ROW_LIMIT: Final = 16 * RECORD_LIMIT
+"""Maximum size of a row in bytes. Some tools write the whole conversation into each row."""
 _PIECE: Final = 65_536
 _BETWEEN: Final = re.compile(r"[\s,]*")
 """Text between the elements of a JSON array."""
-_TOO_LARGE: Final = RejectedRow(f"it is larger than {RECORD_LIMIT} bytes")
+_TOO_LARGE: Final = RejectedRow(f"it is larger than {ROW_LIMIT} bytes")
 _NO_TEXT: Final = RejectedRow("it is not UTF-8")
 
 
@@ -99,7 +101,7 @@ class _Lines:
         line = self.next_bytes()
         self._row.append(line)
         self._size += len(line)
-        if self._size > RECORD_LIMIT:
+        if self._size > ROW_LIMIT:
             raise _RowTooLarge
         return line.decode("utf-8", "surrogateescape")
 
@@ -109,12 +111,12 @@ class _Lines:
         Raises:
             StopIteration: The file has ended.
         """
-        line = self._again.popleft() if self._again else self._file.readline(RECORD_LIMIT + 1)
+        line = self._again.popleft() if self._again else self._file.readline(ROW_LIMIT + 1)
         if not line:
             raise StopIteration
         rest = line
-        while len(line) > RECORD_LIMIT and rest and not rest.endswith(b"\n"):
-            rest = self._file.readline(RECORD_LIMIT)
+        while len(line) > ROW_LIMIT and rest and not rest.endswith(b"\n"):
+            rest = self._file.readline(ROW_LIMIT)
         self.number += 1
         return line
 
@@ -135,7 +137,7 @@ class _RowTooLarge(Exception):
 
 
 def _csv(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
-    csv.field_size_limit(RECORD_LIMIT)
+    csv.field_size_limit(ROW_LIMIT)
     lines = _Lines(file)
     names: list[str] | None = None
     while True:
@@ -176,7 +178,7 @@ def _json_lines(file: BinaryIO, _: str) -> Iterator[FileRow]:
         except StopIteration:
             return
         if line.strip():
-            content = _TOO_LARGE if len(line) > RECORD_LIMIT else _json(line)
+            content = _TOO_LARGE if len(line) > ROW_LIMIT else _json(line)
             yield FileRow(lines.number, file.tell(), content)
 
 
@@ -220,7 +222,9 @@ def _json_array(file: BinaryIO) -> Iterator[FileRow]:
         try:
             value, at = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            piece = b"" if len(text) - start > RECORD_LIMIT else file.read(_PIECE)
+            unread = len(text) - start
+            # Doubling the text keeps parsing linear: it starts again at the element's begin.
+            piece = file.read(min(max(_PIECE, unread), ROW_LIMIT + 1 - unread))
             if not piece:
                 if start < len(text):
                     yield FileRow(line, file.tell(), RejectedRow("it is not JSON, or too large: the rest was not read"))

@@ -42,20 +42,13 @@ class VerdictRules:
     numbers: Sequence[NumberRule] = ()
     texts: tuple[tuple[str, Verdict], ...] = ()
 
-    def of(self, values: Iterable[str]) -> Verdict | None:
-        """Return the verdict for a score, which may have several values, such as a label and a number.
-
-        Returns None if no value has a rule, or if the values lead to different verdicts.
-        """
-        found = {verdict for value in values if (verdict := self._of(value)) is not None}
-        return found.pop() if len(found) == 1 else None
-
-    def _of(self, value: str) -> Verdict | None:
+    def of(self, value: str) -> Verdict | None:
+        """Return the verdict of a score's value, or None if no rule covers the value."""
         number = number_of(value)
         if number is not None:
             return next((rule.verdict for rule in self.numbers if rule.low <= number <= rule.high), None)
         text = value.strip().casefold()
-        own: Verdict | None = next((one for one in get_args(Reaction) if one == text), None)
+        own: Verdict | None = next((reaction for reaction in get_args(Reaction) if reaction == text), None)
         return dict(self.texts).get(text, own)
 
 
@@ -79,10 +72,10 @@ def verdicts_of(rules: Iterable[tuple[str, str]]) -> VerdictRules:
     """
     numbers: list[NumberRule] = []
     texts: dict[str, Verdict] = {}
-    for value, said in rules:
-        verdict: Verdict | None = next((one for one in _VERDICTS if one == said), None)
+    for value, name in rules:
+        verdict: Verdict | None = next((verdict for verdict in _VERDICTS if verdict == name), None)
         if verdict is None:
-            raise MappingInvalid(f"{value} is mapped to {said}: a verdict is {', '.join(_VERDICTS)}.")
+            raise MappingInvalid(f"{value} is mapped to {name}: a verdict is {', '.join(_VERDICTS)}.")
         low, between, high = value.partition(_RANGE)
         least, most = number_of(low), number_of(high if between else low)
         if least is None or most is None:

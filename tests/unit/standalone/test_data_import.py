@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from contracts.base import RECORD_LIMIT
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.instants import format_instant, parse_instant
 from contracts.topics import EXPLICIT_RECEIVED
@@ -20,7 +19,7 @@ from servicekit.log.messages import Message, Written
 from standalone.data_import.formats import FORMATS, Fact
 from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow, text_at
 from standalone.data_import.position import ImportProgress, PositionFile
-from standalone.data_import.rows import header_of, rows_of
+from standalone.data_import.rows import ROW_LIMIT, header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid, Verdict, verdicts_of
 from standalone.operations import data_import, import_target
 from tests.support.command import agent_feedback_here
@@ -74,13 +73,119 @@ def reason(mapping: ImportMapping, row: Any) -> str:
 )  # fmt: skip
 def test_a_value_has_the_verdict_of_its_rule_or_none(value: str, verdict: Verdict | None) -> None:
     rules = verdicts_of([("1", "ok"), ("2..3", "not_ok"), ("up", "neutral"), ("ok", "skip")])
-    assert rules.of([value]) == verdict
+    assert rules.of(value) == verdict
 
 
-def test_two_forms_of_one_score_must_agree() -> None:
-    rules = verdicts_of([("good", "ok"), ("bad", "not_ok"), ("1", "ok"), ("0", "not_ok")])
-    assert rules.of(["good", "1"]) == rules.of(["good", "7"]) == "ok"
-    assert rules.of(["good", "0"]) is None
+LABELS = verdicts_of([("thumbs_up", "ok"), ("thumbs_down", "not_ok"), ("1", "ok"), ("0", "not_ok")])
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "label", "verdict"),
+    [
+        ("CATEGORICAL", "0", "thumbs_up", "ok"), ("CATEGORICAL", "1", "thumbs_down", "not_ok"),
+        ("CATEGORICAL", "1", "bad", None), ("CATEGORICAL", "0", "good", None), ("CATEGORICAL", "0", "", "no verdict"),
+        ("NUMERIC", "1", "", "ok"), ("NUMERIC", "0", "thumbs_up", "not_ok"), ("NUMERIC", "0.5", "thumbs_up", None),
+        ("BOOLEAN", "0", "False", "not_ok"), ("TEXT", "1", "fine", None), ("", "1", "bad", None), ("", "1", "", "ok"),
+        ("LATER", "1", "thumbs_up", "its score has an unknown type"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("names", [("dataType", "stringValue"), ("data_type", "string_value")])
+def test_the_type_of_a_langfuse_score_decides_which_column_has_its_value(
+    kind: str, number: str, label: str, verdict: str | None, names: tuple[str, str]
+) -> None:
+    row = {name: value for name, value in LANGFUSE.items() if name not in ("dataType", "stringValue")}
+    row |= {"value": number, names[0]: kind, names[1]: label}
+    outcome = tool("langfuse", "user-feedback", verdicts=LABELS).event_of(row, NOW)
+    match outcome:
+        case RejectedRow(why, value) if value is not None:
+            assert verdict is None
+            assert (value, why.startswith("its value is not mapped")) == (number if kind == "NUMERIC" else label, True)
+        case RejectedRow(why) | SkippedRow(why):
+            assert why == verdict
+        case event:
+            assert event.reaction == verdict
+
+
+@pytest.mark.parametrize(
+    ("row", "columns", "verdict"),
+    [
+        ({"result.label": "thumbs_up", "result.score": "0"}, {}, "ok"),
+        ({"result.label": "bad", "result.score": "1"}, {}, None),
+        ({"result.label": "", "result.score": "1"}, {}, "ok"),
+        ({"result.label": "bad", "result.score": "1"}, {Fact.verdict: "result.score"}, "ok"),
+    ],
+)
+def test_a_label_without_a_verdict_does_not_get_the_verdict_of_its_number(
+    row: dict[str, str], columns: dict[Fact, str], verdict: str | None
+) -> None:
+    phoenix = tool(
+        "phoenix", "thumb", verdicts=LABELS, columns={Fact.person: "identifier", **columns},
+        constants={Fact.agent: "helper"},
+    )  # fmt: skip
+    outcome = phoenix.event_of(PHOENIX | row, NOW)
+    assert getattr(outcome, "reaction", None) == verdict
+    langsmith = tool(
+        "langsmith", "user_score", verdicts=LABELS,
+        columns={Fact.person: "feedback_source.type", **({Fact.verdict: "score"} if columns else {})},
+        constants={Fact.agent: "helper"},
+    )  # fmt: skip
+    named = {"value": row["result.label"], "score": float(row["result.score"])}
+    assert getattr(langsmith.event_of(LANGSMITH | named, NOW), "reaction", None) == verdict
+
+
+def test_a_value_that_is_an_object_is_rejected_whatever_the_number_is() -> None:
+    langsmith = tool("langsmith", "user_score", columns={Fact.person: "id"}, constants={Fact.agent: "helper"})
+    assert reason(langsmith, LANGSMITH | {"value": {"label": "bad"}}) == "its value is neither a text nor a number"
+
+
+OPEN_WEBUI = {
+    "id": "0c1d-1", "user_id": "u-1", "version": 0, "type": "rating",
+    "data": {"rating": -1, "model_id": "llama3:8b", "reason": "other", "comment": "Closed", "details": {"rating": 2}},
+    "meta": {"arena": True, "model_id": "arena", "message_id": "m-2", "message_index": 2, "chat_id": "chat-1"},
+    "snapshot": {"chat": {"id": "chat-1"}}, "created_at": 1732600000, "updated_at": 1732600100,
+}  # fmt: skip
+
+
+def test_an_export_of_open_webui_needs_no_options() -> None:
+    verdicts = verdicts_of(FORMATS["open-webui"].verdicts.items())
+    mapping = mapped(format=FORMATS["open-webui"], columns={}, verdicts=verdicts)
+    event = event_of(mapping, OPEN_WEBUI)
+    assert (event.conversation_id, event.turn_id, event.agent_message_id) == ("chat-1", "m-2", "m-2")
+    assert (event.agent_id, event.model, event.user_id, event.text) == ("llama3:8b", "llama3:8b", "u-1", "Closed")
+    assert (event.reaction, format_instant(event.occurred_at)) == ("not_ok", "2024-11-26T05:46:40.000000Z")
+    assert event.sequence == event.occurred_at + 100_000_000
+    assert event_of(mapping, OPEN_WEBUI | {"data": {"rating": 1, "model_id": "m"}}).reaction == "ok"
+    assert reason(mapping, OPEN_WEBUI | {"data": {"rating": None, "model_id": "m"}}) == "no verdict"
+
+
+@pytest.mark.parametrize(
+    ("unit", "time", "moment"),
+    [
+        ("seconds", 1740981333.768071, "2025-03-03T05:55:33.768071Z"),
+        ("seconds", 1740981400, "2025-03-03T05:56:40.000000Z"),
+        ("seconds", "1740981400.5", "2025-03-03T05:56:40.500000Z"),
+        ("milliseconds", 1740981333768, "2025-03-03T05:55:33.768000Z"),
+        ("milliseconds", "1740981400500.25", "2025-03-03T05:56:40.500250Z"),
+        ("seconds", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"),
+        (None, 1740981400, "its time is a number: name the unit with --time-unit seconds or milliseconds"),
+        ("seconds", 1740981333768, "its time is after the year 9999: is --time-unit right?"),
+        ("seconds", -5, "its time has no offset: name the time zone with --time-zone"),
+        ("seconds", True, "its time has no offset: name the time zone with --time-zone"),
+    ],
+)
+def test_a_time_may_be_a_number_of_a_named_unit(unit: Any, time: object, moment: str) -> None:
+    outcome = mapped(time_unit=unit).event_of(ROW | {"at": time}, NOW)
+    if isinstance(outcome, FeedbackExplicitReceived):
+        assert format_instant(outcome.occurred_at) == moment
+    else:
+        assert outcome.reason == moment
+
+
+def test_the_unit_of_an_export_can_be_overridden() -> None:
+    mapping = mapped(format=FORMATS["open-webui"], columns={}, time_unit="milliseconds")
+    assert format_instant(event_of(mapping, OPEN_WEBUI | {"data": {"rating": 1, "model_id": "m"}}).occurred_at) == (
+        "1970-01-21T01:16:40.000000Z"
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,8 +243,8 @@ def test_a_row_without_a_needed_fact_is_rejected_with_the_reason(changed: dict[s
 
 
 def test_a_verdict_is_never_guessed() -> None:
-    assert reason(mapped(), ROW | {"thumb": "0.5"}).startswith("its verdict is not mapped")
-    assert reason(mapped(verdicts=verdicts_of([])), ROW).startswith("its verdict is not mapped")
+    assert reason(mapped(), ROW | {"thumb": "0.5"}).startswith("its value is not mapped")
+    assert reason(mapped(verdicts=verdicts_of([])), ROW).startswith("its value is not mapped")
     assert reason(mapped(), ROW | {"thumb": ""}) == "no verdict"
     assert reason(mapped(verdicts=verdicts_of([("1", "skip")])), ROW) == "a verdict mapped to skip"
 
@@ -188,6 +293,8 @@ def test_scores_of_langfuse() -> None:
             "name": "user-feedback", "string_value": ""}  # fmt: skip
     exported = event_of(tool("langfuse", "user-feedback", constants={Fact.agent: "helper", Fact.person: "p"}), blob)
     assert (exported.occurred_at, exported.event_id, exported.reaction) == (event.occurred_at, event.event_id, "not_ok")
+    span = event_of(mapping, LANGFUSE | {"observationId": "o1"})
+    assert (span.conversation_id, span.turn_id, span.trace_id) == ("t1", "o1", "t1"), "an answer within the trace"
     assert reason(mapping, LANGFUSE | {"source": "EVAL"}) == "not by a person"
     assert reason(mapping, LANGFUSE | {"source": "ELSE"}) == reason(mapping, LANGFUSE | {"source": ""})
     assert reason(mapping, LANGFUSE | {"name": "toxicity"}) == "another score's name"
@@ -205,7 +312,10 @@ PHOENIX = {
 
 def test_annotations_of_phoenix() -> None:
     """The columns of its dataframe in CSV, and the objects of its REST API."""
-    mapping = tool("phoenix", "thumb", columns={Fact.person: "identifier"}, constants={Fact.agent: "helper"})
+    mapping = tool(
+        "phoenix", "thumb", verdicts=verdicts_of([("up", "ok")]), columns={Fact.person: "identifier"},
+        constants={Fact.agent: "helper"},
+    )  # fmt: skip
     event = event_of(mapping, PHOENIX)
     assert (event.conversation_id, event.turn_id, event.trace_id) == ("67f6740bbe1ddc3f", "67f6740bbe1ddc3f", None)
     assert (event.user_id, event.reaction, event.text, event.reviews) == ("ann", "ok", "Thanks", None)
@@ -264,10 +374,10 @@ def test_rows_of_csv_have_the_lines_that_they_begin_in(tmp_path: Path) -> None:
 
 
 def test_a_row_that_is_too_large_does_not_hide_the_next(tmp_path: Path) -> None:
-    large = b"x" * (3 * RECORD_LIMIT)
+    large = b"x" * (3 * ROW_LIMIT)
     assert lines(tmp_path / "x.csv", b"a,b\n" + large + b",1\n2,3\n") == [(2, MISMATCH), (3, {"a": "2", "b": "3"})]
     content = b'{"a": "' + large + b'"}\n{"a": 1}\n'
-    assert lines(tmp_path / "x.jsonl", content) == [(1, f"it is larger than {RECORD_LIMIT} bytes"), (2, {"a": 1})]
+    assert lines(tmp_path / "x.jsonl", content) == [(1, f"it is larger than {ROW_LIMIT} bytes"), (2, {"a": 1})]
 
 
 def test_rows_of_json_lines(tmp_path: Path) -> None:
@@ -304,7 +414,9 @@ def test_files_without_columns_are_refused(tmp_path: Path) -> None:
 def test_the_position_belongs_to_one_file_and_its_settings(tmp_path: Path) -> None:
     source = tmp_path / "x.csv"
     source.write_text("a\n1\n")
-    progress = ImportProgress(5, {"ok": 3}, {"no verdict": 1}, 1, [(2, "it is not UTF-8")])
+    progress = ImportProgress(
+        5, {"ok": 3}, {"no verdict": 1}, {"ok": {"1": 3}}, repeated=1, rejections=1, rejected=[(2, "it is not UTF-8")]
+    )
     PositionFile(source, "one").write(progress)
     assert PositionFile(source, "one").read() == progress
     assert PositionFile(source, "two").read() is None
@@ -357,6 +469,64 @@ async def test_an_import_that_stops_at_any_batch_goes_on_with_the_first_row_that
     assert (done.rows, done.sent, done.skipped) == (10, {"ok": 5, "not_ok": 3}, {"a verdict mapped to skip": 1})
     assert (done.rejections, [line for line, _ in done.rejected]) == (1, [4])
     assert PositionFile(source, "same").read() is None, "a finished import starts anew"
+
+
+def dry_run(source: Path, rows: Sequence[dict[str, Any]], *options: str) -> list[str]:
+    """Return the lines that a dry run with columns of our own prints."""
+    source.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    mapping = [part for fact, column in OWN.items() for part in ("--column", f"{fact}={column}")]
+    ended = agent_feedback_here("import", source, *IMPORT, *mapping, *options, "--dry-run")
+    return [" ".join(line.split()) for line in ended.err.strip().splitlines()]
+
+
+def test_a_dry_run_prints_the_verdict_and_the_rows_of_every_value(tmp_path: Path) -> None:
+    """Numbers and letters that differ only in form are one value; control characters cannot reach the terminal."""
+    values = ("1", "1.0", "Good", "good", "it's\x1b[2J", "skip me")
+    rows = [dict(ROW, answer=f"m{n}", thumb=value) for n, value in enumerate(values)]
+    assert dry_run(tmp_path / "x.jsonl", rows, "--verdict", "1=ok", "--verdict", "skip me=skip") == [
+        "Would import 2 of 6 rows: 2 ok.",
+        "good -> missing: 2 rows",
+        "it's [2j -> missing: 1 row",
+        "1 -> ok: 2 rows",
+        "skip me -> skip: 1 row",
+        "Add a verdict (ok, not_ok, neutral or skip) for each value without one: --verdict good=VERDICT --verdict "
+        "'it'\"'\"'s [2j=VERDICT'",
+        "Left out 1: a verdict mapped to skip.",
+        "Rejected 3:",
+        *(
+            f"line {line}: its value is not mapped: add --verdict VALUE=ok, not_ok, neutral or skip."
+            for line in (3, 4, 5)
+        ),
+    ]
+
+
+def test_a_file_with_many_values_counts_the_others_together(tmp_path: Path) -> None:
+    rows = [dict(ROW, answer=f"m{n}", thumb=f"text {n}") for n in range(70)]
+    printed = dry_run(tmp_path / "x.jsonl", rows)
+    assert "(other values) -> missing: 20 rows" in printed
+    assert sum("-> missing" in line for line in printed) == 51
+
+
+def test_two_rows_on_one_answer_of_one_person_are_never_one_judgement_silently(tmp_path: Path) -> None:
+    """The other rows are versions of one row, another person's, and another answer's."""
+    with_id = ("--column", "id=id", "--verdict", "1=ok", "--verdict", "0=not_ok")
+    rows = [
+        dict(ROW, id="s1"), dict(ROW, id="s1"), dict(ROW, id="s2", thumb="0"), dict(ROW, id="s3", user="bob"),
+        dict(ROW, id="s4", answer="m2"),
+    ]  # fmt: skip
+    printed = dry_run(tmp_path / "x.jsonl", rows, *with_id)
+    assert printed[0] == "Would import 5 of 5 rows: 1 not_ok, 4 ok."
+    assert printed[-1].startswith("1 rows judge an answer that another row judges for the same person: only the newest")
+    assert not any("another row" in line for line in dry_run(tmp_path / "x.jsonl", rows[:2] + rows[3:], *with_id))
+
+
+async def test_a_continued_import_knows_the_answers_before_its_position(tmp_path: Path) -> None:
+    source = tmp_path / "x.jsonl"
+    source.write_text("\n".join(map(json.dumps, [ROW, dict(ROW, thumb="0")])), "utf-8")
+    position = PositionFile(source, "one")
+    position.write(ImportProgress(rows=1, sent={"ok": 1}))
+    progress = await data_import.import_file(source, mapped(), RecordingLog(), FixedClock(NOW), position=position)
+    assert (progress.rows, progress.sent, progress.repeated) == (2, {"ok": 1, "not_ok": 1}, 1)
 
 
 async def test_twenty_rejected_rows_are_kept_and_all_are_counted(tmp_path: Path) -> None:
@@ -473,7 +643,8 @@ def test_the_json_of_an_import_has_all_counts(tmp_path: Path, imported: Recordin
     mapping = [part for fact, column in OWN.items() for part in ("--column", f"{fact}={column}")]
     ended = agent_feedback_here("import", source, *IMPORT, *mapping, "--verdict", "1=ok", "--json")
     assert ended.facts == {
-        "dry_run": False, "rows": 1, "sent": {"ok": 1}, "skipped": {}, "rejections": 0, "rejected": [],
+        "dry_run": False, "rows": 1, "sent": {"ok": 1}, "skipped": {}, "values": {"ok": {"1": 1}}, "repeated": 0,
+        "rejections": 0, "rejected": [],
     }  # fmt: skip
     assert "Going on" not in ended.err
 
@@ -490,7 +661,7 @@ def test_the_json_of_an_import_has_all_counts(tmp_path: Path, imported: Recordin
 def test_a_rule_is_a_number_a_range_or_a_text(
     rules: list[tuple[str, str]], value: str, verdict: Verdict | None
 ) -> None:
-    assert verdicts_of(rules).of([value]) == verdict
+    assert verdicts_of(rules).of(value) == verdict
 
 
 @pytest.mark.parametrize(
@@ -586,7 +757,8 @@ def test_a_cell_is_text_or_nothing(row: dict[str, Any], name: str, text: str | N
 )
 def test_the_author_of_a_score_is_the_most_certain_one(source: str, kind: str, giver: str | None) -> None:
     columns = {Fact.person: "identifier"}
-    mapping = tool("phoenix", "thumb", columns=columns, constants={Fact.agent: "helper", Fact.reviewer: "rita"})
+    constants = {Fact.agent: "helper", Fact.reviewer: "rita"}
+    mapping = tool("phoenix", "thumb", verdicts=verdicts_of([("up", "ok")]), columns=columns, constants=constants)
     found = mapping.event_of(PHOENIX | {"source": source, "annotator_kind": kind}, NOW)
     match giver:
         case "machine":
@@ -640,7 +812,7 @@ def test_a_mapping_file_with_a_misspelt_name_is_refused_without_its_values(tmp_p
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--format", "excel"], "There is no format excel: it is one of mapped, langfuse, phoenix, langsmith."),
+        (["--format", "excel"], "There is no format excel: it is one of mapped, langfuse, phoenix, langsmith, open-"),
         (["--column", "chat=c"], "--column has no fact chat: facts are id, conversation, turn, "),
         (["--column", "time"], "--column time: write NAME=VALUE."),
         (["--column", "=c"], "--column =c: write NAME=VALUE."),
@@ -684,7 +856,8 @@ def test_an_import_that_was_stopped_says_where_it_goes_on(
     options: list[str | Path] = ["import", source, *IMPORT, *mapping, "--verdict", "1=ok", "--state", tmp_path]
     monkeypatch.setattr(PositionFile, "read", lambda _: ImportProgress(rows=2, sent={"ok": 2}))
     dry = agent_feedback_here(*options, "--dry-run")
-    assert (dry.err.lstrip(), len(imported.messages)) == ("Would import 3 of 3 rows: 3 ok.\n", 3)
+    assert dry.err.lstrip() == "Would import 3 of 3 rows: 3 ok.\n  1 -> ok: 3 rows\n"
+    assert len(imported.messages) == 3
     ended = agent_feedback_here(*options)
     said = [line for line in ended.err.splitlines() if line]
     assert said == ["Going on after row 2, where an import was stopped.", "Imported 3 of 3 rows: 3 ok."]

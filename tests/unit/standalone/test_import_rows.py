@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from contracts.base import RECORD_LIMIT
 from standalone.data_import import rows
 from standalone.data_import.mapping import RejectedRow
-from standalone.data_import.rows import header_of, rows_of
+from standalone.data_import.rows import ROW_LIMIT, header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid
 
-TOO_LARGE = f"it is larger than {RECORD_LIMIT} bytes"
+TOO_LARGE = f"it is larger than {ROW_LIMIT} bytes"
 MISMATCH = "its quotation marks do not match, or it is too large"
 BROKEN = "it is not JSON, or too large: the rest was not read"
 
@@ -33,7 +32,7 @@ def found(path: Path, content: bytes) -> list[tuple[int, Any]]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limit rows to 20 bytes, and read JSON in pieces of 7 bytes."""
-    monkeypatch.setattr(rows, "RECORD_LIMIT", 20)
+    monkeypatch.setattr(rows, "ROW_LIMIT", 20)
     monkeypatch.setattr(rows, "_PIECE", 7)
 
 
