@@ -18,8 +18,10 @@ from contracts.feedback import (
 from contracts.instants import MINUTE
 
 E = TypeVar("E", bound=Envelope)
-_SAME_MOMENT: Final = 1_000
-"""Resolution of the log time (1 ms) in microseconds. Records of the same millisecond are ordered by offset."""
+_LOG_RESOLUTION: Final = 1_000
+"""Resolution of the log time (1 ms) in microseconds."""
+_OFFSETS: Final = 2**20
+"""Number of consecutive offsets that can be ordered within one millisecond. The sequence fits into 64 bits until 2248."""
 FUTURE_LIMIT: Final = 5 * MINUTE
 """Maximum difference by which a record's occurredAt may exceed the log time, in microseconds."""
 _FUTURE: Final = ("future", "occurredAt is more than five minutes ahead of the log")
@@ -62,7 +64,7 @@ def _judgement(
         return None
     latest = log_time if judged_at is None else min(log_time, judged_at)
     occurred_at = latest if event.given_at is None else min(event.given_at, latest)
-    return {"occurred_at": occurred_at, "sequence": log_time + offset % _SAME_MOMENT}
+    return {"occurred_at": occurred_at, "sequence": log_time // _LOG_RESOLUTION * _OFFSETS + offset % _OFFSETS}
 
 
 def _erasure(_: FeedbackErasureRequested, log_time: int, __: int, ___: int | None) -> dict[str, int]:

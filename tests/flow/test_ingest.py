@@ -170,6 +170,7 @@ async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
         (good | {"occurredAt": "2999-01-01T00:00:00Z"}, "future"),
         (good | {"content": "x" * 200_001}, "invalid_event"),
         (b'{"tenant":"globex",' + json.dumps(good).encode()[1:], "repeated_key"),
+        (b'{"content":"another text",' + json.dumps(good).encode()[1:], "repeated_key"),
         (b'{"tenant":"globex","tenant":"globex",' + json.dumps(without(good, "tenant")).encode()[1:], "other_tenant"),
         (good | {"messageId": "m-unknown", "novel": {"deep": [1, 2]}}, None),
     ]

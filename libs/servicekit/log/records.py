@@ -227,7 +227,7 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
         event = at_log_time(event, raw.first_log_time, raw.coordinates.offset, judged_at)
     if fault := future_fault(event.occurred_at, raw.log_time if judged_at is None else judged_at):
         return Unreadable(raw, *fault)
-    if value.count(b'"tenant"') > 1 and _repeats_a_key(value):
+    if _repeats_a_key(value):
         return Unreadable(raw, "repeated_key", "a name stands twice in the object")
     return Received(event, raw, dropped)
 
@@ -270,16 +270,20 @@ def _why(error: ValidationError) -> tuple[str, str]:
 
 
 def _repeats_a_key(value: bytes) -> bool:
-    repeated = False
-
-    def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal repeated
-        found = dict(pairs)
-        repeated = repeated or len(found) != len(pairs)
-        return found
-
+    """Return True if an object of a valid event has one name twice: readers would disagree about its value."""
     try:
-        json.loads(value, object_pairs_hook=check)
-    except (ValueError, RecursionError):
+        json.loads(value.decode(), object_pairs_hook=_object_of, parse_int=str, strict=False)
+    except (_RepeatedKey, RecursionError):
         return True
-    return repeated
+    return False
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise _RepeatedKey
+    return fields
+
+
+class _RepeatedKey(Exception):
+    """Raised if an object has one name twice."""

@@ -14,6 +14,9 @@ from tests.support.feedback_events import START, erasure, explicit, reaction
 LOG, LATER = START + 1_000, START + 2_000
 
 
+SEQUENCE = LOG // 1_000 * 2**20
+
+
 def judged(offset: int = 7, judged_at: int | None = None, **said: Any) -> tuple[int, int | None]:
     event = at_log_time(explicit(**{"timed_by_log": True} | said), LOG, offset, judged_at)
     return event.occurred_at, event.sequence
@@ -21,16 +24,22 @@ def judged(offset: int = 7, judged_at: int | None = None, **said: Any) -> tuple[
 
 @pytest.mark.parametrize("clock", [-3_600, 0, 3_600], ids=["an hour behind", "right", "an hour ahead"])
 def test_a_judgement_without_a_time_counts_for_the_logs(clock: float) -> None:
-    assert judged(at=clock) == (LOG, LOG + 7)
+    assert judged(at=clock) == (LOG, SEQUENCE + 7)
 
 
 @pytest.mark.parametrize(("given", "counts"), [(START, START), (LOG, LOG), (LATER, LOG)])
 def test_a_persons_own_time_counts_unless_it_is_after_the_logs(given: int, counts: int) -> None:
-    assert judged(given_at=given) == (counts, LOG + 7)
+    assert judged(given_at=given) == (counts, SEQUENCE + 7)
 
 
-def test_of_one_moment_the_later_record_holds() -> None:
-    assert judged(offset=1_041) < judged(offset=1_042)
+@pytest.mark.parametrize("offset", [0, 999, 1_041, 999_999, 5_000_999])
+def test_of_one_moment_the_later_record_holds(offset: int) -> None:
+    assert judged(offset=offset) < judged(offset=offset + 1)
+
+
+def test_a_later_millisecond_counts_more_than_any_offset() -> None:
+    first, later = explicit(timed_by_log=True, given_at=START), explicit(timed_by_log=True, given_at=START)
+    assert (at_log_time(first, LOG, 2**20 - 1).sequence or 0) < (at_log_time(later, LATER, 0).sequence or 0) < 2**63
 
 
 def test_judging_as_if_on_another_day_replaces_a_later_log_time_alone() -> None:

@@ -148,6 +148,8 @@ async def test_the_outcome_of_an_event_that_breaks_a_rule_names_the_field() -> N
         (example(TOPIC, "least", content="nul \u0000"), "invalid_event"),
         (example(TOPIC, "least", occurredAt="2026-06-01T12:05:01Z"), "future"),
         (example(TOPIC, "least")[:-1] + b', "tenant": "other"}', "repeated_key"),
+        (example(TOPIC, "least")[:-1] + b', "content": "another text"}', "repeated_key"),
+        (example(TOPIC, "least")[:-1] + b', "unknown": [{"name": 1, "name": 1}]}', "repeated_key"),
     ],
     ids=lambda value: str(value)[:20],
 )
