@@ -14,7 +14,7 @@ from contracts.scopes import ON_BEHALF
 from feedback.rate_limit import LimitReached
 from feedback.ratings import RatingScale
 from feedback.registry import TurnKey
-from feedback.submission import ExplicitIntake, RegistryBehind, UnknownTurn
+from feedback.submission import ExplicitIntake, PersonErased, RegistryBehind, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, given
 from servicekit import Caller, RequestRefused, Routes, read_body
 
@@ -34,6 +34,7 @@ ANSWERS = {
     401: "No valid access token.",
     403: "The token does not cover that project, or may not speak for others.",
     404: "No agent has answered on that turn.",
+    409: "The person was erased less than five minutes ago, or after the judgement's time; see Retry-After.",
     413: "The body is too large.",
     415: "The body is not sent as JSON.",
     422: "The body or the path is invalid.",
@@ -81,6 +82,8 @@ def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
             raise RequestRefused(404, "No agent has answered on that turn.") from None
         except RegistryBehind:
             raise RequestRefused(503, "That turn is not known yet; send the request again.") from None
+        except PersonErased as error:
+            raise RequestRefused(409, str(error), error.seconds) from None
         except LimitReached as error:
             raise RequestRefused(429, str(error), error.seconds) from None
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))

@@ -7,10 +7,12 @@ from uuid import uuid4
 from pydantic import BaseModel, Field
 
 from contracts.base import Id, Name
+from contracts.erasure import erasure_of
 from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
 from contracts.instants import format_instant
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
+from feedback.turn_erasures import TurnErasures
 from servicekit import Caller, Clock, Message, Producer, RequestRefused, Routes
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
@@ -46,7 +48,7 @@ class ErasureProgress(BaseModel):
     missing: list[FeedbackKeeper] = Field(description="The services that have not confirmed.", examples=[["inference"]])
 
 
-def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Routes:
+def erasure_router(log: Producer, statuses: ErasureStatuses, erasures: TurnErasures, clock: Clock) -> Routes:
     """Return the routes that request the erasure of a person's data (DELETE) and return its progress (GET)."""
     router = Routes("erasure")
     refusals = (
@@ -70,7 +72,8 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Ro
         """Erase everything that a person has said until now, in all projects of the tenant.
 
         Every service removes the data from its store within seconds. The topics delete the data when their retention
-        period ends. Feedback that the person gives later is accepted again. The request can be repeated safely.
+        period ends. Feedback that the person gives more than five minutes later is accepted again. The request can be
+        repeated safely.
         """
         request_id = str(uuid4())
         event = FeedbackErasureRequested(
@@ -81,7 +84,9 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, clock: Clock) -> Ro
             request_id=request_id,
             requested_by=caller.subject,
         )
-        await log.send([Message.of(ERASURE_REQUESTED, event)])
+        [place] = await log.send([Message.of(ERASURE_REQUESTED, event)])
+        # Noted here as well as by the consumer, so that a judgement right after this response is refused, not dropped.
+        await erasures.ledger.note([erasure_of(event, place.log_time or event.occurred_at)])
         url = f"/tenants/{tenant}/erasures/{request_id}"
         return AcceptedErasure(request_id=request_id, user_id=user_id, status_url=url)
 

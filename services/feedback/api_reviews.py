@@ -18,7 +18,7 @@ from contracts.instants import format_instant
 from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
-from feedback.submission import ExplicitIntake, Judgement, RegistryBehind, UnknownTurn
+from feedback.submission import ExplicitIntake, Judgement, PersonErased, RegistryBehind, UnknownTurn
 from servicekit import Caller, RequestRefused, Routes, read_body
 
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
@@ -106,6 +106,8 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
             raise RequestRefused(404, "No agent has answered on that turn.") from None
         except RegistryBehind:
             raise RequestRefused(503, "That turn is not known yet; send the request again.") from None
+        except PersonErased as error:
+            raise RequestRefused(409, str(error), error.seconds) from None
         if page is not None:
             return RedirectResponse(f"{page}&reviewed={accepted.feedback_id}#here", 303)
         return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))

@@ -102,10 +102,16 @@ class RegisteredTurn:
 
 
 class KnownFacts(NamedTuple):
-    """Result of a look-up: the facts about a turn, and a person's latest user type. Unknown values are None."""
+    """Result of a look-up: the facts about a turn and a person. Unknown values are None.
+
+    Attributes:
+        user_type: The person's latest user type.
+        erased_at: Time of the person's latest erasure in microseconds.
+    """
 
     turn: RegisteredTurn | None = None
     user_type: str | None = None
+    erased_at: int | None = None
 
 
 class Registry(Protocol):

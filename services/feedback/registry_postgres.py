@@ -59,7 +59,7 @@ class PostgresRegistry(Registry):
 
     async def _find_together(self, asked: Sequence[Lookup]) -> list[KnownFacts]:
         rows = await self._pool.fetch(*SQL.find_turns.bulk([(*key, user_id) for key, user_id in asked]))
-        return [KnownFacts(_turn(row), row["user_type"]) for row in rows]
+        return [KnownFacts(_turn(row), row["user_type"], row["erased_at"]) for row in rows]
 
     def _row(self, turn: RegisteredTurn) -> tuple[Any, ...]:
         answer, asker = turn.answer, turn.asker

@@ -39,7 +39,9 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
             {("POST", THREAD_END): "any token", ("GET", MEMORY_STATUS): "any token"},
         ),
         Serves(
-            lambda parts: erasure_router(parts.log, PostgresErasureStatuses(parts.reads), parts.service.context.clock),
+            lambda parts: erasure_router(
+                parts.log, PostgresErasureStatuses(parts.reads), parts.turn_erasures, parts.service.context.clock
+            ),
             {("DELETE", PERSON): ADMIN, ("GET", ERASURE): ADMIN},
         ),
         Serves(lambda _: widget_router(), {("GET", path): "no token" for path in FILES}),

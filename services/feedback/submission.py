@@ -8,9 +8,10 @@ from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID, uuid4
 
 from contracts.base import PERSON, Reaction, UserType
-from contracts.erasure import Person
+from contracts.erasure import ERASURE_MARGIN, Person, is_erased
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import feedback_id
+from contracts.instants import SECOND, format_instant
 from contracts.log_time import at_log_time
 from contracts.sources import RATING, REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
@@ -30,6 +31,20 @@ class UnknownTurn(Exception):
 
 class RegistryBehind(Exception):
     """Raised if the turn is unknown, but may still be in messages that the registry has not read yet."""
+
+
+class PersonErased(Exception):
+    """Raised if an erasure of the person covers the judgement, which would therefore never be stored.
+
+    `seconds` is the time until a judgement without a time of its own is accepted again.
+    """
+
+    def __init__(self, erased_at: int, now: int) -> None:
+        until = erased_at + ERASURE_MARGIN
+        super().__init__(
+            f"This person was erased: feedback of a time until {format_instant(until)} is not stored. Send it later."
+        )
+        self.seconds = max(1, -(-(until - now) // SECOND))
 
 
 class GivenRating(NamedTuple):
@@ -81,11 +96,12 @@ class Accepted:
 
 
 class KnownAnswer(NamedTuple):
-    """A turn's answer, its question if it is known, and the person's user type."""
+    """A turn's answer, its question if it is known, and the person's user type and latest erasure."""
 
     answer: AgentAnswer
     question_message_id: str | None
     user_type: str | None
+    erased_at: int | None
 
 
 class TurnProgress(Protocol):
@@ -147,14 +163,18 @@ class ExplicitIntake:
         Raises:
             UnknownTurn: No agent has answered in the turn.
             RegistryBehind: The turn is unknown, but may still be in messages that the registry has not read yet.
-            LimitReached: The person has sent too many judgements.
+            LimitReached: The person has sent too many judgements. Judgements of unknown turns count as well.
+            PersonErased: An erasure of the person covers the judgement.
             LogFull: The log has no room for the event.
             Unavailable: The log or the database does not respond.
         """
-        answer, question, role = await self._answer(key, judgement.user_id)
         if self._rate_limit is not None and limited and judgement.reviews is None:
             await self._rate_limit.take(Person(key.tenant, judgement.user_id))
-        event = explicit_event(key, answer, judgement, self._clock.now(), self._judge_at, role or PERSON, question)
+        answer, question, role, erased_at = await self._answer(key, judgement.user_id)
+        now = self._clock.now()
+        event = explicit_event(key, answer, judgement, now, self._judge_at, role or PERSON, question)
+        if is_erased(event.occurred_at, erased_at, now):
+            raise PersonErased(erased_at or 0, now)
         [place] = await self._log.send([Message.of(EXPLICIT_RECEIVED, event)])
         if place.log_time is not None:
             event = at_log_time(event, place.log_time, place.offset, self._judge_at)
@@ -181,10 +201,10 @@ class ExplicitIntake:
         Raises:
             Unavailable: The database does not respond.
         """
-        turn, user_type = await self._registry.find(key, user_id)
-        if turn is None or turn.answer is None:
+        facts = await self._registry.find(key, user_id)
+        if facts.turn is None or facts.turn.answer is None:
             return None
-        return KnownAnswer(turn.answer, turn.question_message_id, user_type)
+        return KnownAnswer(facts.turn.answer, facts.turn.question_message_id, facts.user_type, facts.erased_at)
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:

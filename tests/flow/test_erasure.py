@@ -115,7 +115,7 @@ async def test_a_session_rating_stays_without_its_name(stack: RunningStack) -> N
     await stack.quiet()
     rows = await stack.rows("select * from feedback.session_feedback order by recorded_at desc limit 3")
     assert [row["user_id_or_null"] for row in rows] == ["chat-service", "ann", None]
-    assert [row["idempotency_key"] is None for row in rows] == [False, False, True]
+    assert [row["idempotency_key"] is None for row in rows] == [False, True, True]
 
 
 async def test_what_others_said_stays(stack: RunningStack) -> None:
@@ -137,6 +137,21 @@ async def test_a_person_of_another_tenant_stays(stack: RunningStack) -> None:
     await erased(stack, "zoe")
     await stack.quiet()
     assert "reporting.messages" in await tables_with(stack, "zoe of globex")
+
+
+async def test_a_judgement_right_after_an_erasure_is_refused_and_not_dropped(stack: RunningStack) -> None:
+    """The refusal does not wait for the consumer that carries out the erasure."""
+    await stack.publish(*exchange("e-again", "t1"))
+    await stack.quiet()
+    judged = "/conversations/acme/support/e-again/turns/t1/feedback"
+    async with stack.client() as http:
+        assert (await http.post(judged, json={"reaction": "ok", "user_id": "kim"})).status_code == 202
+        assert (await http.delete("/tenants/acme/users/kim")).status_code == 202
+        answer = await http.post(judged, json={"reaction": "ok", "user_id": "kim"})
+        assert (answer.status_code, "was erased" in answer.text) == (409, True)
+        assert 290 < int(answer.headers["retry-after"]) <= 300
+        review = await http.post(f"{judged.removesuffix('feedback')}reviews", json={"reaction": "ok"})
+        assert review.status_code == 202, "others are not affected"
 
 
 async def test_what_an_erased_person_says_later_is_taken_in_again(postgres_url: str) -> None:

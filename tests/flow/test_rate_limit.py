@@ -51,10 +51,10 @@ async def test_the_limit_of_a_back_end_is_that_of_the_people_it_names(stack: Run
     assert await statuses(stack, "all", "dan", None, None, None) == [429] + [202] * 3
 
 
-async def test_judgements_of_unknown_turns_and_reviews_take_no_token(stack: RunningStack) -> None:
+async def test_judgements_of_unknown_turns_take_a_token_and_reviews_do_not(stack: RunningStack) -> None:
+    """A look-up of an unknown turn may wait, so it must not be free."""
     unknown = PATH.replace("t1", "t9")
-    assert await statuses(stack, "chat", "fay", "fay", "fay", path=unknown) == [404] * 3
-    assert await statuses(stack, "chat", "fay", "fay") == [202] * 2
+    assert await statuses(stack, "chat", "fay", "fay", "fay", path=unknown) == [404] * 2 + [429]
     reviews = PATH.replace("/feedback", "/reviews")
     assert await statuses(stack, "reviewer", None, None, None, path=reviews) == [202] * 3
 

@@ -2023,7 +2023,7 @@ export interface Operations {
       project?: string | null;
       /** `incognito`: the rating is stored without the user, only in the process's memory, and never announced. */
       memory_mode?: "local" | "synced" | "incognito";
-      /** With the scope on_behalf, one rating is stored for each key of a person and thread. Without the scope or without a key, a person can rate a thread once. */
+      /** With the scope on_behalf, one rating is stored for each key of a person and thread. Without the scope or without a key, a second rating of a person replaces the first, unless the thread has new turns and the first rating is older than a minute. */
       idempotency_key?: string | null;
     };
     answer: EndedSession;

@@ -31,7 +31,7 @@ end
 
 -- name: find_turns
 -- Looks up each key separately. Under row-level security, a join may read all rows of the tenant.
-select t.*, p.user_type
+select t.*, p.user_type, e.erased_at
 from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :user_id::text[])
     with ordinality as wanted (tenant, project, conversation_id, turn_id, user_id, n)
 left join lateral (
@@ -40,6 +40,8 @@ left join lateral (
 left join lateral (
     select user_type from people p
     where p.user_id = wanted.user_id and p.tenant = wanted.tenant and p.project = wanted.project limit 1) p on true
+left join lateral (
+    select erased_at from erasures e where e.tenant = wanted.tenant and e.user_id = wanted.user_id limit 1) e on true
 order by wanted.n
 
 -- name: count_turns

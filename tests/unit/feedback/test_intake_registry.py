@@ -216,7 +216,7 @@ async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: Databa
 
     async def ask(caller: str, tenant: str) -> tuple[bool, bool]:
         tenant_in_sight.set(caller)
-        turn, role = await registry.find(key("t1", tenant), "ann")
+        turn, role, _ = await registry.find(key("t1", tenant), "ann")
         return turn is not None, role == "paid"
 
     asked = [(caller, tenant) for caller in (*tenants, EVERY_TENANT, "") for tenant in tenants] * 5

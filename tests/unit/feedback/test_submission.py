@@ -6,10 +6,20 @@ from typing import Any
 
 import pytest
 
+from contracts.instants import MINUTE
 from contracts.provenance import Provenance
 from contracts.topics import EXPLICIT_RECEIVED
+from feedback.rate_limit import LimitReached
 from feedback.registry import AgentAnswer, Asker, KnownFacts, RegisteredTurn, TurnKey
-from feedback.submission import ExplicitIntake, GivenRating, Judgement, explicit_event, feedback_id_of
+from feedback.submission import (
+    ExplicitIntake,
+    GivenRating,
+    Judgement,
+    PersonErased,
+    RegistryBehind,
+    explicit_event,
+    feedback_id_of,
+)
 from servicekit.clock import FixedClock
 from tests.support.logs import NOW, RecordingLog
 
@@ -104,3 +114,65 @@ async def test_the_intake_publishes_what_the_registry_knows(
     [event] = log.values(EXPLICIT_RECEIVED.name)
     assert (event["userType"], event["questionMessageId"]) == (user_type, question)
     assert accepted.occurred_at == NOW - 5
+
+
+class Once:
+    """Rate limit with a single token."""
+
+    taken = False
+
+    async def take(self, _: object) -> None:
+        if self.taken:
+            raise LimitReached("judgements", 1, 60)
+        self.taken = True
+
+
+class Behind:
+    """Unknown turns, which the registry never catches up with."""
+
+    waits = 0
+
+    async def find(self, *_: object) -> KnownFacts:
+        return KnownFacts()
+
+    async def look_until_read(self, *_: object) -> tuple[None, bool]:
+        self.waits += 1
+        return None, False
+
+
+async def test_a_person_over_the_limit_does_not_wait_for_unknown_turns() -> None:
+    behind = Behind()
+    fakes: Any = (behind, behind, RecordingLog(), FixedClock(NOW), Once())
+    intake = ExplicitIntake(*fakes, wait_seconds=2, judge_at=None)
+    with pytest.raises(RegistryBehind):
+        await intake.take(KEY, Judgement("ann", "ok"))
+    for _ in range(3):
+        with pytest.raises(LimitReached):
+            await intake.take(KEY, Judgement("ann", "ok"))
+    assert behind.waits == 1
+
+
+@pytest.mark.parametrize(
+    ("erased_at", "ts", "seconds"),
+    [
+        (None, None, None), (NOW, None, 300), (NOW - 5 * MINUTE, None, 1), (NOW - 5 * MINUTE - 1, None, None),
+        (NOW - 9 * MINUTE, NOW - 8 * MINUTE, 1), (NOW - 9 * MINUTE, NOW - 3 * MINUTE, None),
+    ],
+)  # fmt: skip
+async def test_a_judgement_that_an_erasure_covers_is_refused_and_not_published(
+    erased_at: int | None, ts: int | None, seconds: int | None
+) -> None:
+    class Erased:
+        async def find(self, key: TurnKey, _: str) -> KnownFacts:
+            return KnownFacts(RegisteredTurn(key, ANSWER), None, erased_at)
+
+    log = RecordingLog()
+    fakes: Any = (Erased(), None, log, FixedClock(NOW))
+    intake = ExplicitIntake(*fakes, wait_seconds=0, judge_at=None)
+    if seconds is None:
+        await intake.take(KEY, Judgement("ann", "ok", ts))
+        assert len(log.messages) == 1
+        return
+    with pytest.raises(PersonErased, match=r"feedback of a time until \d{4}-.*Z is not stored") as error:
+        await intake.take(KEY, Judgement("ann", "ok", ts))
+    assert (error.value.seconds, log.messages) == (seconds, [])
