@@ -53,7 +53,8 @@ class GivenEnd(BaseModel):
     idempotency_key: Id | None = Field(
         default=None,
         description="With the scope on_behalf, one rating is stored for each key of a person and thread. Without the "
-        "scope or without a key, a person can rate a thread once.",
+        "scope or without a key, a second rating of a person replaces the first, unless the thread has new turns and "
+        "the first rating is older than a minute.",
     )
 
 

@@ -66,13 +66,16 @@ class SessionEnd:
     source: Source
 
     @property
-    def own_key(self) -> str:
-        """Idempotency key of the rating, which limits a person to one rating per thread.
+    def own_key(self) -> str | None:
+        """Idempotency key of the rating, which is unique to the person and the thread.
 
-        A caller with the scope `on_behalf` can add further ratings by sending different keys.
+        Only a caller with the scope `on_behalf` can choose keys. Ratings of incognito sessions have one key per person
+        and thread, because their store does not know the person.
         """
-        named = [self.idempotency_key] if self.speaks_for_others and self.idempotency_key is not None else []
-        return str(derived_id("session rating", self.thread_id, self.user_id, *named))
+        key = self.idempotency_key if self.speaks_for_others else None
+        if key is None and self.mode is not MemoryMode.INCOGNITO:
+            return None
+        return str(derived_id("session rating", self.thread_id, self.user_id, *([] if key is None else [key])))
 
 
 class SessionAnnouncer:
@@ -183,10 +186,13 @@ class Sessions:
 
 
 def announcement(rating: StoredRating) -> Message:
-    """Return the Kafka record that announces a rating. Equal ratings give equal records."""
+    """Return the Kafka record that announces a rating. Equal ratings give equal records.
+
+    A rating that replaces another one has the same `id`, a later time and another event id.
+    """
     tenant, record = rating
     event = FeedbackSessionCreated(
-        event_id=str(derived_id(tenant, SESSION_CREATED.name, str(record.id))),
+        event_id=str(derived_id(tenant, SESSION_CREATED.name, str(record.id), record.recorded_at)),
         occurred_at=parse_instant(record.recorded_at),
         tenant=tenant,
         id=record.id,

@@ -219,8 +219,69 @@ async def test_sent_again_under_one_key_is_one_rating(stack: RunningStack) -> No
     assert len(await rows(stack, "c-again")) == 1
 
 
-async def test_a_person_rates_a_thread_once(stack: RunningStack) -> None:
-    """A visitor cannot add ratings by asking again or with new keys."""
+async def test_a_second_end_replaces_the_first_label(stack: RunningStack, tap: Tap) -> None:
+    thread = "c-changed-mind"
+    await stack.publish(*exchange(thread, "t1"))
+    await stack.quiet()
+    assert await end(stack, thread, json={"feedback": "positive"}) == ENDED
+    await marked(stack, thread)
+    assert await end(stack, thread, json={"feedback": "negative"}) == ENDED
+    row = await marked(stack, thread)
+    events = tap.announced(thread)
+    assert [(event.id, event.label) for event in events] == [(row["id"], "positive"), (row["id"], "negative")]
+    assert events[0].event_id != events[1].event_id, "consumers skip an event id that they have read"
+    await stack.quiet()
+    [reported] = await stack.rows(f"select label from reporting.sessions where id = '{row['id']}'")
+    assert reported["label"] == "negative"
+    assert (await rows(stack, thread))[0]["label"] == "negative"
+
+
+async def test_the_ends_of_a_resumed_session_are_two_ratings(stack: RunningStack) -> None:
+    """A retry within a minute is the same end, even if more of its turns are known by then."""
+    thread = "c-resumed"
+    await stack.publish(*exchange(thread, "t1"))
+    await stack.quiet()
+    assert await end(stack, thread, json={"feedback": "positive"}) == ENDED
+    await stack.publish(*exchange(thread, "t2"))
+    await stack.quiet()
+    assert await end(stack, thread, json={"feedback": "positive"}) == ENDED
+    assert [row["turn_count_at_end"] for row in await rows(stack, thread)] == [2]
+    two_minutes_later = (
+        "update feedback.session_feedback set recorded_at = recorded_at - interval '2 minutes' "
+        f"where session_id_opaque = '{opaque(thread)}' returning 1"
+    )
+    await stack.rows(two_minutes_later)
+    assert await end(stack, thread, json={"feedback": "negative"}) == ENDED
+    assert [row["label"] for row in await rows(stack, thread)] == ["negative"], "no new turns: the same end"
+    await stack.rows(two_minutes_later)
+    await stack.publish(*exchange(thread, "t3"))
+    await stack.quiet()
+    assert await end(stack, thread, json={"feedback": "positive"}) == ENDED
+    assert sorted((row["turn_count_at_end"], row["label"]) for row in await rows(stack, thread)) == [
+        (2, "negative"), (3, "positive"),
+    ]  # fmt: skip
+
+
+async def test_simultaneous_ends_are_one_rating(stack: RunningStack) -> None:
+    ends = [end(stack, "c-twice-at-once", json={"feedback": label}) for label in ("positive", "negative") * 4]
+    assert set(map(str, await asyncio.gather(*ends))) == {str(ENDED)}
+    assert len(await rows(stack, "c-twice-at-once")) == 1
+
+
+async def test_a_rating_that_was_replaced_before_its_mark_is_announced_again(own_database: str) -> None:
+    async with await open_pool(own_database, "feedback", MIGRATIONS) as pool:
+        ratings = PostgresSessions(pool)
+        first = SessionFeedbackRecord(opaque("t"), "positive", 1, "api_end", "ann")
+        await ratings.arecord(first, tenant="acme")
+        announced = await ratings.unannounced(10)
+        later = SessionFeedbackRecord(opaque("t"), "negative", 1, "api_end", "ann")
+        assert (await ratings.arecord(later, tenant="acme")).id == first.id
+        await ratings.mark(announced)
+        assert [rating.record.label for rating in await ratings.unannounced(10)] == ["negative"]
+
+
+async def test_a_person_has_one_rating_of_one_end(stack: RunningStack) -> None:
+    """A visitor cannot add ratings by ending again or with new keys."""
     for number in range(30):
         sent = {"feedback": "negative"} | ({"idempotency_key": f"k{number}"} if number % 2 else {})
         assert await end(stack, "c-often", json=sent) == ENDED

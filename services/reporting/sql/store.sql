@@ -80,9 +80,14 @@ begin
     if cardinality(:session_id::uuid[]) > 0 then
         return query
         insert into sessions as s (tenant, id, recorded_at, label, turns)
-        select * from unnest(:session_tenant::text[], :session_id::uuid[], :session_recorded_at::bigint[],
-            :session_label::text[], :session_turns::integer[])
-        on conflict do nothing returning null::text[], s.id, null::uuid, {feedback_nulls};
+        select distinct on (given.tenant, given.id) given.*
+        from unnest(:session_tenant::text[], :session_id::uuid[], :session_recorded_at::bigint[],
+            :session_label::text[], :session_turns::integer[]) as given (tenant, id, recorded_at, label, turns)
+        order by given.tenant, given.id, given.recorded_at desc
+        on conflict on constraint sessions_pkey do update set recorded_at = excluded.recorded_at,
+            label = excluded.label, turns = excluded.turns
+        where excluded.recorded_at > s.recorded_at
+        returning null::text[], s.id, null::uuid, {feedback_nulls};
     end if;
     if cardinality(:shown_slot::uuid[]) > 0 then
         return query
