@@ -21,7 +21,7 @@ E = TypeVar("E", bound=Envelope)
 _LOG_RESOLUTION: Final = 1_000
 """Resolution of the log time (1 ms) in microseconds."""
 _OFFSETS: Final = 2**20
-"""Number of consecutive offsets that can be ordered within one millisecond. The sequence fits into 64 bits until 2248."""
+"""Number of consecutive offsets that are ordered within one millisecond. Sequences fit into 63 bits until 2248."""
 FUTURE_LIMIT: Final = 5 * MINUTE
 """Maximum difference by which a record's occurredAt may exceed the log time, in microseconds."""
 _FUTURE: Final = ("future", "occurredAt is more than five minutes ahead of the log")
