@@ -173,11 +173,17 @@ class Sessions:
 
         Ratings of incognito sessions have no user, so they are counted only if `user_id` is None. Only the process that
         received them can count them.
+
+        Raises:
+            Unavailable: The database does not respond.
         """
         session = opaque(thread_id)
-        here = await self._incognito.alist_by_session(session, tenant=tenant)
-        kept = await within(self._seconds, self._kept.alist_by_session(session, tenant=tenant))
-        return sum(user_id in (None, one.user_id_or_null) for one in (*here, *kept))
+        incognito = await self._incognito.alist_by_session(session, tenant=tenant)
+        try:
+            stored = await within(self._seconds, self._kept.alist_by_session(session, tenant=tenant))
+        except TimeoutError:
+            raise Unavailable("the database", f"no answer within {self._seconds:g} s") from None
+        return sum(user_id in (None, rating.user_id_or_null) for rating in (*incognito, *stored))
 
     async def purge(self) -> None:
         """Delete expired ratings of incognito sessions. Stored ratings are deleted by the table's retention."""
