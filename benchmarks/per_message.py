@@ -46,7 +46,7 @@ from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Received, read
-from servicekit.log.redacting import redacted_records
+from servicekit.log.redacting import redact
 from servicekit.redaction.redactor import Redactor
 from servicekit.redaction.settings import RedactionSettings
 
@@ -110,7 +110,7 @@ class PlainPipeline:
             raw = raw_record(record, self._clock.now())
             name = raw.coordinates.topic.removeprefix(self._prefix)
             raw = raw._replace(coordinates=raw.coordinates._replace(topic=name))
-            [raw] = redacted_records([raw], self._redactor, ())
+            raw = redact(raw, self._redactor, ())
             found = read(raw, models)
             assert isinstance(found, Received), found
             [outcome] = await handler.handle([found])

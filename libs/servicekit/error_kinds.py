@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import traceback
 from collections.abc import Iterator
 
 import asyncpg
@@ -87,14 +86,6 @@ def unavailable_as(what: str) -> Iterator[None]:
         if not is_transient(error):
             raise
         raise Unavailable(what, in_words(error)) from None
-
-
-def signature_of(error: BaseException) -> str:
-    """Return a string that identifies a bug: the exception type with the SQLSTATE or the line that raised it."""
-    if isinstance(error, asyncpg.PostgresError) and error.sqlstate is not None:
-        return f"{type(error).__name__} {error.sqlstate}"
-    frames = traceback.extract_tb(error.__traceback__, -1) if error.__traceback__ else ()
-    return f"{type(error).__name__} " + "".join(f"{one.filename.rpartition('/')[2]}:{one.lineno}" for one in frames)
 
 
 def permanent_reason(error: BaseException) -> str | None:

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvloop
 
@@ -26,12 +26,15 @@ from servicekit.log.topics import ensure_topics
 from servicekit.logging import configure_logging, logger
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import content_of, read_env_file, read_settings
-from servicekit.tracing import Traces, open_traces
+from servicekit.tracing import open_traces
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, AnyOfLater
 from servicekit.web.auth_settings import AuthSettings, authenticator_for, remote_accounts
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
+
+if TYPE_CHECKING:
+    from servicekit.otlp import Traces
 
 log = logger("run")
 NOT_STARTED = 3

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 from fastapi import APIRouter
@@ -38,19 +38,20 @@ from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer, Outcome
 from servicekit.log.producer import BatchProducer
-from servicekit.log.records import Unreadable
 from servicekit.log.redacting import RedactingProducer
 from servicekit.log.settings import CLIENT_PREFIX, LETTER_COMPRESSION
+from servicekit.log.slots import Slot
 from servicekit.log.subscriber import Committed, Subscription
-from servicekit.log.tracing import RequestTrace, Tracing
 from servicekit.logging import frames, logger
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.redaction.redactor import Redactor
 from servicekit.redaction.settings import RedactionSettings
 from servicekit.settings import ReadSettings, read_settings
-from servicekit.tracing import Traces
 from servicekit.web.auth import Authenticator
 from servicekit.web.log_writer import LogWriter
+
+if TYPE_CHECKING:
+    from servicekit.otlp import RequestTrace, ServiceTracing, Traces
 
 CANCEL_SECONDS = 2.0
 """Time within which cancelled tasks must end, in seconds."""
@@ -103,7 +104,7 @@ class Service:
     def __init__(self, name: str, context: ServiceContext) -> None:
         self.name = name
         self.context = context
-        self.tracing: Tracing | None = None if context.traces is None else context.traces.of(name)
+        self.tracing: ServiceTracing | None = None if context.traces is None else context.traces.of(name)
         """Traces of this service, None while they are off."""
         self.batch_producer = BatchProducer(context.bootstrap, client_id=f"{CLIENT_PREFIX}{name}")
         self.producer: Producer = context.wrap_producer(self.batch_producer)
@@ -206,18 +207,15 @@ class Service:
         """
         return LateOutcomes(group, self.producer, self.context.observers, self.journal, self._tell_dead_letters)
 
-    async def _record_dead_letters(self, refused: Sequence[Unreadable]) -> None:
+    async def _record_dead_letters(self, refused: Sequence[Slot]) -> None:
         if self.journal is not None:
             await self.journal.note_refused(refused)
         await self._tell_dead_letters(refused)
 
-    async def _tell_dead_letters(self, refused: Sequence[Unreadable]) -> None:
+    async def _tell_dead_letters(self, refused: Sequence[Slot]) -> None:
         if self.note_dead_letters is not None:
             await self.note_dead_letters(
-                [
-                    (one.raw.coordinates.topic, one.raw.value, Outcome.dead_lettered(one.reason, one.detail))
-                    for one in refused
-                ]
+                [(slot.topic, slot.raw.value, slot.outcome) for slot in refused if slot.outcome is not None]
             )
 
     def every(self, periodic: Periodic) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from servicekit.errors import StartError
-from servicekit.log.tracing import Tracing
 from servicekit.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from servicekit.otlp import Traces
 
 
 class TracingSettings(Settings):
@@ -23,27 +25,15 @@ class TracingSettings(Settings):
     """Proportion of traces to sample, by trace id. Traces that their producer did not sample are never sampled."""
 
 
-class Traces(Protocol):
-    """Tracing of a process, with one tracer per service. Ended spans are exported until `close` is called."""
-
-    def of(self, service: str) -> Tracing:
-        """Return the tracer of a service."""
-        ...
-
-    async def close(self) -> None:
-        """Export all ended spans, within a few seconds."""
-        ...
-
-
 def open_traces() -> Traces | None:
     """Start tracing if the environment enables it. Raises StartError if OpenTelemetry's SDK is not installed."""
     settings = read_settings(TracingSettings)
     if settings.url is None:
         return None
     try:
-        from servicekit.otlp import OtlpTraces  # only if traces are on
+        from servicekit.otlp import Traces  # only if traces are on
     except ModuleNotFoundError as error:
         raise StartError(
             f"TRACING_URL needs the package {error.name}: pip install 'agent-feedback[tracing]'."
         ) from None
-    return OtlpTraces(settings.url, settings.share)
+    return Traces(settings.url, settings.share)

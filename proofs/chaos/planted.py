@@ -19,12 +19,13 @@ from feedback.sql import SQL
 from proofs.chaos.plan import Bug
 from servicekit.db.statements import Statement
 from servicekit.errors import LogUnavailable
-from servicekit.log.dead_letters import dead_letter
+from servicekit.log.dead_letters import letters_of
 from servicekit.log.delivery import Commit, Delivery
 from servicekit.log.journal import JournalingHandler
 from servicekit.log.messages import Message, Producer, Written
-from servicekit.log.records import RawRecord, Unreadable
+from servicekit.log.records import RawRecord
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
+from servicekit.log.slots import Slot
 from servicekit.service import Service
 from servicekit.web.log_writer import LogWriter
 
@@ -103,13 +104,12 @@ async def _committed(_: Sequence[RawRecord]) -> bool:
 def _forget_letters(delivery: Delivery) -> None:
     producer = delivery._letters
 
-    async def set_aside(refused: Sequence[Unreadable]) -> None:
-        letters = [dead_letter(one.raw, service=delivery.group, reason=one.reason,
-                                                   error_class="permanent") for one in refused]  # fmt: skip
-        with contextlib.suppress(Exception):
-            await producer.send(letters)
+    async def write_letters(slots: Sequence[Slot]) -> None:
+        for chunk in letters_of(slots, delivery.group):
+            with contextlib.suppress(Exception):
+                await producer.send([letter.message for letter in chunk])
 
-    vars(delivery)["_set_aside"] = set_aside
+    vars(delivery)["_write_letters"] = write_letters
 
 
 def _skip_writes() -> None:

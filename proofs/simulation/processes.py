@@ -31,7 +31,8 @@ from proofs.simulation.stub_turns import StubTurns
 from proofs.simulation.world import EPOCH_SECONDS, World
 from reporting.read_models.handlers import ProjectionHandler
 from servicekit.errors import LogUnavailable
-from servicekit.log.delivery import Backoff, Delivery
+from servicekit.log.backoff import Backoff
+from servicekit.log.delivery import Delivery
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
 from servicekit.log.late_outcomes import LateOutcomes

@@ -17,7 +17,8 @@ from contracts.where import FOUND_LIMIT
 from servicekit.db.pools import open_pool
 from servicekit.log.journal import Journal, JournalingHandler, JournalReader
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Coordinates, RawRecord, Received, Unreadable
+from servicekit.log.records import Coordinates, RawRecord, Received
+from servicekit.log.slots import Slot
 from tests.support.reporting_events import batch, message
 
 MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
@@ -37,10 +38,10 @@ def record(event: Any, offset: int = 0, topic: str = "feedback.reaction.received
     return Received(event, RawRecord(Coordinates(topic, 0, offset), None, b"", named, event.occurred_at))
 
 
-def unreadable(value: bytes | None, **headers: str) -> Unreadable:
+def unreadable(value: bytes | None, **headers: str) -> Slot:
     named = tuple((name, text.encode()) for name, text in headers.items())
     raw = RawRecord(Coordinates("chat.message.ingested", 2, 7), None, value, named, 0)
-    return Unreadable(raw, "invalid_event", "content: field required")
+    return Slot(raw, None, Outcome.dead_lettered("invalid_event", "content: field required"))
 
 
 async def found(

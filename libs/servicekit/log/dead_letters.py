@@ -3,32 +3,69 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from contracts.base import SHORTEST_EVENT
 from contracts.headers import CAUSE, header
 from contracts.topics import BY_NAME, FOREIGN
 from servicekit.log.messages import Message
-from servicekit.log.records import RawRecord, Unreadable
+from servicekit.log.records import RawRecord
 from servicekit.log.settings import MESSAGE_LIMIT
+from servicekit.log.slots import Slot
 
-NoteDeadLetters = Callable[[Sequence[Unreadable]], Awaitable[None]]
+NoteDeadLetters = Callable[[Sequence[Slot]], Awaitable[None]]
 """Function that is called with records after their dead letters have been written. Must not raise."""
+CHUNK_BYTES = 4 * 1024 * 1024
+"""Maximum total size of the values in one write of dead letters, in bytes; a larger value is written alone."""
 _MARGIN = 8_192
 _KEY_LIMIT = 1_024
 _CAUSE_LIMIT = 512
-
-
 _OFFSETS_LIMIT = 32_768
 """Maximum length of the header with the offsets of joined records, in characters: enough for 1,000 of them."""
 
 
-async def ignore_dead_letters(_: Sequence[Unreadable]) -> None:
+class Letter(NamedTuple):
+    """Dead letter of a record, or of several equal records, of which `slot` is the first one."""
+
+    slot: Slot
+    message: Message
+
+    @property
+    def reason(self) -> str:
+        assert self.slot.outcome is not None
+        return self.slot.outcome.reason
+
+
+async def ignore_dead_letters(_: Sequence[Slot]) -> None:
     """Take no note of dead letters."""
 
 
-def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list[int]]]:
-    """Group refused records so that each group needs only one dead letter.
+def letters_of(slots: Sequence[Slot], service: str) -> Iterator[list[Letter]]:
+    """Yield the dead letters of records in chunks whose values total at most `CHUNK_BYTES`.
+
+    A larger record forms a chunk of its own.
+    """
+    chunk: list[Letter] = []
+    size = 0
+    for slot, offsets in _joined(slots):
+        more = len(slot.raw.value or b"")
+        if chunk and size + more > CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+        assert slot.outcome is not None
+        reason, detail = slot.outcome.reason, slot.outcome.detail
+        message = dead_letter(
+            slot.raw, service=service, reason=reason, error_class="permanent", detail=detail, offsets=offsets
+        )
+        chunk.append(Letter(slot, message))
+        size += more
+    if chunk:
+        yield chunk
+
+
+def _joined(slots: Sequence[Slot]) -> Iterable[tuple[Slot, list[int]]]:
+    """Group records so that each group needs only one dead letter.
 
     Records belong to the same group if they have the same partition, reason and content. The content is ignored for
     records that are too short to be an event, because it is useless for a replay. A few hundred kilobytes may contain a
@@ -37,12 +74,12 @@ def joined_records(refused: Sequence[Unreadable]) -> list[tuple[Unreadable, list
     Returns:
         The first record of each group, with the offsets of all records in the group.
     """
-    found: dict[object, tuple[Unreadable, list[int]]] = {}
-    for one in refused:
-        at = one.raw.coordinates
-        same = (at.topic, at.partition, one.reason, _content_of(one.raw))
-        found.setdefault(same, (one, []))[1].append(at.offset)
-    return list(found.values())
+    groups: dict[object, tuple[Slot, list[int]]] = {}
+    for slot in slots:
+        topic, partition, offset = slot.raw.coordinates
+        key = (topic, partition, slot.outcome, _content_of(slot.raw))
+        groups.setdefault(key, (slot, []))[1].append(offset)
+    return groups.values()
 
 
 def _content_of(raw: RawRecord) -> object:

@@ -21,8 +21,8 @@ from contracts.where import FOUND_LIMIT
 from servicekit.db.sql import SQL
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
-from servicekit.log.record_ids import ids_of
-from servicekit.log.records import Received, Unreadable
+from servicekit.log.records import Received
+from servicekit.log.slots import Slot
 from servicekit.logging import frames, logger
 
 _COLUMNS: Final = (
@@ -53,7 +53,7 @@ class Journal:
         ]
         await self._append(rows)
 
-    async def note_refused(self, refused: Sequence[Unreadable]) -> None:
+    async def note_refused(self, refused: Sequence[Slot]) -> None:
         """Add dead-lettered records to the journal, provided that `ids_of` finds their ids."""
         await self._append([row for row in map(_refused_row, refused) if row is not None])
 
@@ -150,15 +150,15 @@ class JournalingHandler(Handler):
         await self._inner.commit_lost(batch)
 
 
-def _refused_row(refused: Unreadable) -> tuple[Any, ...] | None:
+def _refused_row(refused: Slot) -> tuple[Any, ...] | None:
     """Return the journal row for a dead letter, or None if `ids_of` finds no ids.
 
     Invalid ids are treated as missing.
     """
-    ids = ids_of(refused.raw)
-    if ids is None:
+    ids = refused.ids
+    if ids is None or refused.outcome is None:
         return None
     place = (ids.event_id or "", str(refused.raw.coordinates), ids.tenant, ids.project)
     cause = header(refused.raw.headers, CAUSE)
     about = (ids.conversation_id, ids.message_id)
-    return (*place, cause, *about, None, "dead_lettered", refused.reason, refused.detail)
+    return (*place, cause, *about, None, "dead_lettered", refused.outcome.reason, refused.outcome.detail)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from contracts.topics import Consumer
-from servicekit.log.dead_letters import NoteDeadLetters, dead_letter, ignore_dead_letters
+from servicekit.log.dead_letters import NoteDeadLetters, ignore_dead_letters, letters_of
 from servicekit.log.journal import Journal
 from servicekit.log.messages import Producer
-from servicekit.log.observing import observe
-from servicekit.log.outcome import Observation, Observer, Outcome
-from servicekit.log.record_ids import ids_of
-from servicekit.log.records import Received, Unreadable
+from servicekit.log.observing import log_outcome, observe
+from servicekit.log.outcome import Observer, Outcome
+from servicekit.log.records import Received
+from servicekit.log.slots import Slot
 
 Late = tuple[Received[Any], Outcome]
 """A record that the service has stored, and its late outcome."""
@@ -40,14 +40,11 @@ class LateOutcomes:
 
     async def set_aside(self, late: Sequence[Late]) -> None:
         """Write dead letters for the records that cannot be processed, and wait until the log acknowledges them."""
-        refused = [
-            Unreadable(received.raw, outcome.reason, outcome.detail)
-            for received, outcome in late
-            if outcome.kind == "dead_lettered"
-        ]
-        await self._producer.send(
-            [dead_letter(one.raw, service=self._group, reason=one.reason, error_class="permanent") for one in refused]
-        )
+        refused = [slot for slot in map(_slot, late) if slot.is_dead_letter]
+        for chunk in letters_of(refused, self._group):
+            await self._producer.send([letter.message for letter in chunk])
+            for letter in chunk:
+                log_outcome(self._group, letter.slot)
         if refused:
             await self._note_dead_letters(refused)
 
@@ -55,7 +52,10 @@ class LateOutcomes:
         """Record the outcomes in the journal and the metrics, and pass them to the observers."""
         if self._journal is not None:
             await self._journal.settle([(received.event, received.cause, outcome) for received, outcome in late])
-        for received, outcome in late:
-            ids = ids_of(received.raw) if outcome.kind == "dead_lettered" else None
-            place = str(received.raw.coordinates)
-            observe(self._observers, Observation(self._group, received.topic, received.cause, outcome, place, ids))
+        slots = [_slot(one) for one in late]
+        observe(self._observers, self._group, slots, {slot.topic for slot in slots}, late=True)
+
+
+def _slot(late: Late) -> Slot:
+    received, outcome = late
+    return Slot(received.raw, received, outcome)

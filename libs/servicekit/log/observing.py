@@ -1,38 +1,54 @@
-"""Counting of record outcomes, and their delivery to observers."""
+"""Counting and logging of record outcomes, and their delivery to observers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from contracts.topics import Consumer
 from servicekit import metrics
-from servicekit.log.outcome import Observation, Observer, Outcome
-from servicekit.log.record_ids import ids_of
-from servicekit.log.records import RawRecord, cause_of
+from servicekit.log.outcome import Observation, Observer
+from servicekit.log.slots import Slot
+from servicekit.logging import logger
+
+log = logger("outcome")
 
 
-def observe(observers: Sequence[Observer], observation: Observation) -> None:
-    """Count an outcome and pass it to all observers."""
-    outcome = observation.outcome
-    metrics.RECORDS.labels(observation.group, observation.topic, outcome.kind, outcome.reason).inc()
-    for observer in observers:
-        observer(observation)
-
-
-def observe_all(
-    observers: Sequence[Observer], group: Consumer, records: Sequence[RawRecord], outcomes: Sequence[Outcome]
+def observe(
+    observers: Sequence[Observer], group: Consumer, slots: Sequence[Slot], logged: Container[str], *, late: bool = False
 ) -> None:
-    """Count the outcomes of a batch and pass them to all observers.
+    """Count the outcomes of records, log those that are ignored or parked, and pass them to all observers.
 
-    The counters are updated once for each topic and outcome.
+    Args:
+        logged: The topics whose records are logged. Each topic has one group that logs its records.
+        late: True if the outcomes became known only after the records' batch.
     """
-    topics = [raw.coordinates.topic for raw in records]
-    for (topic, outcome), count in Counter(zip(topics, outcomes, strict=True)).items():
+    for (topic, outcome), count in Counter([(slot.topic, slot.outcome) for slot in slots]).items():
+        assert outcome is not None
         metrics.RECORDS.labels(group, topic, outcome.kind, outcome.reason).inc(count)
-    for observer in observers:
-        for raw, topic, outcome in zip(records, topics, outcomes, strict=True):
-            if outcome.kind == "dead_lettered":
-                observer(Observation(group, topic, cause_of(raw), outcome, str(raw.coordinates), ids_of(raw)))
-            else:
-                observer(Observation(group, topic, cause_of(raw), outcome))
+    for slot in slots:
+        outcome = slot.outcome
+        assert outcome is not None
+        if outcome.kind in ("ignored", "parked") and slot.topic in logged:
+            log_outcome(group, slot)
+        for observer in observers:
+            letter = slot.is_dead_letter
+            position = str(slot.raw.coordinates) if letter or late else ""
+            observer(Observation(group, slot.topic, slot.cause, outcome, position, slot.ids if letter else None))
+
+
+def log_outcome(group: Consumer, slot: Slot) -> None:
+    """Log the outcome of a record that is not stored, with the ids of its event as far as they can be read."""
+    assert slot.outcome is not None
+    ids = slot.ids
+    log.info(
+        "not_stored",
+        group=group,
+        at=str(slot.raw.coordinates),
+        event_id=ids and ids.event_id,
+        conversation_id=ids and ids.conversation_id,
+        message_id=ids and ids.message_id,
+        outcome=slot.outcome.kind,
+        reason=slot.outcome.reason,
+        detail=slot.outcome.detail,
+    )

@@ -15,29 +15,22 @@ INTAKE: Final = FOREIGN | {EXPLICIT_RECEIVED.name}
 """Topics with texts that people send; the texts of every other topic come from these."""
 
 
-def redacted_records(
-    records: Sequence[RawRecord], redactor: Redactor | None, counted: Container[str]
-) -> Sequence[RawRecord]:
-    """Return the records with people's texts redacted, or `records` itself if there is nothing to redact.
+def redact(raw: RawRecord, redactor: Redactor, counted: Container[str]) -> RawRecord:
+    """Return the record with people's texts redacted, or `raw` itself if there is nothing to redact.
 
     Only records on the topics in INTAKE contain such texts.
 
     Args:
         counted: The topics whose redactions are counted in the metric.
     """
-    if redactor is None or redactor.is_off:
-        return records
-    changed: list[RawRecord] | None = None
-    for index, raw in enumerate(records):
-        if raw.value is None or raw.coordinates.topic not in INTAKE:
-            continue
-        value, found = redactor.redact(raw.value)
-        if found:
-            changed = [*records] if changed is None else changed
-            changed[index] = raw._replace(value=value)
-            if raw.coordinates.topic in counted:
-                count_masks(found)
-    return records if changed is None else changed
+    if raw.value is None or raw.coordinates.topic not in INTAKE:
+        return raw
+    value, masks = redactor.redact(raw.value)
+    if not masks:
+        return raw
+    if raw.coordinates.topic in counted:
+        count_masks(masks)
+    return raw._replace(value=value)
 
 
 class RedactingProducer:

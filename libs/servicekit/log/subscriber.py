@@ -15,7 +15,8 @@ from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.error_kinds import in_words
-from servicekit.log.delivery import Delivery, Interrupted
+from servicekit.log.backoff import Interrupted
+from servicekit.log.delivery import Delivery
 from servicekit.log.fetched import raw_record
 from servicekit.log.records import RawRecord
 from servicekit.log.settings import SESSION_TIMEOUT_MS
@@ -309,8 +310,8 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         """
         if not self.assigned:
             return "it has no partitions"
-        if why := self.delivery.breaker.why:
-            return f"it is held, because {why}"
+        if topic := self.delivery.breaker.topic:
+            return f"it is held, because its own code keeps failing on {topic}: the log line bug says where"
         if self._failing and self._clock.monotonic() - self._failing.since >= STUCK_SECONDS:
             return f"its batches keep failing ({self._failing.error}): the log line batch_failed says where"
         if not self.at_work and self._clock.monotonic() - self.polled_at >= 60:

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 
-from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason, signature_of, unavailable_as
+from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason, unavailable_as
 from servicekit.errors import LogUnavailable, Permanent, RequestRefused, Unavailable
 from servicekit.web.refusals import answer_of, unavailable
 
@@ -89,24 +89,6 @@ def test_only_what_waiting_may_mend_becomes_unavailable() -> None:
     assert str(raised.value) == str(Unavailable("the store", "the database takes too long"))
     with pytest.raises(ValueError, match="a bug"), unavailable_as("the store"):
         raise ValueError("a bug")
-
-
-def test_a_bug_is_known_by_its_line_or_its_sql_state() -> None:
-    def fails(text: str) -> None:
-        raise KeyError(text)
-
-    signatures = []
-    for text in ("what Ann wrote", "what Bob wrote"):
-        try:
-            if text == "what Ann wrote":
-                fails(text)
-            fails(text)
-        except KeyError as error:
-            signatures.append(signature_of(error))
-    assert len({*signatures}) == 1
-    assert signatures[0].startswith("KeyError test_failures.py:")
-    assert signature_of(KeyError("what Ann wrote")) == "KeyError "
-    assert signature_of(asyncpg.UniqueViolationError("what Ann wrote")) == "UniqueViolationError 23505"
 
 
 @pytest.mark.parametrize(

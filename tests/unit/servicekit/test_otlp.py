@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from zlib import crc32
-
 import pytest
 
-from contracts.headers import Headers
-from servicekit.log.records import Coordinates, RawRecord, cause_of
-from servicekit.otlp import OtlpTraces, OtlpTracing, _cause_checksum
+from contracts.headers import trace_of
+from servicekit.log.records import Coordinates, RawRecord
+from servicekit.log.slots import Slot
+from servicekit.otlp import Traces
+from servicekit.stages import StageTimes
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PRODUCER = "00f067aa0ba902b7"
 
 
-def record(topic: str, headers: Headers) -> RawRecord:
-    return RawRecord(Coordinates(topic, 3, 42), b"key", b"{}", headers, 0)
-
-
-@pytest.mark.parametrize("topic", ["chat.message.ingested", "feedback.reaction.received"])
-@pytest.mark.parametrize(
-    "headers",
-    [
-        (),
-        [("other", b"x")],
-        [("cause", b"chat.message.ingested:1:7")],
-        [("cause", b"")],
-        [("cause", b""), ("cause", b"chat.message.ingested:1:7")],
-        [("cause", b"\xff")],
-    ],
-)
-def test_the_checksum_is_that_of_the_cause(topic: str, headers: Headers) -> None:
-    raw = record(topic, headers)
-    assert _cause_checksum(raw) == crc32(cause_of(raw).encode())
+def slot(traceparent: str | None) -> Slot:
+    headers = [] if traceparent is None else [("traceparent", traceparent.encode())]
+    return Slot(RawRecord(Coordinates("feedback.reaction.received", 3, 42), b"key", b"{}", headers, 0))
 
 
 @pytest.mark.parametrize(
@@ -49,11 +33,23 @@ def test_the_checksum_is_that_of_the_cause(topic: str, headers: Headers) -> None
     ],
 )
 async def test_flag_and_low_half_of_the_trace_id_decide(traceparent: str, sampled: bool) -> None:
-    traces = OtlpTraces("http://127.0.0.1:9/v1/traces", 0.75)
-    tracing = traces.of("feedback")
-    assert isinstance(tracing, OtlpTracing)
-    context = tracing._sampled(record("feedback.reaction.received", [("traceparent", traceparent.encode())]))
+    traces = Traces("http://127.0.0.1:9/v1/traces", 0.75)
+    batch = traces.of("feedback").begin("feedback", [slot(traceparent)])
+    assert (batch is not None) is sampled
+    if batch is not None:
+        assert batch.trace_id == traceparent[3:35]
+        batch.ended([], StageTimes())
     await traces.close()
-    assert (context is not None) is sampled
-    if context is not None:
-        assert (context.trace_id, context.span_id) == (int(traceparent[3:35], 16), int(PRODUCER, 16))
+
+
+async def test_a_record_without_a_trace_gets_that_of_its_batch_and_others_keep_theirs() -> None:
+    traces = Traces("http://127.0.0.1:9/v1/traces", 1.0)
+    foreign = f"00-{'e' * 32}-{PRODUCER}-01"
+    slots = [slot(f"00-{TRACE}-{PRODUCER}-01"), slot(None), slot(foreign)]
+    batch = traces.of("feedback").begin("feedback", slots)
+    assert batch is not None and batch.trace_id == TRACE
+    first, second, third = [trace_of(one.raw.headers) for one in slots]
+    assert (first, third) == (f"00-{TRACE}-{PRODUCER}-01", foreign)
+    assert second is not None and second[3:35] == TRACE and second[36:52] != PRODUCER
+    batch.ended(slots, StageTimes())
+    await traces.close()

@@ -9,7 +9,8 @@ from typing import Any
 from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received, Unreadable
+from servicekit.log.records import Received
+from servicekit.log.slots import Slot
 from servicekit.service import STUCK_SECONDS, Periodic, Service, ServiceContext
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog, example, raw
@@ -98,9 +99,9 @@ class RefusedJournal:
     """Stand-in for a journal, which keeps the records with dead letters."""
 
     def __init__(self) -> None:
-        self.refused: list[Unreadable] = []
+        self.refused: list[Slot] = []
 
-    async def note_refused(self, refused: Sequence[Unreadable]) -> None:
+    async def note_refused(self, refused: Sequence[Slot]) -> None:
         self.refused += refused
 
 
@@ -122,8 +123,9 @@ async def test_dead_letters_of_a_delivery_are_in_the_journal_and_late_ones_are_o
     broken = raw(topic, b"{" * 200)
     await service.subscription("chat_bridge").delivery.deliver([broken], commit)
     (refused,) = journal.refused
-    assert (refused.raw, refused.reason) == (broken, "invalid_json")
-    assert told == [(topic, broken.value, Outcome.dead_lettered("invalid_json", refused.detail))]
+    assert refused.outcome is not None
+    assert (refused.raw, refused.outcome.reason) == (broken, "invalid_json")
+    assert told == [(topic, broken.value, refused.outcome)]
 
     told.clear()
     late, outcome = raw(topic, example(topic, "least"), 1), Outcome.dead_lettered("original_unknown", "in words")

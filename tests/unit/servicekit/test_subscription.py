@@ -11,7 +11,8 @@ from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaConnectionError
 
 from servicekit.errors import Unavailable
-from servicekit.log.delivery import Backoff, Delivery, Interrupted
+from servicekit.log.backoff import Backoff, Interrupted
+from servicekit.log.delivery import Delivery
 from servicekit.log.fetched import LOG_APPEND_TIME
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome

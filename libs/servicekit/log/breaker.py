@@ -1,0 +1,61 @@
+"""Circuit breaker that holds a consumer group after repeated bugs, so that a bad release cannot dead-letter a topic.
+
+The breaker is pure: `Delivery` waits while a group is held.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
+from itertools import islice
+from typing import Final
+
+WINDOW: Final = 1_000
+"""Number of a topic's latest records that are counted."""
+MOST_BUGS: Final = 100
+"""Maximum number of bugs among them, 10 %, before the group is held."""
+IN_A_ROW: Final = 20
+"""Number of a topic's consecutive records with bugs that hold the group."""
+PROBE_SECONDS: Final = 60.0
+"""Seconds between two records that a held group attempts."""
+
+Conversation = tuple[str, ...]
+
+
+class Breaker:
+    """Circuit breaker of a consumer group. A held group attempts one record per minute until a record succeeds.
+
+    Bugs of a single conversation never hold a group, because a hostile record may be sent repeatedly.
+    """
+
+    def __init__(self) -> None:
+        self._bugs: defaultdict[str, deque[Conversation | None]] = defaultdict(lambda: deque(maxlen=WINDOW))
+        """For each of a topic's latest records, the conversation of a bug, or None if there was no bug."""
+        self.topic = ""
+        """Topic whose bugs hold the group; empty if the group is not held."""
+
+    @property
+    def held(self) -> bool:
+        return bool(self.topic)
+
+    def succeeded(self, records: Mapping[str, int]) -> None:
+        """Count records without a bug, by topic. A success on the topic that holds the group releases the group."""
+        for topic, count in records.items():
+            if topic == self.topic:
+                self.topic = ""
+                self._bugs[topic].clear()
+            self._bugs[topic].extend([None] * min(count, WINDOW))
+
+    def failed(self, topic: str, conversation: Conversation) -> None:
+        """Count a record that failed because of a bug, and hold the group if there are too many."""
+        latest = self._bugs[topic]
+        latest.append(conversation)
+        in_a_row = list(islice(reversed(latest), IN_A_ROW))
+        all_fail = len(in_a_row) == IN_A_ROW and None not in in_a_row and len(set(in_a_row)) > 1
+        if all_fail or self._too_many(latest):
+            self.topic = topic
+
+    def _too_many(self, latest: deque[Conversation | None]) -> bool:
+        bugs = Counter(latest)
+        del bugs[None]
+        return bugs.total() > MOST_BUGS and len(bugs) > 1
