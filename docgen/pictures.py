@@ -60,7 +60,17 @@ def chat_with(url: str) -> str:
     """Return what a terminal shows of a chat at `url`, with its control sequences."""
     run = urlsplit(url)
     [token] = parse_qs(run.query)["token"]
-    command = ["agent-feedback", "chat", "--url", f"{run.scheme}://{run.netloc}", "--token", token, "--user", "ann"]
+    command = [
+        sys.executable,
+        "-m",
+        "examples.chat",
+        "--url",
+        f"{run.scheme}://{run.netloc}",
+        "--token",
+        token,
+        "--user",
+        "ann",
+    ]
     screen, terminal = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""`agent-feedback chat` in a pseudo-terminal, with all services in one process."""
+"""The example chat in a pseudo-terminal, with all services in one process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import asyncio
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -18,13 +20,14 @@ import pytest_asyncio
 import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.ending import FAREWELL
 from agent_feedback_kit.sessions.record import opaque
-from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback_here
+from tests.support.command import HANG_SECONDS
 from tests.support.llm_server import completion, llm_server
 from tests.support.running_stack import RunningStack
 from tests.support.served import nowhere, served
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>()][B0]?|[\x00-\x09\x0b-\x1f]")
 TERM = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", "PROMPT_TOOLKIT_NO_CPR": "1"}
+ROOT = Path(__file__).parents[2]
 PATIENT = ("--planning-seconds", "20")
 
 
@@ -38,9 +41,15 @@ class Terminal:
     """User at a terminal. Reading runs in threads, because the platform shares this event loop."""
 
     def __init__(self, url: str, *options: str) -> None:
-        arguments = ["chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options]
+        arguments = ["-m", "examples.chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options]
         self._child = pexpect.spawn(
-            str(COMMAND), arguments, env={**os.environ, **TERM}, encoding="utf-8", timeout=60, dimensions=(40, 100)
+            sys.executable,
+            arguments,
+            env={**os.environ, **TERM},
+            encoding="utf-8",
+            timeout=60,
+            dimensions=(40, 100),
+            cwd=ROOT,
         )
         self.seen = ""
 
@@ -109,7 +118,7 @@ async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -
         assert (await platform.own_feedback(person.conversation, "turn-2", user_id="ann"))["emoji"] == "😂"
         await person.types("/clear", sees="Withdrawn.")
         assert (await platform.own_feedback(person.conversation, "turn-2", user_id="ann"))["reaction"] is None
-        await person.types("/memory status", sees="stored ratings: 0")
+        await person.types("/memory status", sees="session feedback records: 0")
         person.presses("/end\r")
         await person.sees("did today feel helpful? [y/n/s] (or Enter to skip without recording)")
         person.presses("y\r")
@@ -232,12 +241,12 @@ async def source_of_rating(stack: RunningStack, said: str) -> str:
 
 async def piped(url: str, lines: bytes, *options: str) -> str:
     process = await asyncio.create_subprocess_exec(
-        COMMAND,
-        *("chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options),
+        sys.executable,
+        *("-m", "examples.chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
+        cwd=ROOT,
     )
     out, err = await asyncio.wait_for(process.communicate(lines), HANG_SECONDS)
     assert process.returncode == 0, err.decode()
@@ -248,14 +257,17 @@ async def piped(url: str, lines: bytes, *options: str) -> str:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--url", nowhere()), "cannot be used: no answer"),
-        (("--url", "nonsense"), "the URL must be like"),
+        (("--url", nowhere(), "--token", "t"), "cannot be used: no answer"),
+        (("--url", "nonsense", "--token", "t"), "the URL must be like"),
         (("--state", "/nonexistent"), "Nothing runs on"),
     ],
 )
 async def test_without_a_platform_it_does_not_start(options: Any, sentence: str) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(COMMAND, "chat", *options), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", "examples.chat", *options),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
     )
     _, err = await asyncio.wait_for(process.communicate(), HANG_SECONDS)
     assert process.returncode == 3
@@ -272,6 +284,8 @@ async def test_without_a_platform_it_does_not_start(options: Any, sentence: str)
     ],
 )
 def test_options_that_cannot_be_meant(options: Any, sentence: str) -> None:
-    ended = agent_feedback_here("chat", *options)
-    assert ended.code == 2
-    assert sentence in " ".join(ended.err.split())
+    ended = subprocess.run(
+        (sys.executable, "-m", "examples.chat", *options), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert sentence in " ".join(ended.stderr.split())

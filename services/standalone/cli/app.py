@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from standalone.cli import (
-    chat,
     dlq,
     encoder,
     erase,
@@ -61,7 +60,6 @@ for command in (
     up,
     run,
     topics,
-    chat,
     explain,
     evaluate,
     encoder,

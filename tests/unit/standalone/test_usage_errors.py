@@ -54,7 +54,7 @@ def test_the_help_still_succeeds() -> None:
 def test_every_command_is_there() -> None:
     found: Any = typer.main.get_command(app)
     assert " ".join(sorted(found.commands)) == (
-        "chat dlq encoder erase evaluate explain export import keys ledger migrate rejudge run subject-access "
+        "dlq encoder erase evaluate explain export import keys ledger migrate rejudge run subject-access "
         "topics up users where"
     )
     assert {name: sorted(found.commands[name].commands) for name in ("dlq", "keys", "ledger", "users")} == {

@@ -9,15 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
-from emoji import is_emoji
+from emoji import emojize, is_emoji
 
 from agent_feedback_kit import AgentFeedbackError, AsyncClient, Channel, before_planning, events
 from agent_feedback_kit.answers import Label, PreviousAnswer, Reaction
 from agent_feedback_kit.sessions.record import Source
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Block, Timeline, Turn
-from feedback.emojis import normalise
-from standalone.chat.agents import Agent, Answer, ChatLine
+from examples.chat.agents import Agent, Answer, ChatLine
 
 _LOOK_SECONDS = 0.05
 
@@ -122,7 +121,7 @@ class Conversation:
         Raises:
             ValueError: The text is not an emoji, or the platform rejects the emoji.
         """
-        if not is_emoji(normalise(emoji)):
+        if not is_emoji(emojize(emoji.strip(), language="alias")):
             raise ValueError("it is not an emoji; type one, or its name, such as :heart:")
         message_id = self._answer_id(self._last_turn())
         taken = await events.publish_over_http(

@@ -13,7 +13,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/reply TURN TEXT": "reply to an earlier answer, such as /reply turn-1 That's wrong",
     "/clear": "withdraw your feedback on the last answer",
     "/timeline": "the conversation as the agent sees it, feedback included",
-    "/memory status": "how many session ratings are stored",
+    "/memory status": "how many session feedback records are stored",
     "/end": "end the session, with a rating if you like",
     "/exit": "the same, with the option to leave without saving",
     "/help": "this list",

@@ -16,10 +16,27 @@ from rich.panel import Panel
 from rich.text import Text
 
 from agent_feedback_kit.timeline.model import FEEDBACK_BLOCK, Timeline
-from standalone.chat.commands import COMMANDS
-from standalone.terminal import harmless
+from examples.chat.commands import COMMANDS
 
 YOU = "you> "
+_OBEYED = dict.fromkeys(
+    (n for n in (*range(32), *range(127, 160), *range(0xD800, 0xE000)) if n not in (9, 10)),
+    "\N{REPLACEMENT CHARACTER}",
+)
+
+
+def harmless(text: str, style: str = "") -> Text:
+    """Convert untrusted text for output, without interpreting Rich's markup.
+
+    Control characters are replaced because a terminal would obey them, and lone surrogates because it cannot print
+    them.
+    """
+    return Text(text.translate(_OBEYED), style)
+
+
+def sentence(error: Exception) -> str:
+    """Return the text of an error with exactly one full stop at the end."""
+    return f"{str(error).rstrip('.')}."
 
 
 class Typed(Protocol):

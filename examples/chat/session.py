@@ -11,11 +11,10 @@ from agent_feedback_kit import AgentFeedbackError, NotFound
 from agent_feedback_kit.answers import Label
 from agent_feedback_kit.sessions.ending import end_session
 from agent_feedback_kit.sessions.record import Source
-from standalone.chat.agents import AgentFailed
-from standalone.chat.commands import Command, SentMessage, Unknown, read_line
-from standalone.chat.conversation import Conversation, NoAnswerYet
-from standalone.chat.terminal import YOU, TerminalScreen, Typed
-from standalone.terminal import sentence
+from examples.chat.agents import AgentFailed
+from examples.chat.commands import Command, SentMessage, Unknown, read_line
+from examples.chat.conversation import Conversation, NoAnswerYet
+from examples.chat.terminal import YOU, TerminalScreen, Typed, sentence
 
 
 class Chat:
@@ -134,8 +133,8 @@ class Chat:
 
     async def _memory(self, _: str) -> None:
         status = await self._conversation.client.memory_status(self._conversation.id)
-        kept = status["session_feedback_count"]
-        self._screen.say(f"Memory mode {self._conversation.memory_mode}; stored ratings: {kept}.")
+        count = status["session_feedback_count"]
+        self._screen.say(f"Memory mode {self._conversation.memory_mode}; session feedback records: {count}.")
 
     async def _help(self, _: str) -> None:
         self._screen.help()
@@ -149,5 +148,5 @@ class Chat:
     async def _summarise(self) -> None:
         await self._conversation.refresh()
         turns = self._conversation.timeline.turns
-        said = sum(block.meta is not None and not block.hidden for turn in turns for block in turn.blocks)
-        self._screen.note(f"{len(turns)} answers, feedback on {said} of them.")
+        count = sum(block.meta is not None and not block.hidden for turn in turns for block in turn.blocks)
+        self._screen.note(f"{len(turns)} answers, feedback on {count} of them.")
