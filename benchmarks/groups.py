@@ -70,8 +70,8 @@ class Groups:
             if prepare is not None:
                 await prepare(connection)
 
-        folder = Path(module.__file__).parent / "migrations"
-        pool = await open_pool(self._url, schema, folder, init=init, plan="indexed")
+        schema_file = Path(module.__file__).parent / "sql" / "schema.sql"
+        pool = await open_pool(self._url, schema, schema_file, init=init, plan="indexed")
         try:
             yield pool
         finally:

@@ -40,7 +40,7 @@ from reporting.issues.job import IssueJob, issue_encoder
 from reporting.issues.reading import find_issue, list_issues
 from reporting.issues.store import AgentScope
 from reporting.issues.words import titles, words_of
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.queries.selection import Project
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
@@ -186,7 +186,7 @@ async def speed(encoder: Embedder, turns: int, arrivals: int) -> None:
         server = EmbeddedPostgres(Path(folder) / "data")
         await server.start()
         try:
-            pool = await open_pool(server.url, "reporting", MIGRATIONS, size=2)
+            pool = await open_pool(server.url, "reporting", SCHEMA, size=2)
             await _measure(pool, encoder, turns, arrivals)
             await pool.close()
         finally:

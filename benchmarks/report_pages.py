@@ -53,7 +53,7 @@ from reporting.dashboard.overview import overview
 from reporting.dashboard.queries.breakdown import breakdown
 from reporting.dashboard.routes import pages_router
 from reporting.dashboard.view import View
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.queries.calibration import calibration
 from reporting.queries.ranking import ranking
 from reporting.queries.reasons import reasons
@@ -377,9 +377,9 @@ async def report_pages(
         kept.mkdir(parents=True, exist_ok=True)
         kept.chmod(0o755)
         async with EmbeddedPostgres(kept / "data") as server:
-            pool = await open_pool(server.url, "reporting", MIGRATIONS, size=1, plan="custom")
+            pool = await open_pool(server.url, "reporting", SCHEMA, size=1, plan="custom")
             reads, several = [
-                await open_pool(server.url, "reporting", MIGRATIONS, size=size, tenants_apart=True, plan="custom")
+                await open_pool(server.url, "reporting", SCHEMA, size=size, tenants_apart=True, plan="custom")
                 for size in (1, 3)  # three by default
             ]
             try:
@@ -392,7 +392,7 @@ async def report_pages(
             finally:
                 for one in (reads, several, pool):
                     await one.close()
-            pool = await open_pool(server.url, "reporting", MIGRATIONS, plan="indexed")  # as the service writes
+            pool = await open_pool(server.url, "reporting", SCHEMA, plan="indexed")  # as the service writes
             try:
                 return {"pages": pages, "projection": await projection(pool, server.pid)}
             finally:

@@ -31,7 +31,9 @@ async def ready() -> str | None:
 
 
 async def serve(url: str, port: int, token: str) -> None:
-    pool = await open_pool(url, "inference", Path(inference.service.__file__).parent / "migrations", init=take_bytes)
+    pool = await open_pool(
+        url, "inference", Path(inference.service.__file__).parent / "sql" / "schema.sql", init=take_bytes
+    )
     detector = Detector.default()
     turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
     authenticator = AccessToken(token)

@@ -37,7 +37,7 @@ from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
 
 Say = Callable[[str], None]
-MIGRATIONS: Final = Path(inference.service.__file__).parent / "migrations"
+SCHEMA: Final = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 WARM, LOOKS, HEAVY_LOOKS, SEARCHES = 200, 2_000, 200, 50
 PLAIN: Final = "plain_vectors"
 
@@ -48,7 +48,7 @@ async def turn_index(
     """Return the latencies in milliseconds, by query."""
     async with EmbeddedPostgres(folder / "postgres", say) as postgres:
         url = await _without_pgvector(postgres.url) if plain else postgres.url
-        pool = await open_pool(url, "inference", MIGRATIONS, init=take_bytes)
+        pool = await open_pool(url, "inference", SCHEMA, init=take_bytes)
         try:
             filled = await fill(url, turns, time.time_ns() // 1_000, seed, say)
             index = await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder()))

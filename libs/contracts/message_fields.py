@@ -1,8 +1,8 @@
 """Message fields stored by several message indexes, with the PostgreSQL types of their columns. No I/O.
 
 The upserts of all indexes are generated from this declaration. An index stores the fields of the highest version of a
-message (`versions.py`). To add a field, add it here and to the row type of each index, and write a migration for each
-index.
+message (`versions.py`). To add a field, add it here and to the row type of each index, and a column to the schema of
+each index.
 """
 
 from __future__ import annotations

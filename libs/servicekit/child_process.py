@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from servicekit.clock import Clock
-from servicekit.db.migrations import read_migrations
+from servicekit.db.schema import schema_version
 from servicekit.errors import StartError, Unavailable
 
 IDLE_SECONDS: Final = 300.0
@@ -46,8 +46,8 @@ class ChildProcess:
             `options`; it returns the asynchronous function to call, whose result is a number.
         clock: The child process uses the time of this clock.
         database_url: URL of the service's database.
-        schema: Schema of the service, which is migrated already.
-        migrations: Folder with the schema's migrations. The child process ends if it is of another release.
+        schema: Schema of the service, whose tables exist already.
+        schema_file: File with the schema's tables. The child process ends if it is of another release.
         options: Further parameters of `work`, as JSON values.
     """
 
@@ -57,7 +57,7 @@ class ChildProcess:
         clock: Clock,
         database_url: str,
         schema: str,
-        migrations: Path,
+        schema_file: Path,
         options: Mapping[str, Any],
         *,
         idle_seconds: float = IDLE_SECONDS,
@@ -68,8 +68,8 @@ class ChildProcess:
             "work": work,
             "database_url": database_url,
             "schema": schema,
-            "migrations": str(migrations),
-            "newest_migration": read_migrations(migrations)[-1].name,
+            "schema_file": str(schema_file),
+            "schema_version": schema_version(schema_file),
             "options": dict(options),
         }
         self._idle_seconds = idle_seconds

@@ -19,8 +19,8 @@ from typing import Any, Final, TextIO
 import uvloop
 
 from servicekit.clock import SystemClock
-from servicekit.db.migrations import read_migrations
-from servicekit.db.pools import open_migrated_pool
+from servicekit.db.pools import open_existing_pool
+from servicekit.db.schema import schema_version
 from servicekit.error_kinds import is_transient
 from servicekit.errors import StartError
 from servicekit.logging import configure_logging, frames, logger
@@ -88,9 +88,9 @@ async def _respond(settings: dict[str, Any], requests: asyncio.Queue[dict[str, A
 
     Raises StartError if this program and its parent are of different releases.
     """
-    if read_migrations(Path(settings["migrations"]))[-1].name != settings["newest_migration"]:
+    if schema_version(Path(settings["schema_file"])) != settings["schema_version"]:
         raise StartError("Another release was installed while the service was running; restart the service.")
-    pool = await open_migrated_pool(settings["database_url"], settings["schema"], size=_CONNECTIONS, plan="indexed")
+    pool = await open_existing_pool(settings["database_url"], settings["schema"], size=_CONNECTIONS, plan="indexed")
     clock = _RequestClock()
     module, _, name = settings["work"].partition(":")
     call = getattr(import_module(module), name)(pool, clock, **settings["options"])

@@ -28,14 +28,6 @@ class LogUnavailable(Unavailable):
         super().__init__("the log", why)
 
 
-class SchemaIncompatible(Unavailable):
-    """Raised if the database schema is too new for this program. The message is one sentence."""
-
-    def __init__(self, sentence: str) -> None:
-        Exception.__init__(self, sentence)
-        self.what = "the schema"
-
-
 _SECRETS = re.compile(r"(\w+://)?(?:\S*@)([^\s?]*)(?:\?\S*)?|(\w+://[^\s?]*)\?\S*")
 
 

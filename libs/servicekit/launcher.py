@@ -80,8 +80,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
             neither, callers need tokens issued by AUTH_ISSUER.
 
     Raises:
-        StartError: If the service cannot start, or if a later release migrates the schema to a version that this
-            program cannot use.
+        StartError: If the service cannot start.
     """
     token = token or content_of("AGENT_FEEDBACK_TOKEN")
     auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
@@ -112,12 +111,8 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
         service = starting.result()
         add_routes(app, service.routers)
         log.info("running", service=program.name, port=server.port)
-        leaving = asyncio.create_task(service.left.wait())
-        await asyncio.wait({waiting, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        leaving.cancel()
+        await waiting
         log.info("stopping", service=program.name)
-        if service.superseded:
-            raise StartError(service.superseded)
     finally:
         waiting.cancel()
         await server.stop()

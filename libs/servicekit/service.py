@@ -23,11 +23,9 @@ from servicekit import metrics
 from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.database import Database
-from servicekit.db.migrations import check_schema, read_migrations
 from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.error_kinds import is_transient
-from servicekit.errors import SchemaIncompatible
 from servicekit.log.broker import build_broker
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.delivery import Delivery
@@ -55,8 +53,6 @@ if TYPE_CHECKING:
 
 CANCEL_SECONDS = 2.0
 """Time within which cancelled tasks must end, in seconds."""
-SCHEMA_SECONDS = 5.0
-"""Seconds between two checks of the schema's version."""
 PROBE_SECONDS = 2.0
 STUCK_SECONDS = 600.0
 """Seconds after which an unfinished run of periodic work becomes a warning to operators."""
@@ -134,14 +130,8 @@ class Service:
         """Start of each running periodic task, in monotonic seconds by name."""
         self._tasks: list[asyncio.Task[None]] = []
         self._probes: list[Callable[[], Awaitable[object]]] = []
-        self._schemas: list[Callable[[], Awaitable[None]]] = []
         self._broker: KafkaBroker | None = None
         self.started = False
-        self.superseded: str | None = None
-        """Reason why the service has left its consumer groups and will not rejoin: a later release has migrated the
-        schema to a version that this program cannot use."""
-        self.left = asyncio.Event()
-        """Set once the service is superseded."""
         context.on_made(self)
 
     def consume(self, group: Consumer, handler: Handler) -> None:
@@ -231,41 +221,44 @@ class Service:
         self.every(Periodic("retention", SWEEP_SECONDS, retention.sweep, delay=SWEEP_SECONDS))
 
     async def open_database(
-        self, url: str, migrations: Path, *, size: int = 4, init: Callable[..., Coroutine[Any, Any, None]] | None = None
+        self,
+        url: str,
+        schema_file: Path,
+        *,
+        size: int = 4,
+        init: Callable[..., Coroutine[Any, Any, None]] | None = None,
     ) -> Database:
         """Open a connection pool for the service's schema.
 
-        The service is ready only while the database responds. If a later release migrates the schema to a version that
-        this program cannot use, the service leaves its consumer groups.
+        The service is ready only while the database responds.
 
         Args:
             size: The maximum number of connections.
             init: A function that is called once with each new connection.
         """
-        pool = await open_pool(url, self.name, migrations, size=size, say=self.context.say, init=init, plan="indexed")
+        pool = await open_pool(url, self.name, schema_file, size=size, say=self.context.say, init=init, plan="indexed")
         self.resources.push_async_callback(pool.close)
         self.probe(partial(pool.execute, "select 1"))
-        self._schemas.append(partial(check_schema, pool, self.name, read_migrations(migrations)))
         return pool
 
-    def child_process(self, work: str, url: str, migrations: Path, **options: object) -> Callable[..., Awaitable[int]]:
+    def child_process(self, work: str, url: str, schema_file: Path, **options: object) -> Callable[..., Awaitable[int]]:
         """Return a function that runs `work` in a child process with low priority (see `ChildProcess`).
 
         Args:
             work: Function in the child process, as "module:name".
             url: URL of the service's database.
-            migrations: Folder with the migrations of the service's schema.
+            schema_file: File with the service's tables.
             options: Further parameters of `work`.
         """
-        child = ChildProcess(work, self.context.clock, url, self.name, migrations, options)
+        child = ChildProcess(work, self.context.clock, url, self.name, schema_file, options)
         self.resources.push_async_callback(child.close)
         return child.run
 
     async def open_reads(
-        self, settings: ReadSettings, migrations: Path, *, plan: Plan = "automatic", replica: str | None = None
+        self, settings: ReadSettings, schema_file: Path, *, plan: Plan = "automatic", replica: str | None = None
     ) -> Database:
         """Open a pool for HTTP reads, each restricted to one tenant (see `servicekit.db.pools.open_reads`)."""
-        pool = await open_reads(settings, self.name, migrations, say=self.context.say, plan=plan, replica=replica)
+        pool = await open_reads(settings, self.name, schema_file, say=self.context.say, plan=plan, replica=replica)
         self.resources.push_async_callback(pool.close)
         return pool
 
@@ -280,7 +273,6 @@ class Service:
         )
         await self._broker.start()
         self.every(Periodic("lag", 5.0, self.lag))
-        self.every(Periodic("schema", SCHEMA_SECONDS, self.look_at_schema, delay=SCHEMA_SECONDS))
         self._tasks = [asyncio.create_task(self._run(periodic), name=periodic.name) for periodic in self._periodics]
         self.started = True
 
@@ -297,36 +289,9 @@ class Service:
         with contextlib.suppress(TimeoutError):
             await within(3, self.resources.aclose())
 
-    async def look_at_schema(self) -> None:
-        """Check the schema's version.
-
-        If it is too new, the service leaves its consumer groups to processes of a later release.
-        """
-        try:
-            await self._check_schemas()
-        except SchemaIncompatible as error:
-            self.superseded = str(error)
-        else:
-            return
-        log.error("superseded", service=self.name, why=self.superseded)
-        for task in self._tasks:
-            if task is not asyncio.current_task():
-                task.cancel()
-        await asyncio.gather(*(subscription.stop() for subscription in self.subscriptions))
-        if self._broker is not None:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._broker.stop(), 4)
-        self.left.set()
-        await asyncio.Event().wait()  # no further checks: this task ends by cancellation
-
-    async def _check_schemas(self) -> None:
-        for check in self._schemas:
-            await check()
-
     async def _probe(self) -> None:
         for probe in self._probes:
             await probe()
-        await self._check_schemas()
 
     async def lag(self) -> int:
         """Return the number of uncommitted records in the partitions that this process reads."""
@@ -353,8 +318,6 @@ class Service:
         ]
 
     async def _why_not_ready(self) -> str | None:
-        if self.superseded:
-            return self.superseded
         if not self.started:
             return f"{self.name} is starting"
         for subscription in self.subscriptions:

@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--only", default=None, help="selfcheck: one planted bug")
     parser.add_argument(
         "--edges",
-        default="previous_release",
+        default="none",
         help=f"faults before the others, with commas between, all, or none: {', '.join(EDGES)} (default: %(default)s)",
     )
     given = parser.parse_args()

@@ -28,27 +28,25 @@ BROKER_FAULTS = ("leader_killed", "broker_isolated", "broker_paused", "two_kille
 """Faults of `python -m proofs.chaos brokers`."""
 TESTED_BY: dict[Promise, tuple[str, ...]] = {
     "P1": (
-        "previous_release",
         *("kill", "kill_at_point", "response_cut", "commit_cut", "produce_cut"),
         *("broker_kill", "postgres_crash", "topic_made_again"),
         *BROKER_FAULTS,
     ),
     "P2": (
-        "previous_release",
         *("redelivery", "response_cut", "commit_cut", "produce_cut"),
         *("kill", "kill_at_point", "zombie", "racing_producers"),
         *BROKER_FAULTS,
     ),
-    "P3": ("wrong_clock", "jumping_clock", "racing_producers", "redelivery", "join_and_leave", "previous_release"),
+    "P3": ("wrong_clock", "jumping_clock", "racing_producers", "redelivery", "join_and_leave"),
     "P4": ("kill_at_point", "zombie", "commit_cut", "produce_cut", "broker_stop", "broker_kill", *BROKER_FAULTS),
-    "P5": ("previous_release", "broker_kill", "broker_stop", "produce_cut", "kill", "records_deleted", *BROKER_FAULTS),
+    "P5": ("broker_kill", "broker_stop", "produce_cut", "kill", "records_deleted", *BROKER_FAULTS),
     "P6": ("poison", "compressed_bomb"),
     "P7": (
         *("slow_database", "cut_database", "cut_log", "postgres_crash"),
         *("database_read_only", "database_full", "cancelled_backends", "locked_tables", "stopped_minute"),
     ),
-    "P8": ("previous_release", "join_and_leave", "zombie", "cut_log", "kill_at_point"),
+    "P8": ("join_and_leave", "zombie", "cut_log", "kill_at_point"),
     "P9": ("term",),
-    "P10": ("previous_release", "kill", "postgres_crash", "redelivery"),
+    "P10": ("kill", "postgres_crash", "redelivery"),
 }
 """Faults that test each guarantee."""

@@ -23,8 +23,6 @@ class Fleet:
         self._logs: Counter[str] = Counter()
         self.main: dict[str, ServiceProcess] = {}
         self.guests: list[ServiceProcess] = []
-        self.previous: list[ServiceProcess] = []
-        """Processes of the previous release, whose memory and shutdown times are not limited."""
         self._planned: dict[int, Plan] = {}
         self._held: set[str] = set()
         self.kills: Counter[str] = Counter()
@@ -49,12 +47,6 @@ class Fleet:
         self._logs[name] += 1
         process = ServiceProcess(name, environment, self._cluster.folder / f"{name}-{self._logs[name]}.log")
         self._planned[process.pid] = plan
-        return process
-
-    def spawn_previous(self, name: str, release: Mapping[str, str]) -> ServiceProcess:
-        """Start a process of `name` with the code that the environment `release` selects."""
-        process = self.spawn(name, NO_PLAN, release)
-        self.previous.append(process)
         return process
 
     def replace(self, name: str, plan: Plan | None = None, further: Mapping[str, str] | None = None) -> ServiceProcess:
@@ -104,7 +96,7 @@ class Fleet:
 
     async def stop(self) -> dict[str, float]:
         """Stop all processes; return the seconds that each main process took."""
-        for guest in (*self.guests, *self.previous):
+        for guest in self.guests:
             guest.kill()
         seconds = await asyncio.gather(*(process.terminate() for process in self.main.values()))
         return dict(zip(self.main, seconds, strict=True))

@@ -15,7 +15,7 @@ from typing import Any
 from aiokafka.errors import KafkaTimeoutError
 
 from proofs.chaos.plan import Plan, Point, plan_from
-from proofs.chaos.planted import RenamesRoles, plant
+from proofs.chaos.planted import plant
 from servicekit import launcher
 from servicekit.clock import SystemClock
 from servicekit.definition import ServiceDefinition
@@ -76,13 +76,8 @@ class InsideFaults:
         return replace(
             context,
             clock=self._clock() or context.clock,
-            wrap_producer=self._wrapped,
+            wrap_producer=lambda inner: FaultyProducer(inner, self._countdown, self._plan.refuse_letters),
         )
-
-    def _wrapped(self, inner: Producer) -> Producer:
-        if self._plan.bug == "role_unknown_before":
-            inner = RenamesRoles(inner)
-        return FaultyProducer(inner, self._countdown, self._plan.refuse_letters)
 
     def _clock(self) -> SystemClock | None:
         return ShiftedClock(self._plan.clock_ahead) if self._plan.clock_ahead else None

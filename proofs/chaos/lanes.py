@@ -14,7 +14,6 @@ from proofs.chaos.cluster import SERVICES
 from proofs.chaos.database_faults import cancelled_backends, database_full, database_read_only, locked_tables
 from proofs.chaos.fault_table import SERVICE_FAULTS, ServiceFault
 from proofs.chaos.log_faults import compressed_bomb, records_deleted
-from proofs.chaos.previous_faults import previous_release
 from proofs.chaos.progress import GROUPS, Progress, groups_of
 from proofs.chaos.service_faults import Scene, jumping_clock, stopped_minute
 from proofs.chaos.shared_faults import SHARED_FAULTS, SharedFault, redelivery, topic_made_again
@@ -106,7 +105,6 @@ EDGES: dict[str, Edge] = {
     "records_deleted": records_deleted,
     "compressed_bomb": compressed_bomb,
     "jumping_clock": _on_one_service(jumping_clock),
-    "previous_release": previous_release,
 }
 """Faults that are injected only on request, because they take long, need privileges, or an idle system."""
 

@@ -21,7 +21,6 @@ Bug = Literal[
     "forget_failed_dead_letter",
     "accept_without_write",
     "resend_later",
-    "role_unknown_before",
 ]
 
 

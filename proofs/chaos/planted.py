@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -14,7 +12,7 @@ from aiokafka.producer.sender import SendProduceReqHandler
 from faststream import AckPolicy
 
 import servicekit.log.broker
-from contracts.topics import FEEDBACK_CREATED, REACTION_RECEIVED
+from contracts.topics import FEEDBACK_CREATED
 from feedback.sql import SQL
 from proofs.chaos.plan import Bug
 from servicekit.db.statements import Statement
@@ -30,7 +28,6 @@ from servicekit.service import Service
 from servicekit.web.log_writer import LogWriter
 
 RESEND_SECONDS = 2.0
-_ROLE = re.compile(rb'"reactionUserType":"(?:human|privileged)"')
 
 
 def plant(bug: Bug, service: Service) -> None:
@@ -200,18 +197,3 @@ class ResendsLater:
             with contextlib.suppress(LogUnavailable):
                 await self._inner.send(messages)
                 return
-
-
-class RenamesRoles:
-    """Producer of reactions with a role that this release accepts and the previous one rejects."""
-
-    def __init__(self, inner: Producer) -> None:
-        self._inner = inner
-
-    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
-        return await self._inner.send([self._renamed(message) for message in messages])
-
-    def _renamed(self, message: Message) -> Message:
-        if message.topic != REACTION_RECEIVED.name or message.value is None:
-            return message
-        return replace(message, value=_ROLE.sub(b'"reactionUserType":"guest"', message.value))

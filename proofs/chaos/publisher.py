@@ -146,15 +146,6 @@ class Load:
         held, self._waiting = [record for _, _, record in self._waiting], []
         await self._writer.write(held)
 
-    @property
-    def may_tie(self) -> bool:
-        """Set to True if events of a conversation may have the same time from now on."""
-        return self._traffic.may_tie
-
-    @may_tie.setter
-    def may_tie(self, may: bool) -> None:
-        self._traffic.may_tie = may
-
     async def quiet(self) -> None:
         """Publish all delayed records, then nothing until `resume`."""
         self._may_run.clear()

@@ -8,7 +8,7 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,6 @@ from proofs.chaos.report import Result
 from proofs.chaos.service_faults import Scene
 from proofs.chaos.traffic import Traffic
 from proofs.chaos.verdict import judge
-from tests.support.previous_release import HistoryMissing, previous_release, runs_from
 
 DRAIN_LIMIT = 120.0
 """Maximum seconds from the end of the load until everything is processed."""
@@ -77,15 +76,6 @@ async def working_folder(keep: Path | None) -> AsyncIterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def previous_environment(folder: Path) -> Mapping[str, str] | None:
-    """Unpack the previous release below `folder`; return how to run it, or None if this clone does not have it."""
-    try:
-        return runs_from(previous_release(folder))
-    except HistoryMissing as error:
-        say(f"{error} Its processes take no part.")
-        return None
-
-
 async def everything(scene: Scene, progress: Progress, until: float) -> None:
     """Run all lanes concurrently."""
     until -= LAST_FAULT
@@ -104,7 +94,6 @@ async def run(options: Options, script: Script = everything) -> Result:
         callers = Callers(fleet, ledger, options.seed)
         scene = Scene(cluster, fleet, load, callers, writers[0], (writers[1], writers[2]), recovery,
                       random.Random(options.seed), options.seed)  # fmt: skip
-        scene.previous = previous_environment(folder / "previous")
         if "database_full" in options.edges:
             await cluster.keep_tables_small()
         say(f"starting the services in {folder}")

@@ -14,7 +14,6 @@ from rich.table import Table
 from proofs.chaos.announce import say
 from proofs.chaos.connection_faults import lose_responses
 from proofs.chaos.plan import Bug, Plan
-from proofs.chaos.previous_faults import finish_upgrade, run_previous
 from proofs.chaos.progress import Progress
 from proofs.chaos.proxy import Door
 from proofs.chaos.publisher import now_us
@@ -82,14 +81,6 @@ async def _cut(scene: Scene, fault: str, door: Door, until: float) -> None:
         await writing
 
 
-async def next_to_previous(scene: Scene, progress: Progress, until: float) -> None:
-    """Run processes of the previous release in every group, without other faults."""
-    scene.note("previous_release")
-    scene.load.may_tie = False
-    await run_previous(scene, until - time.monotonic())
-    await finish_upgrade(scene, progress)
-
-
 async def load_alone(scene: Scene, progress: Progress, until: float) -> None:
     """Run without faults except those in the records themselves."""
     scene.note("poison")
@@ -111,7 +102,6 @@ CHECKS = (
     Check("announce_only_changes", killed_before_publish),
     Check("announce_only_changes", commits_cut),
     Check("resend_later", produces_cut),
-    Check("role_unknown_before", next_to_previous),
     Check("unguarded_write", two_writers),
     Check("parser_raises_on_header", load_alone),
     Check("accept_without_write", load_alone),

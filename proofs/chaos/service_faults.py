@@ -36,8 +36,6 @@ class Scene:
     recovery: Recovery
     rng: random.Random
     seed: int
-    previous: Mapping[str, str] | None = None
-    """Environment in which a process runs the previous release's code; None if this clone does not have it."""
     faults: Counter[str] = field(default_factory=Counter)
     stops: list[float] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)

@@ -46,8 +46,6 @@ class Traffic:
         self._seed = seed
         self._poison = poison
         self._tie = tie
-        self.may_tie = True
-        """True if events of a conversation may have the same time."""
         self._ids: Counter[tuple[str, str]] = Counter()
         self._recent: list[Outgoing] = []
         self._open: list[Conversation] = []
@@ -113,7 +111,7 @@ class Traffic:
 
     def _base(self, conversation: Conversation) -> dict[str, Any]:
         rng = self._rng
-        if rng.random() >= self._tie or not self.may_tie:
+        if rng.random() >= self._tie:
             conversation.at += rng.randrange(1, 8 * SECOND)
         base: dict[str, Any] = {
             "eventId": f"e{self._seed}-{self._id(conversation.tenant, conversation.project)}",

@@ -21,8 +21,8 @@ from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
 FOLDER = ROOT / ".agent-feedback" / "mutants"
 MAP = FOLDER / "map.json"
 EVERYWHERE = ("-m", "not real and not browser and not bridges and not monitoring and not helm")
-_OF_SCHEMAS = ("tests/tables/test_schema_keys.py", "tests/ports/test_migrated_rows.py")
-"""Tests of the tables and rows that all migrations make."""
+_OF_SCHEMAS = ("tests/tables/test_schema_keys.py",)
+"""Tests of the tables."""
 _OF_DECLARATIONS = (
     "tests/contracts/test_contracts.py::test_what_is_exported_from_the_models_is_up_to_date",
     "tests/tables/test_size_limits.py",
@@ -106,8 +106,8 @@ class CoverageMap:
 
 
 def _of_tables(file: str, chosen: Sequence[str], *, is_run: bool) -> Sequence[str]:
-    """Return the tests to add for a line of a migration, or for a line of Python that runs at import only."""
-    if "/migrations/" in file:
+    """Return the tests to add for a line of a schema file, or for a line of Python that runs at import only."""
+    if file.endswith("/schema.sql"):
         return _OF_SCHEMAS
     return _OF_DECLARATIONS if chosen and not is_run and file.endswith(".py") else ()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from proofs.mutants.coverage_map import CoverageMap
 from proofs.mutants.mutant import ROOT, Mutant
 from proofs.mutants.python_mutants import python_mutants
-from proofs.mutants.sql_mutants import migration_mutants, sql_file_mutants
+from proofs.mutants.sql_mutants import schema_mutants, sql_file_mutants
 from proofs.mutants.typescript_mutants import TESTS, typescript_mutants
 
 EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
@@ -24,7 +24,7 @@ _AT_IMPORT = 0.5
 
 
 def product_files() -> list[str]:
-    """Return the files of libs and services with Python, named SQL statements or migrations."""
+    """Return the files of libs and services with Python, named SQL statements or tables."""
     patterns = ("libs/*.py", "services/*.py", "libs/*.sql", "services/*.sql")
     listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
     return sorted(file for file in listed.stdout.split() if (ROOT / file).is_file())
@@ -34,11 +34,8 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
     """Return all mutants of a product file."""
     if file in TESTS:
         return typescript_mutants(file, text)
-    if "/migrations/" in file:
-        folder = sorted((ROOT / file).parent.glob("*.sql"))
-        return migration_mutants(
-            file, text, "".join(path.read_text("utf-8") for path in folder if path.name > Path(file).name)
-        )
+    if file.endswith("/schema.sql"):
+        return schema_mutants(file, text)
     return sql_file_mutants(file, text) if file.endswith(".sql") else python_mutants(file, text)
 
 

@@ -10,8 +10,7 @@ from proofs.mutants.mutant import Mutant
 _COMMENT = r"--[^\n]*"
 _STATEMENTS = "alter|comment|create|delete|do|drop|insert|update"
 _UNOBSERVABLE = ("comment on", "create index")
-"""Statements of a migration that change no result."""
-_DEFINED = re.compile(r"^create (?:or replace )?(view|function) (\w+)", re.MULTILINE)
+"""Statements of a schema file that change no result."""
 _SQL = re.compile(r"\b(select|insert into|update|delete from)\b")
 _VALUE = r"(?:[\w.$:]+(?:\([^()]*\))?(?:::[a-z\[\]]+)?|'[^']*')"
 _END = r"(?=[\s)\"']|$)(?! (?:is|in|=|<|>|<=|>=|<>|between|like) )"
@@ -45,7 +44,7 @@ _SCHEMA_RULES: tuple[tuple[str, str, str], ...] = (
     (r" default (?:[\w.]+\(\)|'[^']*'(?:::\w+)?|-?\w+)", "", "schema default"),
     (r" on delete cascade", "", "schema action"),
 )  # fmt: skip
-"""Rules for migrations. Checks and `not null` guard against other bugs, so they are left alone."""
+"""Rules for schema files. Checks and `not null` guard against other bugs, so they are left alone."""
 _COMPILED = [(re.compile(pattern), after, kind) for pattern, after, kind in _RULES]
 _Rule = tuple[re.Pattern[str], str, str]
 _SCHEMA = [(re.compile(pattern), after, kind) for pattern, after, kind in (*_RULES, *_SCHEMA_RULES)]
@@ -62,12 +61,9 @@ def sql_file_mutants(file: str, text: str) -> list[Mutant]:
     return _outside(_COMMENT, file, text, _COMPILED)
 
 
-def migration_mutants(file: str, text: str, later: str) -> list[Mutant]:
-    """Return all mutants of a migration, except of what the text of the `later` ones defines again."""
-    again = [f"create (?:or replace )?{kind} {name}\\b" for kind, name in _DEFINED.findall(later)]
-    left_alone = "|".join(
-        [_COMMENT, *(rf"^(?:{start})[\s\S]*?(?=^(?:{_STATEMENTS})\b|\Z)" for start in (*_UNOBSERVABLE, *again))]
-    )
+def schema_mutants(file: str, text: str) -> list[Mutant]:
+    """Return all mutants of a schema file."""
+    left_alone = "|".join([_COMMENT, *(rf"^(?:{start})[\s\S]*?(?=^(?:{_STATEMENTS})\b|\Z)" for start in _UNOBSERVABLE)])
     return _outside(left_alone, file, text, _SCHEMA)
 
 

@@ -20,9 +20,9 @@ Place = tuple[str, int]
 def places_of(file: str, line: int) -> tuple[Place, ...]:
     """Return the uses of the statement at `line`, or of the statements that insert the fragment at `line`.
 
-    For a line of a migration, these are the uses of the statements that name its table.
+    For a line of a schema file, these are the uses of the statements that name its table.
     """
-    if "/migrations/" in file:
+    if file.endswith("/schema.sql"):
         return _uses_of_table(file, line)
     texts, used = _folder(str(Path(file).parent))
     above = "".join(texts[Path(file).name].splitlines(keepends=True)[:line])

@@ -25,7 +25,7 @@ from proofs.mutants.sampling import (
     stale_entries,
     unobservable,
 )
-from proofs.mutants.sql_mutants import migration_mutants, sql_file_mutants
+from proofs.mutants.sql_mutants import schema_mutants, sql_file_mutants
 from proofs.mutants.statement_uses import places_of
 from proofs.mutants.tree import Run, Tree
 from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
@@ -106,7 +106,7 @@ def test_files_of_statements_are_broken_outside_of_comments() -> None:
     }
 
 
-def test_a_migration_is_broken_except_what_changes_no_result_and_what_a_later_one_defines_again() -> None:
+def test_a_schema_file_is_broken_except_what_changes_no_result() -> None:
     text = """create table a (
     b bigint default 0, primary key (tenant, b));
 create unique index only on a (b);
@@ -114,25 +114,22 @@ create index fast on a (b desc) where b is not null;
 comment on table a is 'This and that';
 create view v as select b from a
 where b is not null;
-create view w as select b from a
-where b is null;
 """
-    found = migration_mutants("services/x/migrations/0001_y.sql", text, "create or replace view v as select 1;\n")
+    found = schema_mutants("services/x/sql/schema.sql", text)
     assert sorted(mutant.changed_lines(text)[1] for mutant in found) == [
         "b bigint default 0, primary key (tenant));",
         "b bigint, primary key (tenant, b));",
         "create index only on a (b);",
-        "where b is not null;",
+        "where b is null;",
     ]
 
 
-def test_the_tests_of_a_migrations_line_are_those_of_the_statements_on_its_table() -> None:
-    file = "services/chat_bridge/migrations/0002_refused.sql"
-    [key] = [
-        number for number, line in enumerate((ROOT / file).read_text("utf-8").splitlines(), 1) if "primary" in line
-    ]
+def test_the_tests_of_a_line_of_a_schema_file_are_those_of_the_statements_on_its_table() -> None:
+    file = "services/chat_bridge/sql/schema.sql"
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    key = next(number for number, line in enumerate(lines, 1) if "primary key (event_id, topic, field" in line)
     assert {path for path, _ in places_of(file, key)} == {"services/chat_bridge/refused_store.py"}
-    view = "services/inference/migrations/0009_effective.sql"
+    view = "services/inference/sql/schema.sql"
     counted = next(
         number for number, line in enumerate((ROOT / view).read_text().splitlines(), 1) if "explicit or" in line
     )
@@ -239,7 +236,7 @@ def test_the_most_specific_tests_are_chosen_within_their_time() -> None:
     assert covered.tests_of("x.py", 9, 20) == [near, wide, *_OF_DECLARATIONS], "it runs at import"
     assert covered.tests_of("x.py", 1, 2) == [near]
     assert covered.tests_of("z.py", 1, 20) == []
-    assert covered.tests_of("services/feedback/migrations/0001_schema.sql", 1, 20) == [*_OF_SCHEMAS]
+    assert covered.tests_of("services/feedback/sql/schema.sql", 1, 20) == [*_OF_SCHEMAS]
     for test in (*_OF_DECLARATIONS, *_OF_SCHEMAS):
         file, _, function = test.partition("::")
         assert function in (ROOT / file).read_text("utf-8")

@@ -26,7 +26,7 @@ from contracts.erasure import ErasedAt
 from contracts.instants import DAY
 from servicekit import Service
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
         StartError: A resource cannot be opened with these settings.
     """
     context = service.context
-    pool = await service.open_database(settings.database_url, MIGRATIONS)
+    pool = await service.open_database(settings.database_url, SCHEMA)
     store, refused = PostgresMessageStore(pool), RefusedEvents(pool, context.clock)
     log = service.request_producer(settings.log_seconds)
     service.note_dead_letters = refused.note_dead_letters

@@ -20,7 +20,7 @@ from feedback.sessions import SessionAnnouncer, Sessions
 from feedback.sessions_postgres import PostgresSessions
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
-from feedback.store_choice import MIGRATIONS, open_store
+from feedback.store_choice import SCHEMA, open_store
 from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake, TurnProgress
 from feedback.turn_erasures import TurnErasures
@@ -130,8 +130,8 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
     """
     context = service.context
     store = await open_store(settings.store_url, service)
-    pool = await service.open_database(settings.database_url, MIGRATIONS)
-    reads = await service.open_reads(settings, MIGRATIONS, plan="indexed")
+    pool = await service.open_database(settings.database_url, SCHEMA)
+    reads = await service.open_reads(settings, SCHEMA, plan="indexed")
     ratings = PostgresSessions(pool)
     announcer = SessionAnnouncer(ratings, service.producer)
     sessions = Sessions(

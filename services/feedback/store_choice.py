@@ -10,7 +10,7 @@ from feedback.store_memory import MemoryStore
 from feedback.store_postgres import PostgresStore
 from servicekit import Service, StartError
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 
 
 async def open_store(url: str, service: Service) -> Store:
@@ -21,7 +21,7 @@ async def open_store(url: str, service: Service) -> Store:
     """
     match urlsplit(url).scheme:
         case "postgresql" | "postgres":
-            return PostgresStore(await service.open_database(url, MIGRATIONS))
+            return PostgresStore(await service.open_database(url, SCHEMA))
         case "mongodb" | "mongodb+srv":
             return await _open_mongo(url, service)
         case "memory":

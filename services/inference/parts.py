@@ -26,7 +26,7 @@ from inference.turns.vectors import TurnVectors
 from inference.turns.vectors_postgres import take_bytes
 from servicekit import Service
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
     context = service.context
     # Opened first, so that it is closed last: a question that a shutdown interrupts must not be stored as unanswered.
     endpoint = open_endpoint(settings, service.resources)
-    pool = await service.open_database(settings.database_url, MIGRATIONS, init=take_bytes)
-    reads = await service.open_reads(settings, MIGRATIONS)
+    pool = await service.open_database(settings.database_url, SCHEMA, init=take_bytes)
+    reads = await service.open_reads(settings, SCHEMA)
     detector = await open_detector(settings, context.say)
     vectors = TurnVectors(detector.embedder)
     turns = await PostgresTurnIndex.over(pool, vectors)

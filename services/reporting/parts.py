@@ -49,7 +49,7 @@ from reporting.settings import ReportingSettings
 from reporting.suspects.job import SuspectJob
 from servicekit import Clock, Database, Producer, Service
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +193,12 @@ async def open_parts(
 
     Raises StartError if one of them cannot be opened.
     """
-    pool = await service.open_database(settings.database_url, MIGRATIONS, size=settings.pool_size)
+    pool = await service.open_database(settings.database_url, SCHEMA, size=settings.pool_size)
     # A generic plan may cost a hundred times as much: a frequent tag needs the index by time, a rare tag its own index.
-    reads = await service.open_reads(settings, MIGRATIONS, plan="custom")
+    reads = await service.open_reads(settings, SCHEMA, plan="custom")
     reports = reads
     if settings.read_database_url:
-        reports = await service.open_reads(settings, MIGRATIONS, plan="custom", replica=settings.read_database_url)
+        reports = await service.open_reads(settings, SCHEMA, plan="custom", replica=settings.read_database_url)
     store = PostgresReadModels(pool)
     await store.adopt()
     rollups = Rollups(pool, service.context.clock)
@@ -227,7 +227,7 @@ async def open_parts(
         rollups=rollups,
         issues=IssueJob(pool, service.context.clock, partial(issue_encoder, settings.sentence_encoder)),
         issue_work=service.child_process(
-            ISSUE_WORK, settings.database_url, MIGRATIONS, sentence_encoder=settings.sentence_encoder
+            ISSUE_WORK, settings.database_url, SCHEMA, sentence_encoder=settings.sentence_encoder
         ),
         mirror=mirror,
         receipts=receipts,

@@ -64,5 +64,5 @@ def test_a_later_part_of_a_payload_is_none_where_it_is_not_said() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(FeedbackCreated.model_fields) - NOT_REPORTED))
 def test_what_is_announced_is_reported(name: str) -> None:
-    where = "FeedbackRow in services/reporting/read_models/projection.py, with a migration"
+    where = "FeedbackRow in services/reporting/read_models/projection.py, and services/reporting/sql/schema.sql"
     assert name in FeedbackRow._fields, f"add {name} to {where}; or to NOT_REPORTED here"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.command import agent_feedback, serving, state_folder
-from tests.support.databases import MIGRATIONS
+from tests.support.databases import SCHEMA_FILES
 
 
 async def test_the_command_erases_waits_and_says_so(tmp_path: Path) -> None:
@@ -15,7 +15,7 @@ async def test_the_command_erases_waits_and_says_so(tmp_path: Path) -> None:
         )
         assert ended.code == 0, ended.err
         assert ended.facts["complete"] is True
-        assert {receipt["service"] for receipt in ended.facts["receipts"]} == set(MIGRATIONS)
+        assert {receipt["service"] for receipt in ended.facts["receipts"]} == set(SCHEMA_FILES)
         again = await agent_feedback(
             *("erase", "--tenant", "demo", "--status", ended.facts["request_id"], "--state", state)
         )
@@ -26,7 +26,7 @@ async def test_the_command_erases_waits_and_says_so(tmp_path: Path) -> None:
         )
         assert (wrong.code, "401" in wrong.err) == (1, True)
         purged = await agent_feedback("purge", "--dry-run", "--json", "--state", state)
-        assert set(purged.facts) == set(MIGRATIONS)
+        assert set(purged.facts) == set(SCHEMA_FILES)
         assert sum(sum(tables.values()) for tables in purged.facts.values()) == 0
     nothing = await agent_feedback("erase", "--tenant", "demo", "--user", "x", "--yes", "--state", tmp_path)
     assert nothing.code == 3

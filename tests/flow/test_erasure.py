@@ -11,7 +11,7 @@ import pytest
 
 from contracts.instants import DAY, format_instant
 from servicekit.clock import SystemClock
-from tests.support.databases import MIGRATIONS
+from tests.support.databases import SCHEMA_FILES
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 
@@ -42,7 +42,7 @@ async def tables_with(stack: RunningStack, text: str) -> list[str]:
         tables = await connection.fetch(
             "select table_schema, table_name from information_schema.tables "
             "where table_type = 'BASE TABLE' and table_schema = any($1::text[])",
-            list(MIGRATIONS),
+            list(SCHEMA_FILES),
         )
         found = []
         for schema, name in tables:
@@ -93,7 +93,7 @@ async def test_no_table_holds_text_of_an_erased_person(stack: RunningStack) -> N
     status = await erased(stack, "eve")
     await stack.quiet()
     assert await tables_with(stack, SECRET) == []
-    assert {receipt["service"] for receipt in status["receipts"]} == set(MIGRATIONS)
+    assert {receipt["service"] for receipt in status["receipts"]} == set(SCHEMA_FILES)
     assert all(receipt["removed"] > 0 for receipt in status["receipts"])
 
     await stack.publish(*said)  # a replay of the very same events

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from feedback.store_choice import MIGRATIONS, open_store
+from feedback.store_choice import SCHEMA, open_store
 from feedback.store_postgres import PostgresStore
 from reporting.read_models.generation import Generation
 from reporting.read_models.store_postgres import FEEDBACK_TABLES
@@ -152,7 +152,7 @@ async def test_an_empty_store_empties_nothing_and_two_do_not_build_at_once(stack
     empty = await open_store("memory://", service)
     with pytest.raises(StartError, match="store is empty"):
         await rebuild_reporting(empty, stack.database_url, print)
-    pool = await open_pool(stack.database_url, "feedback", MIGRATIONS, size=1)
+    pool = await open_pool(stack.database_url, "feedback", SCHEMA, size=1)
     other = await asyncpg.connect(stack.database_url, server_settings={"search_path": "reporting"})
     try:
         await Generation(other).begin()

@@ -11,9 +11,9 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from feedback.store_choice import MIGRATIONS as FEEDBACK
-from inference.parts import MIGRATIONS as INFERENCE
-from reporting.parts import MIGRATIONS as REPORTING
+from feedback.store_choice import SCHEMA as FEEDBACK
+from inference.parts import SCHEMA as INFERENCE
+from reporting.parts import SCHEMA as REPORTING
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from tests.support.neighbours import NEIGHBOURS, OURS, chat_events
@@ -21,7 +21,7 @@ from tests.support.running_stack import RunningStack, running_stack
 
 Ask = Callable[[httpx.AsyncClient], Awaitable[Any]]
 READING = {"feedback": FEEDBACK, "inference": INFERENCE, "reporting": REPORTING}
-"""Services that read for callers, with their migrations."""
+"""Services that read for callers, with their schema files."""
 SUPPORT = "/conversations/acme/support"
 C1 = f"{SUPPORT}/c1"
 RATES = f"{SUPPORT}/feedback/response-rates?start=2026-01-01T00:00:00Z"

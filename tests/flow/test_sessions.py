@@ -20,7 +20,7 @@ from contracts.feedback import FeedbackSessionCreated
 from contracts.topics import SESSION_CREATED
 from feedback.sessions import SessionAnnouncer
 from feedback.sessions_postgres import PostgresSessions
-from feedback.store_choice import MIGRATIONS
+from feedback.store_choice import SCHEMA
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.service import ServiceContext
@@ -269,7 +269,7 @@ async def test_simultaneous_ends_are_one_rating(stack: RunningStack) -> None:
 
 
 async def test_a_rating_that_was_replaced_before_its_mark_is_announced_again(own_database: str) -> None:
-    async with await open_pool(own_database, "feedback", MIGRATIONS) as pool:
+    async with await open_pool(own_database, "feedback", SCHEMA) as pool:
         ratings = PostgresSessions(pool)
         first = SessionFeedbackRecord(opaque("t"), "positive", 1, "api_end", "ann")
         await ratings.arecord(first, tenant="acme")
@@ -376,7 +376,7 @@ async def test_the_answer_is_the_same_while_the_database_is_locked_or_gone(
 
 
 async def test_a_crash_before_the_mark_announces_again_under_the_same_id(own_database: str) -> None:
-    async with await open_pool(own_database, "feedback", MIGRATIONS) as pool:
+    async with await open_pool(own_database, "feedback", SCHEMA) as pool:
         ratings = PostgresSessions(pool)
         for number in range(3):
             record = SessionFeedbackRecord(opaque(f"t{number}"), "positive", number, "api_end")

@@ -32,7 +32,7 @@ from tests.support.running_stack import RunningStack, exchange, running_stack
 from tests.support.secured_kafka import Certificates
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
-MIGRATIONS = Path(__file__).parents[2] / "services" / "reporting" / "migrations"
+SCHEMA = Path(__file__).parents[2] / "services" / "reporting" / "sql" / "schema.sql"
 
 
 def endpoint(name: str, url: str, **fields: Any) -> str:
@@ -224,7 +224,7 @@ async def hook(postgres_url: str, tmp_path: Path, url: str, monkeypatch: pytest.
     monkeypatch.setenv("HOOK_SECRET", SECRET)
     (tmp_path / "webhooks.toml").write_text(endpoint("learner", url), "utf-8")
     [found] = read_endpoints(tmp_path / "webhooks.toml")
-    pool = await open_pool(postgres_url, "reporting", MIGRATIONS, size=2)
+    pool = await open_pool(postgres_url, "reporting", SCHEMA, size=2)
     try:
         await pool.execute("truncate deliveries")
         made = Hook(found, pool)

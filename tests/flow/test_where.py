@@ -11,7 +11,7 @@ import pytest
 
 from contracts.detectors import precedence
 from inference.handlers import indexed
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
@@ -50,7 +50,7 @@ async def only(stack: RunningStack, event: str) -> Any:
 
 async def rolled_up(stack: RunningStack) -> None:
     """Count every hour, once the services' transactions have ended."""
-    pool = await open_pool(stack.database_url, "reporting", MIGRATIONS, size=1)
+    pool = await open_pool(stack.database_url, "reporting", SCHEMA, size=1)
     async with asyncio.timeout(30):
         while await stack.rows("select from reporting.stale_hours"):
             await Rollups(pool, SystemClock()).catch_up(quiet=0)

@@ -17,7 +17,7 @@ from reporting.alerts.sending import LOCKED_SECONDS, AlertCourier
 from reporting.alerts.settings_file import AlertSettings
 from reporting.alerts.store import AlertMessages, AlertTransaction, ChannelCount, message_counts
 from reporting.egress.metrics import ALERT_MESSAGES, OTHER_CHANNELS
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.queries.selection import Project
 from servicekit import Database
 from servicekit.clock import SystemClock
@@ -86,7 +86,7 @@ async def test_an_url_is_checked_and_never_shown(stack: RunningStack) -> None:
 
 async def test_keys_are_rotated_and_a_lost_one_hides_the_channel(stack: RunningStack) -> None:
     at, clock = Project("acme", "rotated"), SystemClock()
-    async with await open_pool(stack.database_url, "reporting", MIGRATIONS, size=1) as pool:
+    async with await open_pool(stack.database_url, "reporting", SCHEMA, size=1) as pool:
         before, second = PageChannels(pool, clock, KEY), Fernet.generate_key().decode()
         await before.set(at, "team", PUBLIC, "http://x", "ann", everywhere=False)
         found = await PageChannels(pool, clock, f"{second},{KEY}").find(at, "team")
@@ -111,7 +111,7 @@ async def no_lag() -> int:
 
 async def test_alerts_of_rules_reach_the_channel_with_an_absolute_link(stack: RunningStack) -> None:
     at, clock = Project("acme", "alerting"), SystemClock()
-    async with receiver() as there, await open_pool(stack.database_url, "reporting", MIGRATIONS, size=2) as pool:
+    async with receiver() as there, await open_pool(stack.database_url, "reporting", SCHEMA, size=2) as pool:
         channels = PageChannels(pool, clock, KEY, private=True)
         await channels.set(at, "team", f"{there.url}/team", "https://feedback.example", "ann", everywhere=True)
         with pytest.raises(RequestRefused, match="https"):

@@ -24,7 +24,7 @@ from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.db.pools import open_pool
 from tests.support.databases import empty_schema
 
-MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
+SCHEMA = Path(chat_bridge.service.__file__).parent / "sql" / "schema.sql"
 
 
 @pytest_asyncio.fixture(params=["memory", "postgres"])
@@ -32,7 +32,7 @@ async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
     if request.param == "memory":
         yield MemoryMessageStore()
         return
-    pool = await open_pool(postgres_url, "chat_bridge", MIGRATIONS, size=2)
+    pool = await open_pool(postgres_url, "chat_bridge", SCHEMA, size=2)
     await pool.execute("truncate messages, parked")
     yield PostgresMessageStore(pool)
     await pool.close()

@@ -30,7 +30,7 @@ from contracts.erasure import Person
 from feedback.mongo_connection import client_of, database_of, wait_until_up
 from feedback.mongo_errors import transient_as_unavailable
 from feedback.store import Save, Store
-from feedback.store_choice import MIGRATIONS
+from feedback.store_choice import SCHEMA
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from servicekit.db.pools import open_pool
@@ -79,7 +79,7 @@ async def postgres_on_a_line(url: str) -> AsyncIterator[tuple[Store, Line]]:
     folder, port = (parse_qs(urlsplit(url).query).get(name, [""])[0] for name in ("host", "port"))
     line = Line(lambda: asyncio.open_unix_connection(f"{folder}/.s.PGSQL.{port or 5432}"))
     await line.mend()
-    pool = await open_pool(f"postgresql://postgres@127.0.0.1:{line.port}/postgres", "feedback", MIGRATIONS)
+    pool = await open_pool(f"postgresql://postgres@127.0.0.1:{line.port}/postgres", "feedback", SCHEMA)
     try:
         yield PostgresStore(pool), line
     finally:
@@ -240,7 +240,7 @@ async def test_what_the_address_asks_for_cannot_weaken_a_promise(mongo_url: str)
         await client.close()
 
 
-async def test_a_migrated_schema_holds_one_feedback_per_id(postgres_url: str) -> None:
+async def test_the_table_holds_one_feedback_per_id(postgres_url: str) -> None:
     async with postgres_on_a_line(postgres_url) as (store, _):
         await store.save([Save(record("once"), 0)])
         with pytest.raises(asyncpg.UniqueViolationError):

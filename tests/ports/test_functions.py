@@ -13,7 +13,7 @@ from servicekit.db.database import Database
 from servicekit.db.functions import KEPT
 from servicekit.db.pools import open_pool
 from servicekit.db.statements import Statement, Statements
-from tests.support.databases import new_database
+from tests.support.databases import new_database, schema_file
 
 NAMES = "select proname from pg_proc where pronamespace = 'functions'::regnamespace order by oid"
 
@@ -23,8 +23,7 @@ async def pool(postgres_url: str, tmp_path: Path) -> AsyncIterator[Database]:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute("drop schema if exists functions cascade")
     await connection.close()
-    (tmp_path / "0001_table.sql").write_text("create table numbers (n int)")
-    pool = await open_pool(postgres_url, "functions", tmp_path)
+    pool = await open_pool(postgres_url, "functions", schema_file(tmp_path, "create table numbers (n int)"))
     yield pool
     await pool.close()
 
@@ -58,7 +57,7 @@ async def test_statements_have_snapshots_of_their_own_whatever_the_database_sets
         name = await connection.fetchval("select current_database()")
         await connection.execute(f"alter database {name} set default_transaction_isolation = 'repeatable read'")
         await connection.close()
-        async with await open_pool(url, "functions", tmp_path) as pool:
+        async with await open_pool(url, "functions", schema_file(tmp_path)) as pool:
             assert await pool.fetchval("show transaction_isolation") == "read committed"
 
 

@@ -26,7 +26,7 @@ from tests.support.feedback_events import RecordingProducer
 from tests.support.known_detectors import KnownDetector
 from tests.support.reporting_events import batch, message
 
-MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 TABLES = "truncate messages, turns, verdicts, rejudgements"
 OLD = KnownDetector("2026-11-01.ffffffff", {"wrong": "rejected", "thanks": "accepted"})
 NEW = KnownDetector("2026-11-23.00000000", {"wrong": "accepted"})
@@ -68,7 +68,7 @@ class Group:
 
 @pytest_asyncio.fixture
 async def group(postgres_url: str) -> AsyncIterator[Group]:
-    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=6, init=take_bytes)
+    pool = await open_pool(postgres_url, "inference", SCHEMA, size=6, init=take_bytes)
     await pool.execute(TABLES)
     yield Group(pool)
     await pool.close()

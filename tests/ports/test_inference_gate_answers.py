@@ -16,7 +16,7 @@ from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from servicekit.db.pools import open_pool
 
-MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 NO = LlmAnswer(is_feedback=True, reaction="not_ok", confidence=0.123457, about=2, reason="rephrased")
 YES = LlmAnswer(is_feedback=True, reaction="ok", confidence=1.0, about=None, reason="thanks")
 
@@ -26,7 +26,7 @@ async def answers(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIte
     if request.param == "memory":
         yield MemoryGateAnswers()
         return
-    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=4)
+    pool = await open_pool(postgres_url, "inference", SCHEMA, size=4)
     await pool.execute("truncate gate_answers")
     yield PostgresGateAnswers(pool)
     await pool.close()

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -23,7 +22,7 @@ from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from tests.support.turn_database import url_without_pgvector
 
-MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 WORDS = WordLlamaEmbedder()
 ALL = PersonTurns("acme", "p", "ann", 0, 10_000)
 
@@ -41,32 +40,10 @@ class Renamed:
 @pytest_asyncio.fixture(params=["halfvec", "real[]"])
 async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Any]:
     url = postgres_url if request.param == "halfvec" else await url_without_pgvector(postgres_url)
-    opened = await open_pool(url, "inference", MIGRATIONS, size=2, init=take_bytes)
+    opened = await open_pool(url, "inference", SCHEMA, size=2, init=take_bytes)
     await opened.execute("truncate messages, turns, verdicts, user_reactions")
     yield opened
     await opened.close()
-
-
-async def test_turns_from_before_the_vectors_are_kept_and_found(postgres_url: str, tmp_path: Path) -> None:
-    for file in sorted(MIGRATIONS.glob("000[12]_*.sql")):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    for url in (postgres_url, await url_without_pgvector(postgres_url)):
-        connection = await asyncpg.connect(url)
-        await connection.execute("drop schema if exists inference cascade")
-        await connection.close()
-        old = await open_pool(url, "inference", tmp_path, size=1)
-        await old.execute(
-            """insert into turns (tenant, project, conversation_id, turn_id, user_id, user_text, agent_id,
-                agent_message_id, assistant_text, at, strategy)
-            values ('acme', 'p', 'c1', 't1', 'ann', 'When?', 'bot', 'a', 'At nine.', 5, 's')"""
-        )
-        await old.close()
-        pool = await open_pool(url, "inference", MIGRATIONS, size=1, init=take_bytes)
-        turns = await PostgresTurnIndex.over(pool, TurnVectors(WORDS))
-        assert [(one.key.turn_id, one.cosine) for one in await turns.nearby(ALL, "At nine.")] == [("t1", 0.0)]
-        assert [one.key.turn_id for one in await turns.search(StrategyFilter("acme", "p"), 5)] == ["t1"]
-        assert await turns.search(StrategyFilter("acme", "p", text="When?"), 5) == []
-        await pool.close()
 
 
 @pytest_asyncio.fixture

@@ -36,7 +36,7 @@ from tests.support.feedback_events import RecordingProducer
 from tests.support.known_detectors import KnownDetector
 from tests.support.reporting_events import START, batch, message
 
-MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 TABLES = "truncate messages, turns, verdicts, rejudgements, detectors"
 OLD = KnownDetector("2026-12-01.ffffffff", {"wrong": "rejected", "gone": "rejected", "turned": "rejected"})
 NEW = KnownDetector("2026-11-23.00000000", {"wrong": "rejected", "come": "accepted", "turned": "accepted"})
@@ -132,7 +132,7 @@ EXPECTED = {
 async def judged(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Inference]:
     """Yield two conversations with verdicts of the old detector."""
     monkeypatch.setattr(rejudging, "BATCH", 3)
-    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=3, init=take_bytes, plan="indexed")
+    pool = await open_pool(postgres_url, "inference", SCHEMA, size=3, init=take_bytes, plan="indexed")
     await pool.execute(TABLES)
     async with pool.acquire() as connection:
         found = Inference(pool, connection)

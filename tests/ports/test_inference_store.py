@@ -31,7 +31,7 @@ from inference.store_memory import MemoryConversationStore
 from inference.store_postgres import PostgresConversationStore
 from servicekit.db.pools import open_pool
 
-MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 HERE = ConversationKey("acme", "p", "c1")
 
 
@@ -40,7 +40,7 @@ async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
     if request.param == "memory":
         yield MemoryConversationStore()
         return
-    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=2)
+    pool = await open_pool(postgres_url, "inference", SCHEMA, size=2)
     await pool.execute("truncate messages")
     yield PostgresConversationStore(pool)
     await pool.close()
@@ -182,7 +182,7 @@ def _within(order: list[int], place: int, reach: int) -> list[int]:
 def both(postgres_url: str) -> Iterator[tuple[asyncio.Runner, PostgresConversationStore]]:
     """Yield the index in PostgreSQL with a loop of its own, since hypothesis runs plain functions."""
     with asyncio.Runner() as running:
-        pool = running.run(open_pool(postgres_url, "inference", MIGRATIONS, size=1))
+        pool = running.run(open_pool(postgres_url, "inference", SCHEMA, size=1))
         yield running, PostgresConversationStore(pool)
         running.run(pool.close())
 
@@ -266,7 +266,7 @@ async def test_reply_and_thread_hold_whichever_version_names_them(store: Convers
 
 
 async def test_the_work_for_a_batch_grows_with_its_conversations_not_with_their_square(postgres_url: str) -> None:
-    pool = await open_pool(postgres_url, "inference", MIGRATIONS, size=1, plan="indexed")
+    pool = await open_pool(postgres_url, "inference", SCHEMA, size=1, plan="indexed")
     try:
         await pool.execute("truncate messages")
         for count in (40, 400):

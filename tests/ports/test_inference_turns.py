@@ -34,7 +34,7 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.filled_rows import insert
 from tests.support.turn_database import url_without_pgvector
 
-MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 HERE = ConversationKey("acme", "p", "c1")
 TABLES = "truncate messages, turns, verdicts, user_reactions"
 TYPE = "select pg_typeof(user_vector)::text from (select null) one left join turns on false"
@@ -46,7 +46,7 @@ VECTOR = TurnVectors(WordLlamaEmbedder())
 async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Any]:
     """Yield the empty tables, in a database with pgvector and in one without."""
     url = postgres_url if request.param == "halfvec" else await url_without_pgvector(postgres_url)
-    opened = await open_pool(url, "inference", MIGRATIONS, size=2, init=take_bytes)
+    opened = await open_pool(url, "inference", SCHEMA, size=2, init=take_bytes)
     assert await opened.fetchval(TYPE) == request.param
     await opened.execute(TABLES)
     yield opened

@@ -22,13 +22,13 @@ from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.logs import NOW, example
 
-MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 TOPIC = "feedback.created"
 
 
 @pytest_asyncio.fixture
 async def pool(postgres_url: str) -> AsyncIterator[Any]:
-    opened = await open_pool(postgres_url, "inference", MIGRATIONS, size=2, init=take_bytes)
+    opened = await open_pool(postgres_url, "inference", SCHEMA, size=2, init=take_bytes)
     await opened.execute("truncate messages, turns, verdicts, user_reactions")
     yield opened
     await opened.close()

@@ -21,13 +21,13 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.slots import Slot
 from tests.support.reporting_events import batch, message
 
-MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
+SCHEMA = Path(chat_bridge.service.__file__).parent / "sql" / "schema.sql"
 ID = "i" * 1_024
 
 
 @pytest_asyncio.fixture
 async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    opened = await open_pool(postgres_url, "chat_bridge", MIGRATIONS, size=2)
+    opened = await open_pool(postgres_url, "chat_bridge", SCHEMA, size=2)
     await opened.execute("truncate journal")
     yield opened
     await opened.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +29,7 @@ from reporting.read_models.projection import MessageRow, message_row
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
+from tests.support.databases import SCHEMA_FILES
 from tests.support.reporting_events import message
 
 Write = Callable[[Database, ChatMessageIngested], Awaitable[Any]]
@@ -73,7 +73,7 @@ async def test_every_index_stores_an_added_field_of_the_greatest_version(
 ) -> None:
     """The field's value is the version's own bytes, so the stored value shows which version it is from."""
     monkeypatch.setattr(row, "language", property(lambda one: one.version.hex()), raising=False)
-    pool = await open_pool(own_database, service.__package__, Path(service.__file__).parent / "migrations", size=1)
+    pool = await open_pool(own_database, service.__package__, SCHEMA_FILES[service.__package__], size=1)
     try:
         await pool.execute(f"alter table {table} add column language text")
         first, edited = (message("m1", content=text, agent="bot", at=at) for at, text in enumerate(("Nine.", "Ten.")))

@@ -1,40 +1,33 @@
-"""The command `migrate` brings every service's schema to its newest version, once."""
+"""The command `migrate`: creates every service's tables in an empty database, and refuses those of another version."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import asyncpg
 import pytest
 
+from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from standalone.operations.migrate import migrate_all
+from tests.support.databases import SCHEMA_FILES
 
-SERVICES = Path(__file__).parents[2] / "services"
-FILES = {
-    name: sorted(file.name for file in (SERVICES / name / "migrations").glob("*.sql"))
-    for name in ("chat_bridge", "feedback", "inference", "reporting")
-}
+REFUSED = "The tables of inference were created by another version of this program, which cannot be upgraded: export "
 
 
 def unheard(_: str) -> None:
     pass
 
 
-async def test_migrate_applies_every_file_of_every_service_once(own_database: str) -> None:
-    assert await migrate_all(own_database, say=unheard) == FILES
-    assert await migrate_all(own_database, say=unheard) == {name: [] for name in FILES}
+async def test_migrate_creates_the_tables_of_every_service_once(own_database: str) -> None:
+    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMA_FILES, True)
+    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMA_FILES, False)
 
 
-async def test_migrate_applies_what_a_schema_lacks(own_database: str) -> None:
+async def test_migrate_creates_the_schema_that_is_missing(own_database: str) -> None:
     await migrate_all(own_database, say=unheard)
     connection = await asyncpg.connect(own_database)
-    newest = FILES["chat_bridge"][-1]
     await connection.execute("drop schema chat_bridge cascade")
     await connection.close()
-    made = await migrate_all(own_database, say=unheard)
-    assert made == {name: [] for name in FILES} | {"chat_bridge": FILES["chat_bridge"]}
-    assert made["chat_bridge"][-1] == newest
+    assert await migrate_all(own_database, say=unheard) == {name: name == "chat_bridge" for name in SCHEMA_FILES}
 
 
 async def test_migrate_restricts_readers_to_their_tenant(own_database: str) -> None:
@@ -45,12 +38,23 @@ async def test_migrate_restricts_readers_to_their_tenant(own_database: str) -> N
     assert [row[0] for row in secured] == ["feedback", "inference", "reporting"]
 
 
-async def test_migrate_refuses_a_schema_of_a_later_release(own_database: str) -> None:
-    await migrate_all(own_database, say=unheard)
-    connection = await asyncpg.connect(own_database)
-    await connection.execute(
-        "insert into inference.migrations (name, checksum, compatible_from) values ('9999_later.sql', '', 9999)"
-    )
-    await connection.close()
-    with pytest.raises(StartError, match="The schema inference is at version 9999"):
-        await migrate_all(own_database, say=unheard)
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update schema_version set version = 'another'",
+        "delete from schema_version",
+        "drop table schema_version",
+    ],
+)
+async def test_tables_of_another_version_are_refused_and_left_alone(own_database: str, change: str) -> None:
+    await (await open_pool(own_database, "inference", SCHEMA_FILES["inference"], size=1)).close()
+    connection = await asyncpg.connect(own_database, server_settings={"search_path": "inference"})
+    tables = "select array_agg(relname order by oid) from pg_class where relnamespace = 'inference'::regnamespace"
+    try:
+        await connection.execute(change)
+        before = await connection.fetchval(tables)
+        with pytest.raises(StartError, match=REFUSED):
+            await open_pool(own_database, "inference", SCHEMA_FILES["inference"], size=1)
+        assert await connection.fetchval(tables) == before
+    finally:
+        await connection.close()

@@ -11,13 +11,13 @@ import asyncpg
 import pytest
 
 from servicekit.db.pools import Plan, open_pool
-from servicekit.errors import StartError
+from tests.support.databases import schema_file
 
 SAID = "select query, state from pg_stat_activity where application_name = 'agent-feedback nothing'"
 
 
 async def test_a_connection_comes_back_without_another_round_trip(postgres_url: str, tmp_path: Path) -> None:
-    pool = await open_pool(postgres_url, "nothing", tmp_path, size=1)
+    pool = await open_pool(postgres_url, "nothing", schema_file(tmp_path), size=1)
     watcher = await asyncpg.connect(postgres_url)
     await pool.execute("select 'the last word'")
     assert [tuple(row) for row in await watcher.fetch(SAID)] == [("select 'the last word'", "idle")]
@@ -26,8 +26,8 @@ async def test_a_connection_comes_back_without_another_round_trip(postgres_url: 
 
 
 async def test_a_transaction_left_open_is_ended(postgres_url: str, tmp_path: Path) -> None:
-    (tmp_path / "0001_table.sql").write_text("create table kept (n int)")
-    pool = await open_pool(postgres_url, "left_open", tmp_path, size=1)
+    file = schema_file(tmp_path, "create table kept (n int)")
+    pool = await open_pool(postgres_url, "left_open", file, size=1)
     with pytest.raises(asyncpg.DivisionByZeroError):
         async with pool.acquire() as connection:
             await connection.execute("begin; insert into kept values (1)")
@@ -37,7 +37,7 @@ async def test_a_transaction_left_open_is_ended(postgres_url: str, tmp_path: Pat
 
 
 async def test_a_connection_is_given_back_without_waiting(postgres_url: str, tmp_path: Path) -> None:
-    pool = await open_pool(postgres_url, "nothing", tmp_path, size=1)
+    pool = await open_pool(postgres_url, "nothing", schema_file(tmp_path), size=1)
     for _ in range(3):
         connection = await pool.acquire()
         assert pool.get_idle_size() == 0
@@ -51,7 +51,7 @@ async def test_a_connection_is_given_back_without_waiting(postgres_url: str, tmp
 
 
 async def test_a_connection_that_cannot_be_lent_again_is_not(postgres_url: str, tmp_path: Path) -> None:
-    pool = await open_pool(postgres_url, "nothing", tmp_path, size=1)
+    pool = await open_pool(postgres_url, "nothing", schema_file(tmp_path), size=1)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(pool.execute("select pg_sleep(30)"), 0.2)
     assert await pool.fetchval("select 1") == 1, "what was cut off has ended before the next borrower comes"
@@ -64,7 +64,7 @@ async def test_a_connection_that_cannot_be_lent_again_is_not(postgres_url: str, 
         old = await connection.fetchval("select pg_backend_pid()")
         await pool.expire_connections()
     assert await pool.fetchval("select pg_backend_pid()") != old
-    other = await open_pool(postgres_url, "nothing", tmp_path, size=1)
+    other = await open_pool(postgres_url, "nothing", schema_file(tmp_path), size=1)
     stranger = await other.acquire()
     with pytest.raises(asyncpg.InterfaceError, match="not a member of this pool"):
         await pool.release(stranger)
@@ -76,8 +76,8 @@ async def test_a_connection_that_cannot_be_lent_again_is_not(postgres_url: str, 
 async def test_whatever_a_borrower_leaves_the_next_one_begins_anew(
     postgres_url: str, tmp_path: Path, left: str
 ) -> None:
-    (tmp_path / "0001_table.sql").write_text("create table kept (n int)")
-    pool = await open_pool(postgres_url, "left_open", tmp_path, size=1)
+    file = schema_file(tmp_path, "create table kept (n int)")
+    pool = await open_pool(postgres_url, "left_open", file, size=1)
     async with pool.acquire() as connection:
         with contextlib.suppress(asyncpg.DivisionByZeroError):
             await connection.execute(left)
@@ -95,7 +95,7 @@ async def test_whatever_a_borrower_leaves_the_next_one_begins_anew(
 
 
 async def test_a_connection_is_replaced_after_its_number_of_statements(postgres_url: str, tmp_path: Path) -> None:
-    pool = await open_pool(postgres_url, "nothing", tmp_path, size=1)
+    pool = await open_pool(postgres_url, "nothing", schema_file(tmp_path), size=1)
     async with pool.acquire() as connection:
         first = await connection.fetchval("select pg_backend_pid()")
     inside: Any = pool
@@ -107,37 +107,27 @@ async def test_a_connection_is_replaced_after_its_number_of_statements(postgres_
 
 
 async def test_every_connection_is_prepared_once_the_tables_are_there(postgres_url: str, tmp_path: Path) -> None:
-    (tmp_path / "0001_table.sql").write_text("create table kept (n int)")
+    file = schema_file(tmp_path, "create table kept (n int)")
     found = []
 
     async def look(connection: asyncpg.Connection) -> None:
         found.append(await connection.fetchval("select count(*) from kept"))
 
-    pool = await open_pool(postgres_url, "prepared", tmp_path, size=2, init=look)
+    pool = await open_pool(postgres_url, "prepared", file, size=2, init=look)
     async with pool.acquire(), pool.acquire():
         assert found == [0, 0]
     await pool.close()
 
 
-async def test_a_migration_that_was_changed_after_it_was_applied_is_refused(postgres_url: str, tmp_path: Path) -> None:
-    file = tmp_path / "0001_table.sql"
-    file.write_text("create table changed (n int)")
-    await (await open_pool(postgres_url, "checksums", tmp_path, size=1)).close()
-    await (await open_pool(postgres_url, "checksums", tmp_path, size=1)).close()
-    file.write_text("create table changed (n bigint)")
-    with pytest.raises(StartError, match=r"0001_table\.sql of checksums was changed after it was applied"):
-        await open_pool(postgres_url, "checksums", tmp_path, size=1)
-
-
-async def test_a_migration_may_take_longer_than_a_statement(
+async def test_the_creation_of_the_tables_may_take_longer_than_a_statement(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("servicekit.db.pools.COMMAND_SECONDS", 0.2)
-    (tmp_path / "0001_slow.sql").write_text("select pg_sleep(0.5); create table kept (n int)")
+    file = schema_file(tmp_path, "select pg_sleep(0.5); create table kept (n int)")
     limited = await asyncpg.connect(postgres_url)
     await limited.execute("alter role current_user set statement_timeout = '300ms'")
     try:
-        pool = await open_pool(postgres_url, "slow", tmp_path, size=1)
+        pool = await open_pool(postgres_url, "slow", file, size=1)
         with pytest.raises((TimeoutError, asyncpg.QueryCanceledError)):
             await pool.execute("select pg_sleep(1)")
         await pool.close()
@@ -151,10 +141,8 @@ async def test_rows_looked_up_by_key_are_found_by_index_before_a_table_has_stati
     postgres_url: str, tmp_path: Path, plan: Plan, reads_whole_table: bool
 ) -> None:
     schema = f"keyed_{plan}"
-    (tmp_path / "0001_table.sql").write_text(
-        "create table kept (n text primary key, filler text) with (autovacuum_enabled = off)"
-    )
-    pool = await open_pool(postgres_url, schema, tmp_path, size=1, plan=plan)
+    file = schema_file(tmp_path, "create table kept (n text primary key, filler text) with (autovacuum_enabled = off)")
+    pool = await open_pool(postgres_url, schema, file, size=1, plan=plan)
     await pool.execute("insert into kept select n, repeat('x', 200) from generate_series(1, 2000) n")
     wanted = [str(n) for n in range(200)]
     async with pool.acquire() as connection:
@@ -168,7 +156,7 @@ async def test_rows_looked_up_by_key_are_found_by_index_before_a_table_has_stati
 async def test_a_statement_is_planned_for_what_it_is_asked_each_time(
     postgres_url: str, tmp_path: Path, plan: Plan, counts: tuple[int, int]
 ) -> None:
-    pool = await open_pool(postgres_url, "planned", tmp_path, size=1, plan=plan)
+    pool = await open_pool(postgres_url, "planned", schema_file(tmp_path), size=1, plan=plan)
     for _ in range(10):
         await pool.fetchval("select $1::int + 1", 1)
     counted = await pool.fetchrow("select * from pg_prepared_statements where statement like '%$1::int + 1'")

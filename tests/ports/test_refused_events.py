@@ -17,13 +17,13 @@ from servicekit.db.pools import open_pool
 from servicekit.db.retention import Retention
 from tests.support.hand_clock import HandClock
 
-MIGRATIONS = Path(chat_bridge.service.__file__).parent / "migrations"
+SCHEMA = Path(chat_bridge.service.__file__).parent / "sql" / "schema.sql"
 LIMIT = 5
 
 
 @pytest_asyncio.fixture
 async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    opened = await open_pool(postgres_url, "chat_bridge", MIGRATIONS, size=2)
+    opened = await open_pool(postgres_url, "chat_bridge", SCHEMA, size=2)
     await opened.execute("truncate refused")
     yield opened
     await opened.close()
@@ -109,7 +109,7 @@ def counted(one: EventRefusal) -> float:
 
 
 async def test_refusals_are_counted_each_time_even_without_a_database(postgres_url: str) -> None:
-    pool = await open_pool(postgres_url, "chat_bridge", MIGRATIONS, size=1)
+    pool = await open_pool(postgres_url, "chat_bridge", SCHEMA, size=1)
     await pool.close()
     one, other = told("counted"), told("counted otherwise")
     before = counted(one), counted(other)

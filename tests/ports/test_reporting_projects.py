@@ -7,7 +7,7 @@ import json
 import asyncpg
 import pytest
 
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.queries.projects import projects
 from reporting.queries.selection import Project
 from reporting.sql import SQL
@@ -52,8 +52,8 @@ async def test_projects_have_messages_or_feedback(
 async def test_listing_reads_two_entries_of_each_project_not_all(postgres_url: str, tenant: str) -> None:
     async with (
         new_database(postgres_url, "reporting") as url,
-        await open_pool(url, "reporting", MIGRATIONS, tenants_apart=True, plan="custom") as reads,
-        await open_pool(url, "reporting", MIGRATIONS) as pool,
+        await open_pool(url, "reporting", SCHEMA, tenants_apart=True, plan="custom") as reads,
+        await open_pool(url, "reporting", SCHEMA) as pool,
     ):
         await pool.execute(_MANY)
         await pool.execute("vacuum analyze messages")

@@ -12,7 +12,7 @@ import pytest
 
 from reporting.api.conversations import conversations_router
 from reporting.dashboard.routes import pages_router
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
@@ -20,7 +20,7 @@ from servicekit.db import row_security
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from servicekit.errors import StartError
-from tests.support.databases import new_database
+from tests.support.databases import new_database, schema_file
 from tests.support.reporting_client import CALLERS, application
 from tests.support.reporting_events import START, batch, feedback, message
 
@@ -37,14 +37,14 @@ async def database(postgres_url: str) -> AsyncIterator[str]:
 @pytest.fixture
 async def reads(database: str) -> AsyncIterator[asyncpg.Pool]:
     """Yield a reading pool of one connection over rows of two tenants that share all ids."""
-    async with await open_pool(database, "reporting", MIGRATIONS) as pool:
+    async with await open_pool(database, "reporting", SCHEMA) as pool:
         for tenant in ("acme", "globex"):
             said = message("m1", turn="t1", content="hello", tenant=tenant)
             given = feedback(f"{tenant} f1", turn="t1", kind="explicit", reaction="ok", tenant=tenant)
             replied = feedback(f"{tenant} r1", turn="t1", kind="implicit", tenant=tenant)
             await ProjectionHandler(PostgresReadModels(pool)).handle(batch(said, given, replied))
             await pool.execute("insert into erasures values ($1, 'bob', 'r', 1)", tenant)
-        reading = await open_pool(database, "reporting", MIGRATIONS, size=1, tenants_apart=True)
+        reading = await open_pool(database, "reporting", SCHEMA, size=1, tenants_apart=True)
         yield reading
         await reading.close()
 
@@ -89,7 +89,7 @@ async def test_a_table_that_comes_later_is_walled_as_well(reads: asyncpg.Pool, d
     owner = await asyncpg.connect(database)
     try:
         await owner.execute("create table reporting.later as select tenant from reporting.feedbacks")
-        again = await open_pool(database, "reporting", MIGRATIONS, size=1, tenants_apart=True)
+        again = await open_pool(database, "reporting", SCHEMA, size=1, tenants_apart=True)
         tenant_in_sight.set("acme")
         assert await again.fetchval(TENANTS.format("later")) == ["acme"]
         await again.close()
@@ -102,14 +102,14 @@ async def test_an_owner_who_may_make_roles_reads_through_its_own(
 ) -> None:
     """From PostgreSQL 16 on, whoever makes a role administers it, but may switch to it only after a grant."""
     monkeypatch.setattr(row_security, "READER", "other_reader")
-    (tmp_path / "0001_table.sql").write_text("create table kept (tenant text, n int)")
+    tables = schema_file(tmp_path, "create table kept (tenant text, n int)")
     admin = await asyncpg.connect(postgres_url)
     try:
         await admin.execute("create role maker login createrole; create schema made authorization maker")
         await admin.execute("grant create on database postgres to maker")
         url = postgres_url.replace("postgres@", "maker@", 1)
         for _ in range(2):  # a restart finds the role
-            pool = await open_pool(url, "made", tmp_path, size=1, tenants_apart=True)
+            pool = await open_pool(url, "made", tables, size=1, tenants_apart=True)
             await admin.execute("truncate made.kept; insert into made.kept values ('acme', 1), ('globex', 2)")
             for tenant, seen in (("acme", [1]), ("globex", [2]), ("", []), (EVERY_TENANT, [1, 2])):
                 tenant_in_sight.set(tenant)
@@ -120,14 +120,14 @@ async def test_an_owner_who_may_make_roles_reads_through_its_own(
         await admin.close()
 
 
-async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(postgres_url: str) -> None:
+async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(postgres_url: str, tmp_path: Path) -> None:
     owner = await asyncpg.connect(postgres_url)
     try:
         await owner.execute("create role plain login; create schema plain authorization plain")
         await owner.execute("grant create on database postgres to plain")
         url = postgres_url.replace("postgres@", "plain@", 1)
         with pytest.raises(StartError, match="grant agent_feedback_reader to"):
-            await open_pool(url, "plain", MIGRATIONS / "none", size=1, tenants_apart=True)
+            await open_pool(url, "plain", schema_file(tmp_path), size=1, tenants_apart=True)
     finally:
         await owner.execute("drop owned by plain cascade; drop role plain")
         await owner.close()

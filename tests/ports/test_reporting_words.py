@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from reporting.api.conversations import conversations_router
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.queries import said, search
 from reporting.queries.selection import Filters, Project
 from reporting.queries.words import patterns
@@ -133,8 +133,8 @@ async def test_the_lookup_keeps_readers_to_their_tenant(postgres_url: str) -> No
     """The function runs as the tables' owner, so it has to apply the rule of the policies itself."""
     async with (
         new_database(postgres_url, "reporting") as url,
-        await open_pool(url, "reporting", MIGRATIONS) as pool,
-        await open_pool(url, "reporting", MIGRATIONS, size=1, tenants_apart=True) as reads,
+        await open_pool(url, "reporting", SCHEMA) as pool,
+        await open_pool(url, "reporting", SCHEMA, size=1, tenants_apart=True) as reads,
     ):
         await ProjectionHandler(PostgresReadModels(pool)).handle(batch(*EVENTS))
         for tenant, seen in (("acme", True), ("globex", False), ("", False), (EVERY_TENANT, True)):

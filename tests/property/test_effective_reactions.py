@@ -30,13 +30,13 @@ from servicekit.db.pools import open_pool
 from tests.support.reporting_events import batch, feedback
 
 ROOT = Path(__file__).parents[2]
-MIGRATIONS = Path(inference.service.__file__).parent / "migrations"
+SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 TURNS, TIMES = 12, 5
 
 
 @pytest_asyncio.fixture
 async def turn_index(own_database: str) -> AsyncIterator[Any]:
-    opened = await open_pool(own_database, "inference", MIGRATIONS, size=2, init=take_bytes)
+    opened = await open_pool(own_database, "inference", SCHEMA, size=2, init=take_bytes)
     yield opened
     await opened.close()
 

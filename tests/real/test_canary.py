@@ -24,7 +24,7 @@ from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from standalone.log import log_of
 from tests.support.command import COMMAND, state_folder
-from tests.support.databases import MIGRATIONS
+from tests.support.databases import SCHEMA_FILES
 from tests.support.running_stack import message
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -194,7 +194,7 @@ async def tables(url: str) -> set[str]:
         names = await connection.fetch(
             "select table_schema, table_name from information_schema.tables "
             "where table_type = 'BASE TABLE' and table_schema = any($1::text[])",
-            list(MIGRATIONS),
+            list(SCHEMA_FILES),
         )
         return {
             f"{schema}.{name}"

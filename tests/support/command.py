@@ -116,7 +116,7 @@ _WAITING = "select count(*) from pg_stat_activity where wait_event = 'advisory'"
 async def starting(
     *arguments: str, database: str, command: Sequence[str | Path] = (COMMAND,)
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, asyncpg.Connection]]:
-    """A run of `up` on `database` that waits for the lock of a migration, held by the connection until it is closed."""
+    """A run of `up` on `database` that waits for the lock of a schema, held by the connection until it is closed."""
     held = await asyncpg.connect(database)
     await held.execute(_LOCK)
     async with state_folder() as state:

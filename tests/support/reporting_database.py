@@ -16,8 +16,8 @@ def empty_read_models(server: str) -> AbstractAsyncContextManager[Database]:
 
 
 async def truncate(read_models: asyncpg.Pool) -> None:
-    """Empty all tables of the schema except the list of migrations, faster than a new schema."""
+    """Empty all tables of the schema except the schema's version, faster than a new schema."""
     tables = await read_models.fetch(
-        "select tablename from pg_tables where schemaname = 'reporting' and tablename <> 'migrations'"
+        "select tablename from pg_tables where schemaname = 'reporting' and tablename <> 'schema_version'"
     )
     await read_models.execute(f"truncate {', '.join(row['tablename'] for row in tables)} cascade")

@@ -36,7 +36,7 @@ from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.write_watch import watched
 from standalone.one_process.api import SURFACE, routers_of
 from standalone.one_process.stack import Stack
-from tests.support.databases import MIGRATIONS, new_database
+from tests.support.databases import SCHEMA_FILES, new_database
 from tests.support.waits import PATIENCE_SECONDS
 
 CALLERS = {
@@ -132,7 +132,7 @@ async def running_stack(
     """
     seen: list[Observation] = []
     async with AsyncExitStack() as parts:
-        database_url = await parts.enter_async_context(new_database(server, *MIGRATIONS))
+        database_url = await parts.enter_async_context(new_database(server, *SCHEMA_FILES))
         broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
         await parts.enter_async_context(watched(broker))
         backpressure = Backpressure()

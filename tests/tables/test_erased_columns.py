@@ -30,7 +30,7 @@ from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
-from tests.support.databases import MIGRATIONS
+from tests.support.databases import SCHEMA_FILES
 from tests.support.erasures import erased
 from tests.support.filled_rows import insert
 from tests.support.logs import NOW, example
@@ -66,7 +66,7 @@ EVE_ID = "eve@example.org"
 LEDGERS = {
     "reporting.deliveries.event",  # the request itself, on its way to a receiver
     "feedback.erasure_requests.user_id",
-    *(f"{schema}.erasures.user_id" for schema in MIGRATIONS),
+    *(f"{schema}.erasures.user_id" for schema in SCHEMA_FILES),
 }
 """Columns with the ids of erased people, so that a replay restores nothing."""
 PART_OF_A_KEY = {"feedback.feedback.user_id"}
@@ -108,7 +108,7 @@ async def columns_holding(stack: RunningStack, text: str) -> set[str]:
             "select table_schema, table_name, column_name from information_schema.columns join "
             "information_schema.tables using (table_schema, table_name) "
             "where table_type = 'BASE TABLE' and table_schema = any($1::text[])",
-            list(MIGRATIONS),
+            list(SCHEMA_FILES),
         )
         found = set()
         for schema, table, column in columns:
@@ -241,7 +241,7 @@ async def test_a_tenant_may_have_an_erased_persons_ids_replaced(postgres_url: st
 
 @asynccontextmanager
 async def schema_of(url: str, module: Any) -> AsyncIterator[Database]:
-    pool = await open_pool(url, module.PROGRAM.name, Path(module.__file__ or "").parent / "migrations", size=1)
+    pool = await open_pool(url, module.PROGRAM.name, SCHEMA_FILES[module.PROGRAM.name], size=1)
     try:
         yield pool
     finally:
@@ -322,24 +322,6 @@ async def test_what_was_announced_of_a_message_is_forgotten_with_its_writers_id(
         rows = await pool.fetch("select sender_id, text, emitted_turn_id, emitted_agent_id from messages")
         expected = ("eve", "", "t1", "bot") if ids == "keep" else (pseudonyms(eve), "", None, None)
         assert {tuple(one) for one in rows} == {expected}
-
-
-async def test_an_upgrade_removes_the_roles_of_those_erased_before(own_database: str) -> None:
-    """Also if the feedback store, which has another ledger, is a MongoDB."""
-    people = [("eve", NOW + MARGIN), ("eva", NOW + MARGIN + 1), ("bob", NOW)]
-    async with schema_of(own_database, feedback.service) as pool:
-        await pool.execute("drop index turns_of_person")
-        for who, said_at in people:
-            version = b"\x01" + said_at.to_bytes(8, "big") + b"\0"
-            await insert(pool, "people", {"tenant": "acme", "user_id": who, "version": version})
-        for who in ("eve", "eva"):
-            await insert(pool, "erasure_requests", {"tenant": "acme", "user_id": who, "requested_at": NOW})
-        [upgrade] = (Path(feedback.service.__file__).parent / "migrations").glob("*_erased_ids.sql")
-        await pool.execute(upgrade.read_text("utf-8"))
-        assert {row["user_id"] for row in await pool.fetch("select user_id from people")} == {"eva", "bob"}
-        assert {tuple(row) for row in await pool.fetch("select user_id, erased_at from erasures")} == {
-            ("eve", NOW), ("eva", NOW),
-        }  # fmt: skip
 
 
 async def test_the_bridge_forgets_the_senders_that_0_1_0_kept(own_database: str) -> None:

@@ -16,21 +16,19 @@ from tests.support.hand_clock import HandClock
 from tests.support.running_stack import running_stack
 
 TASKS = {
-    "chat_bridge": ["retention", "schema", "sweep", "missing originals", "lag"],
+    "chat_bridge": ["retention", "sweep", "missing originals", "lag"],
     "feedback": [
         "retention",
         "retention",
-        "schema",
         "session_announcements",
         "session_retention",
         "full_buckets",
         "aggregates",
         "lag",
     ],
-    "inference": ["retention", "schema", "lag", "detectors"],
+    "inference": ["retention", "lag", "detectors"],
     "reporting": [
         "retention",
-        "schema",
         "rollups",
         "issues",
         "issue titles",

@@ -1,4 +1,4 @@
-"""The unique keys of every table after all migrations, and the files that show the tables to readers.
+"""The unique keys of every table.
 
 Without one of its columns, a key lets a row of another tenant, project, conversation or person replace this one.
 """
@@ -17,7 +17,6 @@ import chat_bridge.service
 import feedback.service
 import inference.service
 import reporting.service
-from docgen.schema_files import files
 from servicekit.db.pools import open_pool
 
 SERVICES = {
@@ -95,7 +94,7 @@ select nspname || '.' || relname as name, array_agg(attname::text) as columns
 from pg_index join pg_class t on t.oid = indrelid join pg_namespace n on n.oid = relnamespace
 join pg_attribute on attrelid = indrelid and (attnum = any(indkey) or indexprs is not null and exists (
     select from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid = attnum))
-where indisunique and nspname = any($1) and relname <> 'migrations' group by indexrelid, 1
+where indisunique and nspname = any($1) and relname <> 'schema_version' group by indexrelid, 1
 """
 
 
@@ -104,8 +103,8 @@ async def keys(postgres_url: str) -> AsyncIterator[Mapping[str, list[set[str]]]]
     connection = await asyncpg.connect(postgres_url)
     for service, module in SERVICES.items():
         await connection.execute(f"drop schema if exists {service} cascade")
-        migrations = Path(module.__file__ or "").parent / "migrations"
-        await (await open_pool(postgres_url, service, migrations, size=1)).close()
+        schema_file = Path(module.__file__ or "").parent / "sql" / "schema.sql"
+        await (await open_pool(postgres_url, service, schema_file, size=1)).close()
     found: defaultdict[str, list[set[str]]] = defaultdict(list)
     for row in await connection.fetch(_UNIQUE, list(SERVICES)):
         found[row["name"]].append(set(row["columns"]))
@@ -126,9 +125,3 @@ def test_a_key_of_all_tenants_has_its_columns(keys: Mapping[str, list[set[str]]]
 def test_every_other_key_names_the_tenant(keys: Mapping[str, list[set[str]]]) -> None:
     others = {table: found for table, found in keys.items() if table not in KEYS and table not in OF_ALL_TENANTS}
     assert {table for table, found in others.items() if not all("tenant" in key for key in found)} == set()
-
-
-@pytest.mark.usefixtures("keys")
-async def test_the_files_of_the_schemas_show_all_migrations(postgres_url: str) -> None:
-    stale = {str(file) for file, text in (await files(postgres_url)).items() if file.read_text("utf-8") != text}
-    assert stale == set(), "run `make docs`"

@@ -1,4 +1,4 @@
-"""Every named SQL statement: PostgreSQL plans it against the migrated schema, and code uses it with its values."""
+"""Every named SQL statement: PostgreSQL plans it against the schema, and code uses it with its values."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class Folder(NamedTuple):
 
 
 PAGES = (chat_bridge.service, feedback.service, inference.service, reporting.service)
-SCHEMAS = {one.__package__ or "": Path(one.__file__ or "").parent / "migrations" for one in PAGES}
+SCHEMAS = {one.__package__ or "": Path(one.__file__ or "").parent / "sql" / "schema.sql" for one in PAGES}
 FOLDERS = (
     Folder("services/chat_bridge", CHAT_BRIDGE, {"chat_bridge": SCHEMAS["chat_bridge"]}),
     Folder("services/feedback", FEEDBACK, {"feedback": SCHEMAS["feedback"]}),
@@ -208,8 +208,8 @@ def filled(statement: Statement) -> Iterator[Statement]:
 async def test_postgresql_plans_every_statement(postgres_url: str, folder: Folder) -> None:
     given = [(one.name, one.text, one.made) for named in folder.statements for one in filled(named)]
     given += [("a composed query", text, "") for text, *_ in QUERIES] if folder.statements is REPORTING else []
-    for schema, migrations in folder.schemas.items():
-        pool = await open_pool(postgres_url, schema, migrations)
+    for schema, schema_file in folder.schemas.items():
+        pool = await open_pool(postgres_url, schema, schema_file)
         async with pool.acquire() as connection:
             failures = {name: error for name, *one in given if (error := await planning_error(connection, *one))}
         await pool.close()

@@ -1,1 +1,1 @@
-"""PostgreSQL: connection pools, migrations, retention, row-level security and the erasure ledger."""
+"""PostgreSQL: connection pools, schemas, retention, row-level security and the erasure ledger."""

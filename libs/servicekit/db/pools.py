@@ -12,8 +12,8 @@ import asyncpg
 
 from servicekit.db.database import INDEXED, Database
 from servicekit.db.inline_release_pool import APPLICATION
-from servicekit.db.migrations import migrate
 from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
+from servicekit.db.schema import create_schema
 from servicekit.errors import StartError, shown
 from servicekit.settings import ReadSettings
 
@@ -49,7 +49,7 @@ async def wait_for_database(url: str, say: Say) -> None:
 async def open_pool(
     url: str,
     schema: str,
-    migrations: Path,
+    schema_file: Path,
     *,
     size: int = 4,
     say: Say = lambda _: None,
@@ -57,7 +57,7 @@ async def open_pool(
     tenants_apart: bool = False,
     plan: Plan = "automatic",
 ) -> Database:
-    """Migrate `schema` to its newest version and return a connection pool for it.
+    """Create the tables of `schema` if it is empty, and return a connection pool for it.
 
     While the database does not respond, this waits and reports the wait every few seconds.
 
@@ -66,12 +66,12 @@ async def open_pool(
         init: A function that is called once with each new connection.
         tenants_apart: True for a read-only pool that is limited to one tenant at a time (see `row_security.py`).
     """
-    await migrate_database(url, schema, migrations, say=say, tenants_apart=tenants_apart)
+    await create_tables(url, schema, schema_file, say=say, tenants_apart=tenants_apart)
     return await _pool(url, schema, size=size, init=init, tenants_apart=tenants_apart, plan=plan)
 
 
-async def open_migrated_pool(url: str, schema: str, *, size: int, plan: Plan = "automatic") -> Database:
-    """Return a connection pool for a schema that another process has migrated.
+async def open_existing_pool(url: str, schema: str, *, size: int, plan: Plan = "automatic") -> Database:
+    """Return a connection pool for a schema whose tables another process has created.
 
     Raises asyncpg's errors if the database does not respond.
     """
@@ -88,7 +88,7 @@ async def _pool(
     init: Callable[..., Coroutine[Any, Any, None]] | None = None,
     least: int = 1,
 ) -> Database:
-    """Return a pool of at least `least` connections for `schema`, without migrating the schema."""
+    """Return a pool of at least `least` connections for `schema`, without creating its tables."""
     how = _options(schema, **_PLANS[plan])
     if tenants_apart:
         how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
@@ -101,26 +101,24 @@ async def _pool(
     return opened
 
 
-async def migrate_database(
-    url: str, schema: str, migrations: Path, *, say: Say, tenants_apart: bool
-) -> tuple[str, ...]:
-    """Migrate `schema` to its newest version and return the names of the applied migrations.
+async def create_tables(url: str, schema: str, schema_file: Path, *, say: Say, tenants_apart: bool) -> bool:
+    """Create the tables of `schema` if it is empty, and return True if they were created.
 
     With `tenants_apart`, readers are also restricted to their tenant (see `row_security.py`). This waits while the
     database does not respond.
 
     Raises:
-        StartError: For the same reasons as `migrate`, or if the database user lacks a permission.
+        StartError: For the same reasons as `create_schema`, or if the database user lacks a permission.
     """
-    # An index may take an hour to build.
+    # Another process that creates the tables may hold the lock for longer than a statement may take.
     connection = await _connected(url, _options(schema) | {"command_timeout": None}, say)
     try:
-        made = await migrate(connection, schema, migrations)
+        created = await create_schema(connection, schema, schema_file)
         if tenants_apart:
             await secure(connection, schema)
     finally:
         await connection.close(timeout=_CONNECT_SECONDS)
-    return made
+    return created
 
 
 async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> asyncpg.Connection:
@@ -131,7 +129,7 @@ async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> 
 async def open_reads(
     settings: ReadSettings,
     schema: str,
-    migrations: Path,
+    schema_file: Path,
     *,
     say: Say,
     plan: Plan = "automatic",
@@ -150,7 +148,7 @@ async def open_reads(
     size, tenants_apart = settings.read_pool_size, settings.row_security
     if replica is None:
         return await open_pool(
-            settings.database_url, schema, migrations, size=size, say=say, tenants_apart=tenants_apart, plan=plan
+            settings.database_url, schema, schema_file, size=size, say=say, tenants_apart=tenants_apart, plan=plan
         )
     try:
         return await _pool(replica, schema, size=size, tenants_apart=tenants_apart, plan=plan, least=0)

@@ -1,6 +1,6 @@
 """Journal of outcomes: a table with the ids, log position and outcome of each record, but not its content.
 
-A service with a journal creates the table `journal` in its own migrations.
+A service with a journal creates the table `journal` in its own schema.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from servicekit import stage
 Halves = NDArray[np.float16]
 """Matrix of half-precision floats with one vector per row."""
 DIMENSION: Final = 256
-"""Dimension of the vectors in the turn index, as set by the migration."""
+"""Dimension of the vectors in the turn index, as in the schema."""
 
 
 class Packed(NamedTuple):

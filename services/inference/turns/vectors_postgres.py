@@ -15,7 +15,7 @@ from inference.sql import SQL
 from inference.turns.vectors import DIMENSION, Halves
 
 VectorType = Literal["halfvec", "real[]"]
-"""Type of the vector columns, chosen by the migration that adds them."""
+"""Type of the vector columns, chosen by the schema file."""
 
 
 class Wire(NamedTuple):

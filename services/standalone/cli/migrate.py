@@ -1,4 +1,4 @@
-"""The command `migrate`, which migrates the databases of all services before the services start."""
+"""The command `migrate`, which creates the tables of all services before the services start."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ def migrate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Apply the missing migrations of every service. Services also do this when they start.
+    """Create the tables of every service in an empty database. Services also do this when they start.
 
-    Run it before a rollout: if a migration fails, the rollout stops and the previous release keeps serving.
+    Run it before a rollout: if the tables are of another version, the rollout stops and the running release keeps
+    serving.
     """
     from standalone.operations.migrate import migrate_all
 
-    made = run(migrate_all(database, say=say))
+    created = run(migrate_all(database, say=say))
     if as_json:
-        print_json(made)
+        print_json(created)
         return
-    for service, names in made.items():
-        show(f"{service}: {', '.join(names) if names else 'up to date'}")
+    for service, is_created in created.items():
+        show(f"{service}: {'tables created' if is_created else 'up to date'}")

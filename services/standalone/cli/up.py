@@ -67,7 +67,6 @@ def up(
     outcomes: Annotated[
         Path | None, typer.Option(help="Write the outcome of every replayed line to this file.")
     ] = None,
-    fates: Annotated[Path | None, typer.Option(hidden=True)] = None,  # name of `outcomes` in version 0.1.0
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL address to use instead of the embedded one.")
     ] = None,
@@ -90,9 +89,7 @@ def up(
 
     if port is None:
         port = 0 if exit else 8080
-    options = Options(
-        files, sample, exit, as_json, host, port, state, token, broker, judge_at, outcomes or fates, database
-    )
+    options = Options(files, sample, exit, as_json, host, port, state, token, broker, judge_at, outcomes, database)
     facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say), log_level)
     if facts is None:
         if exit:

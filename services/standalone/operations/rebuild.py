@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from feedback.announce import announcement
 from feedback.store import Store
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.read_models.generation import Generation, Switched, serving
 from reporting.read_models.projection import feedback_row
 from servicekit.db.pools import open_pool
@@ -50,7 +50,7 @@ async def rebuild_reporting(
         StartError: The store is empty but the reports are not, or another rebuild is running.
     """
     await database_answers(database_url)
-    pool = await open_pool(database_url, "reporting", MIGRATIONS, size=2, say=say)
+    pool = await open_pool(database_url, "reporting", SCHEMA, size=2, say=say)
     result = Rebuilt()
     try:
         if await serving(pool) and not (await store.totals()).stored:

@@ -10,7 +10,7 @@ from typing import Any
 from contracts.instants import format_instant
 from inference.detector_setup import open_detector, open_judging
 from inference.differences import Differences
-from inference.parts import MIGRATIONS
+from inference.parts import SCHEMA
 from inference.rejudge import rejudge, what_would_change
 from inference.rejudgements import Rejudgement, Rejudgements
 from inference.settings import InferenceSettings
@@ -68,7 +68,7 @@ async def rejudge_database(
     await database_answers(settings.database_url)
     async with AsyncExitStack() as parts:
         pool = await open_pool(
-            settings.database_url, "inference", MIGRATIONS, size=3, say=say, init=take_bytes, plan="indexed"
+            settings.database_url, "inference", SCHEMA, size=3, say=say, init=take_bytes, plan="indexed"
         )
         parts.push_async_callback(pool.close)
         rejudgements = Rejudgements(await parts.enter_async_context(pool.acquire()))

@@ -1,4 +1,4 @@
-"""PostgreSQL databases of all services, with their migrations and retention periods."""
+"""PostgreSQL databases of all services, with their tables and retention periods."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
 
 @dataclass(frozen=True)
 class ServiceDatabase:
-    """Database of a service, with the migrations of its schema and the expiry of its rows.
+    """Database of a service, with the file of its tables and the expiry of its rows.
 
     `row_security` is True if HTTP requests read it with a role that sees only one tenant.
     """
 
     service: str
     url: str
-    migrations: Path
+    schema_file: Path
     expiries: Sequence[Expiry]
     row_security: bool
 
@@ -47,17 +47,16 @@ def service_databases(url: str | None) -> list[ServiceDatabase]:
     found = []
     for main, retention, settings_type in _SERVICES:
         settings = read_settings(settings_type)
-        folder = Path(str(main.__file__)).parent / "migrations"
+        schema_file = Path(str(main.__file__)).parent / "sql" / "schema.sql"
         secured = isinstance(settings, ReadSettings) and settings.row_security
         found.append(
             ServiceDatabase(
-                main.PROGRAM.name, url or settings.database_url, folder, retention.expiries(settings), secured
+                main.PROGRAM.name, url or settings.database_url, schema_file, retention.expiries(settings), secured
             )
         )
     settings = read_settings(FeedbackSettings)
     store = url or settings.store_url
     if urlsplit(store).scheme.startswith("postgres"):
         expiries = feedback.service.PROGRAM.expiries(settings, "store_pool")
-        folder = feedback.store_choice.MIGRATIONS
-        found.append(ServiceDatabase("feedback", store, folder, expiries, settings.row_security))
+        found.append(ServiceDatabase("feedback", store, feedback.store_choice.SCHEMA, expiries, settings.row_security))
     return found

@@ -82,7 +82,7 @@ async def _rows_of(person: Person, database_url: str | None) -> dict[str, Rows]:
                 found[f"{service}.{table}"] = [json.loads(row["held"]) for row in rows]
         except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError):
             raise StartError(
-                f"The tables of {service} are missing, or older than this program: start the service once."
+                f"The tables of {service} are missing, or of another version: start the service once."
             ) from None
         finally:
             await connection.close()

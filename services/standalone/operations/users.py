@@ -13,7 +13,7 @@ from reporting.access.accounts import COMMAND, Accounts
 from reporting.access.keys import ApiKeys
 from reporting.access.log import AccessLog
 from reporting.access.roles import ALL, ProjectSet
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.settings import ReportingSettings
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
@@ -85,6 +85,6 @@ async def open_access(database_url: str | None, say: Say) -> AsyncIterator[Acces
     """
     url = database_url or read_settings(ReportingSettings).database_url
     await database_answers(url)
-    async with await open_pool(url, "reporting", MIGRATIONS, size=1, say=say) as pool:
+    async with await open_pool(url, "reporting", SCHEMA, size=1, say=say) as pool:
         clock = SystemClock()
         yield AccessTables(Accounts(pool, clock), ApiKeys(pool, clock), AccessLog(pool, clock))

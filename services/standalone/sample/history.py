@@ -25,7 +25,7 @@ from reporting.alerts.store import set_rule, stored_rules
 from reporting.api.audit.queries import draw, pending
 from reporting.issues.job import ISSUE_WORK, is_available
 from reporting.issues.store import IssueChange, change, recount
-from reporting.parts import MIGRATIONS
+from reporting.parts import SCHEMA
 from reporting.queries.selection import Project, TimeSpan
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
@@ -160,7 +160,7 @@ class SampleHistory:
         if not is_available():
             return
         options = {"sentence_encoder": read_settings(ReportingSettings).sentence_encoder}
-        child = ChildProcess(ISSUE_WORK, FixedClock(self._now), self._database_url, "reporting", MIGRATIONS, options)
+        child = ChildProcess(ISSUE_WORK, FixedClock(self._now), self._database_url, "reporting", SCHEMA, options)
         try:
             await child.run(is_locked=True)
         finally:
@@ -216,7 +216,7 @@ async def issues_held(database_url: str, say: Callable[[str], None]) -> AsyncIte
 
     Without the lock, another process could group only half of the sample, which would split its issues.
     """
-    pool = await open_pool(database_url, "reporting", MIGRATIONS, size=4, say=say)
+    pool = await open_pool(database_url, "reporting", SCHEMA, size=4, say=say)
     try:
         async with pool.acquire() as connection:
             while not await connection.fetchval(*SQL.lock_issues()):

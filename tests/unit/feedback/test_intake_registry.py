@@ -23,7 +23,7 @@ from feedback.registry import (
     turn_of,
 )
 from feedback.registry_postgres import PostgresRegistry
-from feedback.store_choice import MIGRATIONS
+from feedback.store_choice import SCHEMA
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
@@ -123,7 +123,7 @@ async def database(postgres_url: str) -> AsyncIterator[str]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def pool(database: str) -> AsyncIterator[Database]:
-    async with await open_pool(database, "feedback", MIGRATIONS) as pool:
+    async with await open_pool(database, "feedback", SCHEMA) as pool:
         yield pool
 
 
@@ -211,7 +211,7 @@ async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: Databa
     said = [message("m1", 1, agent="bot", tenant=tenant) for tenant in tenants]
     called = [message("q1", 1, user_type="paid", tenant=tenant) for tenant in tenants]
     await PostgresRegistry(pool).add(collapse(turns_of(*said)), newest_roles(map(role_of, called)))
-    reads = await open_pool(database, "feedback", MIGRATIONS, size=2, tenants_apart=True, plan="indexed")
+    reads = await open_pool(database, "feedback", SCHEMA, size=2, tenants_apart=True, plan="indexed")
     registry = PostgresRegistry(reads)
 
     async def ask(caller: str, tenant: str) -> tuple[bool, bool]:

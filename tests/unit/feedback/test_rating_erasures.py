@@ -13,7 +13,7 @@ import pytest_asyncio
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, format_time, opaque
 from contracts.erasure import Erasure, Person
 from feedback.sessions_postgres import PostgresSessions
-from feedback.store_choice import MIGRATIONS
+from feedback.store_choice import SCHEMA
 from feedback.turn_erasures import TurnErasures
 from servicekit.clock import SystemClock
 from servicekit.db.database import Database
@@ -30,7 +30,7 @@ AHEAD, BEHIND = timedelta(hours=1), timedelta(hours=-1)
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def pool(own_database: str) -> AsyncIterator[Database]:
-    pool = await open_pool(own_database, "feedback", MIGRATIONS, size=4)
+    pool = await open_pool(own_database, "feedback", SCHEMA, size=4)
     yield pool
     await pool.close()
 
@@ -89,21 +89,6 @@ async def test_a_rating_that_is_being_stored_during_the_erasure_loses_its_name(
             await asyncio.sleep(0)
         await transaction.commit()
     await erasing
-    assert await names(pool) == [(None, None)]
-
-
-async def test_a_process_of_an_older_release_stores_ratings_in_the_same_order(
-    pool: Database, erasures: TurnErasures
-) -> None:
-    """The older release writes neither of the new columns, even for a second erasure."""
-    note = (
-        "insert into erasures values ('acme', 'eve', $1, $2) on conflict (tenant, user_id) do update set "
-        "request_id = excluded.request_id, erased_at = excluded.erased_at"
-    )
-    await pool.execute(note, "r-1", SystemClock().now())
-    await rate(pool, "t1", AHEAD)
-    await pool.execute(note, "r-2", SystemClock().now())
-    await erasures.erase(await erasures.ledger.erased_at([EVE]))
     assert await names(pool) == [(None, None)]
 
 

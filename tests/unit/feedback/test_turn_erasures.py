@@ -13,7 +13,7 @@ from contracts.instants import format_instant
 from contracts.topics import BY_NAME
 from feedback.registry import Asker, RegisteredTurn, Role, TurnKey
 from feedback.registry_postgres import PostgresRegistry
-from feedback.store_choice import MIGRATIONS
+from feedback.store_choice import SCHEMA
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import NO_TURN, TurnHandler
 from servicekit.db.database import Database
@@ -32,7 +32,7 @@ OFF = Pseudonyms(ErasureSettings())
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def pool(own_database: str) -> AsyncIterator[Database]:
-    pool = await open_pool(own_database, "feedback", MIGRATIONS, size=2)
+    pool = await open_pool(own_database, "feedback", SCHEMA, size=2)
     yield pool
     await pool.close()
 

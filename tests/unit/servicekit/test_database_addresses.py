@@ -21,4 +21,4 @@ async def test_an_address_that_names_no_authority_is_refused_and_not_waited_for(
     monkeypatch.setenv("HOME", str(tmp_path))  # the default folder of the authority's certificate
     with pytest.raises(StartError, match="TLS"):
         async with asyncio.timeout(20):
-            await open_pool("postgresql://127.0.0.1:1/x?sslmode=verify-full", "nothing", tmp_path)
+            await open_pool("postgresql://127.0.0.1:1/x?sslmode=verify-full", "nothing", tmp_path / "schema.sql")

@@ -13,12 +13,13 @@ from servicekit.db.database import Database
 from servicekit.db.inline_release_pool import connection_usage
 from servicekit.db.pools import open_pool
 from servicekit.stages import StageTimes, current_times
+from tests.support.databases import schema_file
 
 
 @pytest.fixture
 async def pool(own_database: str, tmp_path: Path) -> AsyncIterator[Database]:
     """Yield a pool of one connection."""
-    opened = await open_pool(own_database, "kit", tmp_path, size=1)
+    opened = await open_pool(own_database, "kit", schema_file(tmp_path), size=1)
     yield opened
     opened.terminate()
 

@@ -1,4 +1,3 @@
--- compatible_from: 0001
 -- Tables of the reporting service: feedback and messages, figures derived from them, and what operators set.
 -- Times are microseconds since the epoch unless their type says otherwise. Ids have up to 1 KiB each, so an index spans
 -- at most two of them.
@@ -321,7 +320,6 @@ create table database_server (
     system_identifier bigint not null
 );
 
--- compatible_from: 0001
 -- The inner query does not name the sender type. Otherwise the planner may read all answers of a project by
 -- `messages_answers` for each feedback record, as long as the table has no statistics.
 create function copy_answer() returns trigger language plpgsql as $$
@@ -355,7 +353,6 @@ create trigger copy_answer_by_update before update on replies
     for each row when (current_setting('agent_feedback.copying', true) is distinct from 'on'
         and new.value is not null) execute function copy_answer();
 
--- compatible_from: 0001
 -- The index finds whole words faster than beginnings of words, so it first looks for whole words. If already `most`
 -- texts contain them, the caller ignores the ids, and the index need not look for beginnings. Terms that at least half of
 -- the messages have (the project's too) are not looked up in the index if there are other words: reading their entries

@@ -1,0 +1,109 @@
+-- Tables of chat_bridge, created in an empty schema. Times are microseconds since the epoch unless their type says
+-- otherwise. Keys begin with their most selective column: to a planner without statistics, all keys that begin alike
+-- are alike.
+
+-- Message index: the content of agents' messages only, cut to the limit of derived events.
+create table messages (
+    tenant text not null,
+    project text not null,
+    message_id text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    -- The agent's id; empty for a person.
+    sender_id text not null,
+    sender_type text not null,
+    agent_id text,
+    content text,
+    truncated boolean not null,
+    -- Provenance of an agent's answer, JSON.
+    about text,
+    -- The message to which this one was written as a reply.
+    reply_to text,
+    -- The thread of the message; null: the channel.
+    thread text,
+    -- False if the message is empty or deleted.
+    has_text boolean not null default true,
+    -- Position of the earliest version; 2^62 if only a copy is known.
+    at bigint not null default 4611686018427387904,
+    sequence bigint not null default -1,
+    first_log_time bigint not null default 0,
+    log_offset bigint not null default 0,
+    -- True if the latest version only repeated the one before.
+    repeated boolean not null default false,
+    -- Orders the versions of a message: the greatest is kept.
+    version bytea not null,
+    -- Insertion time: retention counts from it, so that old chats can be replayed.
+    stored_at timestamptz not null default now(),
+    -- A message id is unique only within its conversation: many chats number messages per conversation.
+    primary key (message_id, conversation_id, tenant, project)
+);
+create index messages_by_age on messages using brin (stored_at);
+create index messages_naming_people on messages (sender_id, tenant) where sender_type = 'human' and sender_id <> '';
+create index messages_of_thread on messages (conversation_id, coalesce(thread, ''), at desc, tenant, project)
+    where sender_type <> 'agent' and has_text;
+create index messages_of_turn on messages (turn_id, conversation_id, tenant, project) where sender_type <> 'agent';
+
+-- Replies and reactions whose original message has not arrived.
+create table parked (
+    tenant text not null,
+    project text not null,
+    topic text not null,
+    event_id text not null,
+    original_message_id text not null,
+    record_key bytea,
+    value bytea not null,
+    cause text not null,
+    traceparent text,
+    log_time bigint not null,
+    parked_at bigint not null,
+    conversation_id text not null,
+    primary key (event_id, topic, tenant, project)
+);
+create index parked_by_original on parked (original_message_id, conversation_id, tenant, project);
+create index parked_by_age on parked (parked_at);
+
+-- Events that were rejected, for their producers: the event, the field and the rule, without content.
+create table refused (
+    tenant text not null,
+    project text not null,
+    topic text not null,
+    event_id text not null,
+    field text not null,
+    rule text not null,
+    times bigint not null,
+    refused_at bigint not null,
+    primary key (event_id, topic, field, rule, project, tenant)
+);
+create index refused_by_tenant on refused (tenant, refused_at desc);
+
+-- Erased people and the time of each erasure; read before and after a write of their text.
+create table erasures (
+    tenant text not null,
+    user_id text not null,
+    request_id text not null,
+    erased_at bigint not null,
+    primary key (tenant, user_id)
+);
+
+-- The outcome of each record, by event and message id, without content. Rows are appended by copy, which does not look
+-- for other rows of the same record: a reader takes the latest.
+create table journal (
+    event_id text not null,
+    -- The record's coordinates, topic:partition:offset.
+    at text not null,
+    tenant text not null,
+    project text not null,
+    -- The coordinates of the chat record from which the record derives; null for a chat record.
+    cause text,
+    conversation_id text,
+    message_id text,
+    feedback_id uuid,
+    outcome text not null,
+    reason text not null,
+    detail text not null,
+    noted_at timestamptz not null default now()
+);
+create index journal_by_age on journal using brin (noted_at);
+create index journal_of_event on journal (event_id);
+create index journal_of_message on journal (message_id);
+create index journal_of_cause on journal (cause) where cause is not null;

@@ -1,0 +1,242 @@
+-- Tables of the feedback service, created in an empty schema. Times are microseconds since the epoch unless their type
+-- says otherwise. Ids have up to 1 KiB each, so an index spans at most two of them.
+
+-- Feedback records.
+create table feedback (
+    -- uuid5 of the record's key, so the key needs no unique index of its own: its ids may exceed an index entry.
+    feedback_id uuid primary key,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    source text not null,
+    user_id text not null,
+    agent_id text not null,
+    source_id text not null,
+    feedback_type text not null,
+    origin text not null,
+    -- The last write of each slot; null once the person was erased.
+    slots jsonb,
+    live boolean not null,
+    reaction text,
+    revision bigint not null,
+    created_revision bigint not null,
+    -- For a verdict of the machine: the review that counts in its place.
+    overruled_by uuid
+);
+create index feedback_by_person on feedback (tenant, user_id, feedback_id);
+-- Verdicts and reviews have one slot, whose payload names their turn.
+create index feedback_on_turn on feedback (conversation_id, (slots -> '' -> 'payload' ->> 'turn_id'))
+    where source in ('inference', 'review');
+
+-- Turn registry: the latest answer of an agent and the first person who wrote.
+create table turns (
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    agent_id text,
+    agent_message_id text,
+    -- The person who asked; after their erasure a pseudonym, if the tenant asks for pseudonyms.
+    user_id text,
+    user_at bigint,
+    -- The question: the first message of a person in the turn.
+    user_message_id text,
+    -- Orders the answers of a turn: the greatest is kept.
+    answer_version bytea,
+    -- Provenance of the answer, JSON.
+    about text,
+    -- The message to which the answer was written as a reply.
+    reply_to text,
+    -- The thread of the answer; null: the channel.
+    thread text,
+    -- Insertion time: retention counts from it, so that old chats can be replayed.
+    stored_at timestamptz not null default now(),
+    primary key (tenant, project, conversation_id, turn_id)
+);
+create index turns_by_age on turns using brin (stored_at);
+-- Finds the tenant of a conversation whose caller has a token for all tenants.
+create index turns_of_conversation on turns (conversation_id, tenant);
+-- Erasures rename the person in their turns.
+create index turns_of_person on turns (user_id, tenant);
+
+-- The user type of each person, from their latest message that names one.
+create table people (
+    tenant text not null,
+    project text not null,
+    user_id text not null,
+    user_type text not null,
+    version bytea not null,
+    stored_at timestamptz not null default now(),
+    -- Time of the message that names the role: a part of `version` (contracts/versions.py).
+    said_at bigint not null
+        generated always as (('x' || encode(substring(version from 2 for 8), 'hex'))::bit(64)::bigint) stored,
+    primary key (user_id, tenant, project)
+);
+create index people_by_age on people using brin (stored_at);
+
+-- Session ratings, in the columns of the specification.
+create table session_feedback (
+    tenant text not null check (tenant ~ '^[A-Za-z0-9._-]{1,64}$'),
+    id uuid not null,
+    session_id_opaque text not null check (session_id_opaque ~ '^[0-9a-f]{64}$'),
+    user_id_or_null text check (length(user_id_or_null) between 1 and 256),
+    recorded_at timestamptz not null,
+    label text not null check (label in ('positive', 'negative', 'skip')),
+    turn_count_at_end integer not null check (turn_count_at_end >= 0),
+    source text not null check (source in ('cli_end', 'cli_exit', 'api_end')),
+    schema_version integer not null check (schema_version = 1),
+    idempotency_key text check (length(idempotency_key) between 1 and 256),
+    announced boolean not null default false,
+    -- Time of the insert by this database's clock; recorded_at is the process's.
+    stored_at timestamptz not null default clock_timestamp(),
+    primary key (tenant, id),
+    unique (tenant, idempotency_key)
+);
+create index session_feedback_by_session on session_feedback (tenant, session_id_opaque, recorded_at);
+create index session_feedback_by_time on session_feedback (recorded_at);
+create index session_feedback_to_announce on session_feedback (recorded_at) where not announced;
+create index session_feedback_by_person on session_feedback (user_id_or_null, tenant);
+
+-- Erased people and the time of each erasure; read before and after a write of their text.
+create table erasures (
+    tenant text not null,
+    user_id text not null,
+    request_id text not null,
+    erased_at bigint not null,
+    -- Time of the entry's last change by this database's clock.
+    noted_at timestamptz not null default clock_timestamp(),
+    primary key (tenant, user_id)
+);
+
+-- This database's clock orders a person's ratings and erasures, because the clocks of processes differ. An erasure
+-- takes the same lock exclusively: it waits for ratings of the person whose insert is not committed.
+create function time_rating() returns trigger language plpgsql as $$
+begin
+    perform pg_advisory_xact_lock_shared(hashtextextended(new.tenant || ' ' || new.user_id_or_null, 0));
+    new.stored_at := clock_timestamp();
+    return new;
+end
+$$;
+create trigger rating_timed before insert on session_feedback
+    for each row when (new.user_id_or_null is not null) execute function time_rating();
+
+create function time_erasure() returns trigger language plpgsql as $$
+begin
+    new.noted_at := clock_timestamp();
+    return new;
+end
+$$;
+create trigger erasure_timed before insert or update on erasures for each row execute function time_erasure();
+
+-- Erasure requests as the log has them.
+create table erasure_requests (
+    tenant text not null,
+    request_id text not null,
+    user_id text not null,
+    requested_at bigint not null,
+    primary key (request_id, tenant)
+);
+
+-- Each service's confirmation of an erasure, with the number of rows that it changed.
+create table erasure_receipts (
+    tenant text not null,
+    request_id text not null,
+    service text not null,
+    removed bigint not null,
+    confirmed_at bigint not null,
+    primary key (request_id, tenant, service)
+);
+
+-- Rate limit of judgements over HTTP: the time at which a person's bucket will be full. A bucket is a minute of state,
+-- so it needs no write-ahead log.
+create unlogged table buckets (
+    tenant text not null,
+    user_id text not null,
+    full_at timestamptz not null,
+    primary key (tenant, user_id)
+);
+
+-- Rate limit of requests with impressions, apart from the buckets of judgements: a person who reads many answers can
+-- still judge them.
+create unlogged table impression_buckets (
+    tenant text not null,
+    user_id text not null,
+    full_at timestamptz not null,
+    primary key (tenant, user_id)
+);
+
+-- The verdicts of feedback.created, each at its highest revision, for feedback.aggregated. Without the setting, the
+-- three tables of aggregates stay empty.
+create table aggregated_verdicts (
+    feedback_id uuid primary key,
+    revision bigint not null,
+    tenant text,
+    project text,
+    conversation_id text,
+    turn_id text,
+    agent_id text,
+    -- Null once the record was erased, like all columns after the revision.
+    user_id text,
+    origin text,
+    feedback_type text,
+    reaction text,
+    value double precision,
+    occurred_at bigint
+);
+create index aggregated_verdicts_on_turn on aggregated_verdicts (conversation_id, turn_id, tenant, project)
+    where user_id is not null;
+create index aggregated_verdicts_of_person on aggregated_verdicts (user_id, tenant) where user_id is not null;
+
+-- Turns whose verdicts have changed since they were summed up.
+create table aggregated_turns (
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    changes bigint not null,
+    changed_at timestamptz not null default clock_timestamp(),
+    primary key (conversation_id, turn_id, tenant, project)
+);
+
+-- The sum of the verdicts on each agent's answers in a turn, as it is announced.
+create table aggregates (
+    aggregate_id uuid primary key,
+    revision bigint not null,
+    created_revision bigint not null,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    agent_id text not null,
+    occurred_at bigint not null,
+    verdicts bigint not null,
+    mean double precision,
+    low double precision,
+    high double precision,
+    announced boolean not null default false
+);
+create index aggregates_of_turn on aggregates (conversation_id, turn_id, tenant, project);
+create index aggregates_to_announce on aggregates (aggregate_id) where not announced;
+
+-- The outcome of each record, by event and message id, without content. Rows are appended by copy, which does not look
+-- for other rows of the same record: a reader takes the latest.
+create table journal (
+    event_id text not null,
+    -- The record's coordinates, topic:partition:offset.
+    at text not null,
+    tenant text not null,
+    project text not null,
+    -- The coordinates of the chat record from which the record derives; null for a chat record.
+    cause text,
+    conversation_id text,
+    message_id text,
+    feedback_id uuid,
+    outcome text not null,
+    reason text not null,
+    detail text not null,
+    noted_at timestamptz not null default now()
+);
+create index journal_by_age on journal using brin (noted_at);
+create index journal_of_event on journal (event_id);
+create index journal_of_message on journal (message_id);
+create index journal_of_cause on journal (cause) where cause is not null;
