@@ -7,7 +7,8 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from contracts.attachments import Attachments
-from contracts.base import Confidence, Event, SenderType
+from contracts.base import Confidence, Event, Reaction, SenderType
+from contracts.fields import OptionalText
 from contracts.inbound import MessageContent, OptionalId, ProducerId, ProducerInstant, Role
 from contracts.provenance import ProvenanceFields
 from contracts.sources import POST_PREFIX
@@ -15,6 +16,17 @@ from contracts.sources import POST_PREFIX
 Emoji = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
 """Unicode emoji or `:shortcode:`; the feedback service maps it to a reaction."""
 EmojiField = Annotated[Emoji, Field(description="The emoji itself, or a `:shortcode:`.")]
+OptionalEmoji = Annotated[
+    Emoji | None,
+    Field(description="The emoji itself, or a `:shortcode:`. The removal of a person's single reaction may omit it."),
+]
+Replaces = Annotated[
+    bool,
+    Field(
+        description="True if a person has at most one emoji per message on this platform: a new one replaces the "
+        "previous one, and a removal removes it, whatever emoji is named."
+    ),
+]
 EmojiAction = Annotated[
     Literal["added", "removed"], Field(description="`added` if the person put the emoji on the message, or `removed`.")
 ]
@@ -163,7 +175,10 @@ class ChatMessageReplyIngested(ChatEvent):
 
 
 class ChatMessageReactionIngested(ChatEvent):
-    """Event sent when a person adds an emoji to a message or removes it."""
+    """Event sent when a person adds an emoji to a message or removes it, or judges it with a control of the platform.
+
+    An event has either an `emoji` or a `judgement`. Only the removal of a person's single reaction needs neither.
+    """
 
     message_id: ProducerId
     """The message with the emoji."""
@@ -173,6 +188,21 @@ class ChatMessageReactionIngested(ChatEvent):
     """The person who put or removed the emoji."""
     user_type: Role = None
     """The platform's own name for that person's role. Only `agent` has a meaning: it marks another agent."""
-    emoji: EmojiField
+    emoji: OptionalEmoji = None
     action: EmojiAction = "added"
+    replaces: Replaces = False
+    judgement: Reaction | None = None
+    """The judgement, if the person used the platform's own feedback control under an answer, such as a thumb. It is
+    explicit feedback, like one given over HTTP. With the action `removed`, the person took it back."""
+    text: OptionalText = None
     original: Original = None
+
+    @model_validator(mode="after")
+    def _reacts_in_one_way(self) -> Self:
+        if self.emoji is not None and self.judgement is not None:
+            raise ValueError("either emoji or judgement")
+        if self.emoji is None and self.judgement is None and not (self.replaces and self.action == "removed"):
+            raise ValueError("emoji is missing")
+        if self.text is not None and self.judgement is None:
+            raise ValueError("text belongs to a judgement")
+        return self

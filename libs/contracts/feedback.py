@@ -22,7 +22,7 @@ from contracts.base import (
     Sequence64,
     Text,
 )
-from contracts.chat import EmojiAction, EmojiField
+from contracts.chat import EmojiAction, EmojiField, OptionalEmoji, Replaces
 from contracts.fields import (
     AgentContent,
     AgentId,
@@ -82,8 +82,9 @@ class FeedbackReactionReceived(AboutAgent):
 
     reaction_user_id: UserId
     reaction_user_type: SaidByUserType
-    emoji: EmojiField
+    emoji: OptionalEmoji = None
     action: EmojiAction = "added"
+    replaces: Replaces = False
 
 
 class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):

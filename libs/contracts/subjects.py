@@ -9,11 +9,13 @@ from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 
 
 def subject_of(event: ChatMessageReplyIngested | ChatMessageReactionIngested) -> tuple[str, ...]:
-    """Return the conversation, the message and the person of an event, and also the emoji and the action of a reaction.
+    """Return the conversation, the message and the person of an event.
+
+    For a reaction, also return its emoji or judgement and its action.
 
     These values and the event id identify the event. The id alone is not sufficient, because some chat services number
     the events of each conversation or person "1", "2" and so on.
     """
     if isinstance(event, ChatMessageReplyIngested):
         return event.conversation_id, event.message_id, event.sender_id
-    return event.conversation_id, event.message_id, event.user_id, event.emoji, event.action
+    return event.conversation_id, event.message_id, event.user_id, event.emoji or event.judgement or "", event.action

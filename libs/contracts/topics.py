@@ -158,7 +158,11 @@ REACTION_RECEIVED = _conversation(
     "an emoji was put on an agent's message or removed",
 )
 EXPLICIT_RECEIVED = _conversation(
-    "feedback.explicit.received", FeedbackExplicitReceived, "feedback", ("feedback",), "a person judged a turn"
+    "feedback.explicit.received",
+    FeedbackExplicitReceived,
+    "feedback and chat_bridge",
+    ("feedback",),
+    "a person judged a turn",
 )
 INFERRED_RECEIVED = _conversation(
     "feedback.inferred.received",

@@ -8,18 +8,19 @@ from chat_bridge.model import IndexedMessage
 from contracts.base import PERSON, TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.exchange import thread_of
-from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
+from contracts.feedback import FeedbackExplicitReceived, FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.headers import Headers
 from contracts.ids import derived_id
 from contracts.posts import About
 from contracts.subjects import subject_of
-from contracts.topics import REACTION_RECEIVED, REPLY_RECEIVED, Topic
+from contracts.topics import EXPLICIT_RECEIVED, REACTION_RECEIVED, REPLY_RECEIVED, Topic
 from servicekit import Message, Outcome
 
-Translated = FeedbackReplyReceived | FeedbackReactionReceived
+Translated = FeedbackReplyReceived | FeedbackReactionReceived | FeedbackExplicitReceived
 TOPIC_OF: dict[type[Translated], Topic] = {
     FeedbackReplyReceived: REPLY_RECEIVED,
     FeedbackReactionReceived: REACTION_RECEIVED,
+    FeedbackExplicitReceived: EXPLICIT_RECEIVED,
 }
 
 
@@ -38,6 +39,8 @@ def translate(event: About, original: IndexedMessage) -> Translated | Outcome:
         return Outcome.ignored("self_feedback")
     if isinstance(event, ChatMessageReplyIngested):
         return _reply(event, original, original.agent_id, original.content)
+    if event.judgement is not None:
+        return _judgement(event, original, original.agent_id)
     return _reaction(event, original, original.agent_id, original.content)
 
 
@@ -50,7 +53,8 @@ def _reply(
     event: ChatMessageReplyIngested, original: IndexedMessage, agent: str, content: str
 ) -> FeedbackReplyReceived:
     return FeedbackReplyReceived(
-        **_about(event, original, agent, content, REPLY_RECEIVED),
+        **_about(event, original, agent, REPLY_RECEIVED),
+        agent_message_content=content,
         truncated=original.truncated or len(event.content) > TEXT_LIMIT,
         message_id=event.message_id,
         reply_sender_id=event.sender_id,
@@ -63,17 +67,29 @@ def _reaction(
     event: ChatMessageReactionIngested, original: IndexedMessage, agent: str, content: str
 ) -> FeedbackReactionReceived:
     return FeedbackReactionReceived(
-        **_about(event, original, agent, content, REACTION_RECEIVED),
+        **_about(event, original, agent, REACTION_RECEIVED),
+        agent_message_content=content,
         truncated=original.truncated,
         reaction_user_id=event.user_id,
         reaction_user_type=event.user_type or PERSON,
         emoji=event.emoji,
         action=event.action,
+        replaces=event.replaces,
     )
 
 
-def _about(event: About, original: IndexedMessage, agent: str, content: str, topic: Topic) -> dict[str, Any]:
-    """Return the fields that are common to feedback events from replies and from reactions."""
+def _judgement(event: ChatMessageReactionIngested, original: IndexedMessage, agent: str) -> FeedbackExplicitReceived:
+    return FeedbackExplicitReceived(
+        **_about(event, original, agent, EXPLICIT_RECEIVED),
+        user_id=event.user_id,
+        user_type=event.user_type or PERSON,
+        reaction=event.judgement if event.action == "added" else None,
+        text=event.text if event.action == "added" else None,
+    )
+
+
+def _about(event: About, original: IndexedMessage, agent: str, topic: Topic) -> dict[str, Any]:
+    """Return the fields that are common to feedback events from replies, reactions and judgements."""
     return {
         "event_id": str(derived_id(event.tenant, event.project, topic.name, event.event_id, *subject_of(event))),
         "occurred_at": event.occurred_at,
@@ -84,7 +100,6 @@ def _about(event: About, original: IndexedMessage, agent: str, content: str, top
         "turn_id": original.turn_id,
         "agent_id": agent,
         "agent_message_id": original.key.message_id,
-        "agent_message_content": content,
         "question_message_id": original.question_message_id,
         "thread_id": original.thread_id or thread_of(original.key.message_id, event.thread_id),
         **original.provenance.fields(),

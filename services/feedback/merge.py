@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any, Final
 
-from feedback.model import Change, Entry, Payload, Record
+from feedback.model import ONLY_SLOT, Change, Entry, Payload, Record
 from servicekit import Outcome
 
 _values_of: Final = attrgetter(*[one.name for one in fields(Payload) if one.name != "causation_id"])
@@ -20,11 +20,11 @@ UNMAPPED = Outcome.ignored("unmapped_emoji")
 
 
 def applies(record: Record | None, change: Change) -> bool:
-    """Return False if the change removes an emoji that has no reward and is not in the record.
+    """Return False if the change removes one of a person's emojis that has no reward and is not in the record.
 
     Such a removal is not stored. An emoji in the record can be removed even if it has lost its reward since then.
     """
-    if change.feedback_type != "reaction" or change.entry.payload.value is not None:
+    if change.feedback_type != "reaction" or change.slot == ONLY_SLOT or change.entry.payload.value is not None:
         return True
     return record is not None and change.slot in record.slots
 
@@ -58,9 +58,12 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
     """Return the outcome of an event that changed a record from `before` to `after`.
 
     Returns:
-        UNCHANGED if no visible field changed, SUPERSEDED if the slot already has a change of higher precedence, or else
-        STORED.
+        UNMAPPED for an emoji without a reward that replaced a person's previous emoji, UNCHANGED if no visible field
+        changed, SUPERSEDED if the slot already has a change of higher precedence, or else STORED.
     """
+    payload = change.entry.payload
+    if change.feedback_type == "reaction" and change.slot == ONLY_SLOT and payload.emoji and payload.value is None:
+        return UNMAPPED
     if before is not None and after is before:
         standing = before.slots[change.slot]
         repeats = standing.stamp.event_id == change.entry.stamp.event_id or _says(standing) == _says(change.entry)

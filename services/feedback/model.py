@@ -17,7 +17,7 @@ from contracts.sources import REVIEW
 from feedback.registry import TurnKey
 
 ONLY_SLOT = ""
-"""The single slot of a record that is not a reaction. A reaction has one slot per emoji."""
+"""The single slot of a record. A reaction has one slot per emoji, unless a person's new emoji replaces the previous."""
 
 
 class Key(NamedTuple):

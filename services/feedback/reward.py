@@ -106,14 +106,16 @@ def _(event: FeedbackReplyReceived, rewards: Mapping[str, float] = DEFAULT_REWAR
 def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
     if event.reaction_user_id == event.agent_id:
         return Outcome.ignored("self_feedback")
-    emoji = normalise(event.emoji)
-    value = reward_of(event.emoji, rewards)
     added = event.action == "added"
-    if value is None and added:  # The removal of an emoji needs no reward, see `applies`.
+    emoji = None if event.emoji is None or (event.replaces and not added) else normalise(event.emoji)
+    value = None if emoji is None else reward_of(emoji, rewards)
+    if value is None and added and not event.replaces:  # The removal of an emoji needs no reward, see `applies`.
         return UNMAPPED
     reaction = None if value is None else "ok" if value > 0 else "not_ok" if value < 0 else "neutral"
     payload = _payload(event, user_type=event.reaction_user_type, reaction=reaction, value=value, emoji=emoji)
-    return _change(event, key_of(event), "reaction", "user", emoji, added, payload)
+    # An emoji without a reward still replaces a person's single emoji.
+    slot, present = (ONLY_SLOT, added and value is not None) if event.replaces else (emoji or ONLY_SLOT, added)
+    return _change(event, key_of(event), "reaction", "user", slot, present, payload)
 
 
 @change_of.register

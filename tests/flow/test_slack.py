@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -110,6 +111,36 @@ async def test_a_bots_own_thumbs_and_a_guests_workspace_change_nothing(stack: Ru
         dropped = (await http.get("/conversations/acme/support/refused")).json()["items"]
     reasons = {(row["field"], row["rule"]): row["times"] for row in dropped}
     assert reasons["slack", "reaction_of_the_author"] == 2
+
+
+async def test_slacks_feedback_buttons_are_explicit_feedback_with_the_reason(stack: RunningStack) -> None:
+    buttons = {
+        "type": "feedback_buttons", "action_id": "rate",
+        "positive_button": {"text": {"type": "plain_text", "text": "Good"}, "value": "good"},
+        "negative_button": {"text": {"type": "plain_text", "text": "Bad"}, "value": "bad"},
+    }  # fmt: skip
+    section = {"type": "section", "text": {"type": "mrkdwn", "text": "At nine."}}
+    blocks = [section, {"type": "context_actions", "elements": [buttons]}]
+    answer = {"type": "message", "bot_id": "B0BOT", "text": "", "blocks": blocks, "ts": "1700000405.000000"}
+    await send(stack, callback(40, **answer))
+    who = {"user": {"id": "U5", "team_id": "T1"}, "team": {"id": "T1"}}
+    click = {"type": "feedback_buttons", "action_id": "rate", "value": "bad", "action_ts": "1700000410.000000"}
+    clicked = {"type": "block_actions", "channel": {"id": "C1"}, "message": answer, "actions": [click], **who}
+    about = json.dumps({"channel": "C1", "message_ts": answer["ts"], "judgement": "not_ok"})
+    reason = {"b": {"a": {"type": "plain_text_input", "value": "Closed on Sunday."}}}
+    view = {"hash": "1700000415.x", "private_metadata": about, "state": {"values": reason}}
+    for payload in (clicked, {"type": "view_submission", "view": view, **who}):
+        response = await send(stack, b"payload=" + quote(json.dumps(payload)).encode())
+        assert (response.status_code, response.content) == (200, b"")
+    await stack.quiet()
+    rows = await stack.rows(
+        "select feedback_type, slots::text from feedback.feedback where source_id = '1700000405.000000' and live"
+    )
+    [(kind, slots)] = [tuple(row) for row in rows]
+    payload = json.loads(slots)[""]["payload"]
+    assert (kind, payload["reaction"], payload["value"], payload["text"]) == (
+        "explicit", "not_ok", -1.0, "Closed on Sunday.",
+    )  # fmt: skip
 
 
 async def test_a_reply_that_is_edited_and_then_deleted_leaves_neither_words_nor_reward(stack: RunningStack) -> None:

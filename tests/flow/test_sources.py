@@ -157,14 +157,14 @@ async def test_discord_becomes_feedback_however_often_it_is_sent(stack: RunningS
     answer, found = await feedback_of(stack, f"discord/{CHANNEL}")
     assert answer == "At nine."
     assert found == [
+        ("80351110224678912", "explicit", "not_ok"),
         ("80351110224678912", "implicit", None),
-        ("80351110224678912", "reaction", "not_ok"),
-        ("9001", "reaction", "ok"),
+        ("9001", "explicit", "ok"),
     ]
     gone = discord_event("DELETE", 2, ANN, "Is that so in summer, too?", **parent)
     gone["event"]["timestamp"] = "2025-08-14T18:20:00.000000"
     assert (await send(stack, "discord", gone)).status_code == 204
-    assert [one[1] for one in (await feedback_of(stack, f"discord/{CHANNEL}"))[1]] == ["reaction", "reaction"]
+    assert [one[1] for one in (await feedback_of(stack, f"discord/{CHANNEL}"))[1]] == ["explicit", "explicit"]
 
 
 async def test_discord_gets_the_answers_that_it_expects(stack: RunningStack) -> None:
@@ -217,3 +217,28 @@ async def test_telegram_learns_an_answer_that_the_bot_passes_on(stack: RunningSt
     for payload in (change, {"ok": True, "result": sent}):
         assert (await send(stack, "telegram", payload)).json()["outcome"] == "published"
     assert await feedback_of(stack, "telegram/5003") == ("At ten.", [("5001", "reaction", "not_ok")])
+
+
+def whatsapp(number: int, **message: Any) -> dict[str, Any]:
+    common = {"from": "46701", "id": f"wamid.{number}", "timestamp": str(1_700_000_000 + number)}
+    value = {"messaging_product": "whatsapp", "messages": [common | message]}
+    return {"object": "whatsapp_business_account", "entry": [{"id": "1", "changes": [{"value": value}]}]}
+
+
+async def test_a_reaction_of_whatsapp_that_is_taken_back_counts_for_nothing(stack: RunningStack) -> None:
+    def reaction(number: int, **emoji: str) -> dict[str, Any]:
+        return whatsapp(number, type="reaction", reaction={"message_id": "wamid.a"} | emoji)
+
+    sent = {"sent": True, "from": "15550001111", "to": "46701", "id": "wamid.a", "timestamp": "1700000001"}
+    happened = [
+        whatsapp(0, type="text", text={"body": "When do you open?"}),
+        sent | {"text": {"body": "At nine."}},
+        reaction(2, emoji="👍"),
+        reaction(3, emoji="👎"),
+    ]
+    for payload in happened:
+        assert (await send(stack, "whatsapp", payload)).json()["outcome"] == "published"
+    assert (await feedback_of(stack, "whatsapp/46701"))[1] == [("46701", "reaction", "not_ok")]
+    assert (await send(stack, "whatsapp", reaction(4))).json()["outcome"] == "published"
+    await stack.quiet()
+    assert await stack.rows("select from feedback.feedback where conversation_id = 'whatsapp/46701' and live") == []

@@ -61,7 +61,9 @@ def explicit(reaction: str | None = "ok", *, at: float = 0, event: str = "x1", *
     return FeedbackExplicitReceived(event_id=event, occurred_at=START + int(at * SECOND), **given)
 
 
-def reaction(emoji: str = "👍", action: str = "added", *, at: float = 0, event: str = "r1", **fields: Any) -> Any:
+def reaction(
+    emoji: str | None = "👍", action: str = "added", *, at: float = 0, event: str = "r1", **fields: Any
+) -> Any:
     given = {**_ABOUT, "reaction_user_id": "ann", "reaction_user_type": "human", "emoji": emoji, "action": action}
     return FeedbackReactionReceived(event_id=event, occurred_at=START + int(at * SECOND), **(given | fields))
 

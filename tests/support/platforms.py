@@ -27,6 +27,7 @@ SECRETS = {
     "TEAMS_RELAY_SECRET": f"whsec_{TEAMS_KEY}",
     "DISCORD_PUBLIC_KEY": DISCORD_KEY.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw).hex(),
     "TELEGRAM_SECRET_TOKEN": TELEGRAM_TOKEN,
+    "WHATSAPP_APP_SECRET": "whatsapp-secret",
 }
 ENVIRONMENT = SECRETS | {"CHAT_BRIDGE_WEBHOOK_MAPS": str(MAPS)}
 Headers = Mapping[str, str]
@@ -58,6 +59,10 @@ def _teams(body: bytes, at: str) -> Headers:
 
 def _discord(body: bytes, at: str) -> Headers:
     return {"x-signature-ed25519": DISCORD_KEY.sign(at.encode() + body).hex(), "x-signature-timestamp": at}
+
+
+def _whatsapp(body: bytes, _: str) -> Headers:
+    return {"x-hub-signature-256": f"sha256={_mac('whatsapp-secret', body).hex()}"}
 
 
 def _telegram(_: bytes, __: str) -> Headers:
@@ -112,6 +117,12 @@ PLATFORMS: Mapping[str, Platform] = {
     "telegram": Platform("/sources/webhooks/telegram", _telegram, "x-telegram-bot-api-secret-token", {
         "update_id": 1, "message": {"message_id": 9, "date": 1700000000, "text": "private words",
                                     "from": {"id": 5, "is_bot": False}, "chat": {"id": -9, "type": "group"}},
+    }, dated=False),
+    "whatsapp": Platform("/sources/webhooks/whatsapp", _whatsapp, "x-hub-signature-256", {
+        "object": "whatsapp_business_account", "entry": [{"id": "1", "changes": [{"field": "messages", "value": {
+            "messaging_product": "whatsapp",
+            "messages": [{"from": "46701", "id": "wamid.9", "timestamp": "1700000000", "type": "text",
+                          "text": {"body": "private words"}}]}}]}],
     }, dated=False),
 }  # fmt: skip
 

@@ -35,7 +35,7 @@ TEXTS: Mapping[type[BaseModel], set[str]] = {
     | {"attributes"},
     ChatMessageReplyIngested: {"content", "attachments.type", "attachments.url", "original.content"}
     | {f"original.{name}" for name in PROVENANCE},
-    ChatMessageReactionIngested: {"userType", "emoji", "original.content"}
+    ChatMessageReactionIngested: {"userType", "emoji", "text", "original.content"}
     | {f"original.{name}" for name in PROVENANCE},
     PostPublished: {"userType", "content", "attachments.type", "attachments.url", *PROVENANCE},
     PostCommented: {"userType", "content", "attachments.type", "attachments.url", *PROVENANCE},
@@ -109,6 +109,8 @@ EVENTS: list[dict[str, Any]] = [
         "userType": CARD, "original": ORIGINAL | {"content": SAID, "intent": CARD},
     },
     {"topic": "chat.message.reaction.ingested", "eventId": "5", "messageId": "a", "userId": "ann", "emoji": CARD},
+    {"topic": "chat.message.reaction.ingested", "eventId": "5b", "messageId": "a", "userId": "ann",
+     "judgement": "not_ok", "text": SAID},
     {  # parked
         "topic": "chat.message.reply.ingested", "eventId": "6", "messageId": "m6", "originalMessageId": "never",
         "senderId": "ann", "senderType": "human", "content": SAID, "unknown": CARD,

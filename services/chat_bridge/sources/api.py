@@ -59,7 +59,10 @@ def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intak
         "requestBody": {
             "required": True,
             "description": "One JSON object, as the platform sends it.",
-            "content": {"application/json": {"schema": {"type": "object"}}},
+            "content": {
+                "application/json": {"schema": {"type": "object"}},
+                "application/x-www-form-urlencoded": {"schema": {"type": "object"}},
+            },
         }
     }
     if "{source" in kind.path:
@@ -77,7 +80,7 @@ def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intak
         if not source.verify(signed):
             SOURCE_REQUESTS.labels(source.name, "unsigned").inc()
             raise RequestRefused(401, "The signature of this request is missing, wrong or too old.")
-        payload = _json_object(signed.body)
+        payload = _json_object(source.json_in(signed.body))
         if payload is None:
             SOURCE_REQUESTS.labels(source.name, "unreadable").inc()
             raise RequestRefused(422, "The body is not a JSON object.")

@@ -55,8 +55,8 @@ def chat_events(payload: Mapping[str, Any], app: SlackApp) -> Sequence[ChatEvent
     """
     if payload.get("type") != "event_callback":
         return []
-    event = _part(payload, "event")
-    identity = str(derived_id("slack", _text(payload, "event_id")))
+    event = object_in(payload, "event")
+    identity = str(derived_id("slack", text_in(payload, "event_id")))
     match event.get("type"):
         case "message":
             converted = _message(event, app, workspace_of(payload))
@@ -81,29 +81,29 @@ def workspace_of(payload: Mapping[str, Any]) -> str:
         workspace = installation.get("enterprise_id" if is_of_organisation else "team_id")
         if isinstance(workspace, str) and workspace:
             return workspace
-    return _text(payload, "team_id")
+    return text_in(payload, "team_id")
 
 
 def _message(event: Mapping[str, Any], app: SlackApp, workspace: str) -> ChatEvent | Dropped:
-    conversation = _conversation(workspace, _text(event, "channel"))
+    conversation = _conversation(workspace, text_in(event, "channel"))
     subtype = event.get("subtype")
     if subtype == "message_changed":
-        message = _part(event, "message")
+        message = object_in(event, "message")
         if message.get("subtype") == _TOMBSTONE:
-            return _deleted(event, app, conversation, _text(message, "ts"))
+            return _deleted(event, app, conversation, text_in(message, "ts"))
         before = event.get("previous_message")
         if isinstance(before, Mapping) and _shown(before) == _shown(message):
             return Dropped("no_change_of_content")  # Slack added a preview, or a reply to the thread
-        return _written(message, app, conversation, _instant(_text(event, "ts")))
+        return _written(message, app, conversation, instant_of(text_in(event, "ts")))
     if subtype == "message_deleted":
-        return _deleted(event, app, conversation, _text(event, "deleted_ts"))
+        return _deleted(event, app, conversation, text_in(event, "deleted_ts"))
     return _written(event, app, conversation, None)
 
 
 def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str) -> ChatEvent | Dropped:
     content = {"text": DELETED, "blocks": None, "attachments": None, "files": None}
-    before = _part(event, "previous_message") | content | {"ts": ts}
-    return _written(before, app, conversation, _instant(_text(event, "ts")))
+    before = object_in(event, "previous_message") | content | {"ts": ts}
+    return _written(before, app, conversation, instant_of(text_in(event, "ts")))
 
 
 def _written(
@@ -116,7 +116,7 @@ def _written(
     """
     if message.get("subtype") not in _WRITTEN:
         return Dropped("other_subtype")
-    ts = _text(message, "ts")
+    ts = text_in(message, "ts")
     content, files = content_of(message), _files(message)
     if message.get("subtype") == _OPENED or (changed_at is not None and not content.strip() and not files):
         content = DELETED
@@ -126,7 +126,7 @@ def _written(
     if agent is None and (message.get("bot_id") or not message.get("user")):
         return Dropped("unknown_bot")
     event: ChatEvent = {
-        "occurredAt": format_instant(_instant(ts) if changed_at is None else changed_at),
+        "occurredAt": format_instant(instant_of(ts) if changed_at is None else changed_at),
         "conversationId": conversation,
         "messageId": ts,
         "content": content,
@@ -139,7 +139,7 @@ def _written(
     if agent is not None:
         event |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
         return event | ({"replyToMessageId": root} if root else {})
-    event |= {"senderId": _text(message, "user"), "senderType": "human"}
+    event |= {"senderId": text_in(message, "user"), "senderType": "human"}
     if root is not None:
         return event | {"topic": CHAT_REPLY.name, "originalMessageId": root}
     return event | {"topic": CHAT_MESSAGE.name}
@@ -159,19 +159,19 @@ def _shown(message: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
 
 
 def _reaction(event: Mapping[str, Any], payload: Mapping[str, Any], app: SlackApp) -> ChatEvent | Dropped:
-    item, user = _part(event, "item"), _text(event, "user")
+    item, user = object_in(event, "item"), text_in(event, "user")
     if item.get("type") != "message":
         return Dropped("not_about_a_message")
     if user == event.get("item_user") or user in _own_users(payload):
         return Dropped("reaction_of_the_author")  # a bot puts emojis under its answers, for people to click on
     return {
         "topic": CHAT_REACTION.name,
-        "occurredAt": format_instant(_instant(_text(event, "event_ts"))),
-        "conversationId": _conversation(workspace_of(payload), _text(item, "channel")),
-        "messageId": _text(item, "ts"),
+        "occurredAt": format_instant(instant_of(text_in(event, "event_ts"))),
+        "conversationId": _conversation(workspace_of(payload), text_in(item, "channel")),
+        "messageId": text_in(item, "ts"),
         "userId": app.agents.get(user, user),
         "userType": "agent" if user in app.agents else "human",
-        "emoji": f":{_text(event, 'reaction')}:",
+        "emoji": f":{text_in(event, 'reaction')}:",
         "action": "added" if event["type"] == "reaction_added" else "removed",
     }
 
@@ -192,7 +192,7 @@ def _conversation(workspace: str, channel: str) -> str:
     return f"slack/{workspace}/{channel}"
 
 
-def _instant(ts: str) -> int:
+def instant_of(ts: str) -> int:
     """Convert a Slack timestamp (`seconds.microseconds`) to microseconds. Raises NotUnderstood if it is malformed."""
     match = _TS.fullmatch(ts)
     if match is None:
@@ -200,14 +200,14 @@ def _instant(ts: str) -> int:
     return int(match[1]) * 1_000_000 + int(match[2])
 
 
-def _part(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+def object_in(value: Mapping[str, Any], name: str) -> dict[str, Any]:
     part = value.get(name)
     if not isinstance(part, dict):
         raise NotUnderstood(f"{name} is missing")
     return part
 
 
-def _text(value: Mapping[str, Any], name: str) -> str:
+def text_in(value: Mapping[str, Any], name: str) -> str:
     text = value.get(name)
     if not isinstance(text, str) or not text:
         raise NotUnderstood(f"{name} is missing")

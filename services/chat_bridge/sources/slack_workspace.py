@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from pydantic import Field, SecretStr
 
 from chat_bridge.sources.slack import SlackApp, chat_events
-from chat_bridge.sources.source import Payload, Source, SourceAnswer, SourceKind
+from chat_bridge.sources.slack_controls import interaction_in, judgements
+from chat_bridge.sources.source import Dropped, Payload, Source, SourceAnswer, SourceKind
 from chat_bridge.sources.webhook_map import Signature
 from chat_bridge.sources.webhook_signature import is_signed
 from contracts.base import Id, Name
@@ -21,6 +23,9 @@ SIGNATURE: Final = Signature(
     signed="v0:{timestamp}:{body}",
     timestamp_header="x-slack-request-timestamp",
 )
+
+
+_INTERACTIONS: Final = ("block_actions", "view_submission")
 
 
 class SlackSettings(Settings):
@@ -46,13 +51,21 @@ def _open(settings: SlackSettings) -> dict[str, Source]:
         tenant=app.tenant,
         project=app.project,
         verify=lambda request: is_signed(SIGNATURE, key, request),
-        events=lambda payload: chat_events(payload, app),
+        events=lambda payload: _events(payload, app),
         answer=_answer,
+        json_in=interaction_in,
     )
     return {source.name: source}
 
 
+def _events(payload: Payload, app: SlackApp) -> Sequence[Payload | Dropped]:
+    is_interaction = payload.get("type") in _INTERACTIONS
+    return judgements(payload, app) if is_interaction else chat_events(payload, app)
+
+
 def _answer(payload: Payload) -> SourceAnswer | None:
+    if payload.get("type") in _INTERACTIONS:
+        return SourceAnswer()  # Slack shows an error if the response to a modal has other fields than it expects
     if payload.get("type") != "url_verification":
         return None
     return SourceAnswer(body={"outcome": "challenge", "challenge": str(payload.get("challenge", ""))[:1_000]})
@@ -61,7 +74,7 @@ def _answer(payload: Payload) -> SourceAnswer | None:
 SLACK: Final = SourceKind(
     name="slack",
     path="/sources/slack/events",
-    summary="Receive an event of a Slack workspace: messages, replies in threads, edits, deletions, reactions",
+    summary="Receive an event of a Slack workspace: messages, replies, edits, deletions, reactions, feedback buttons",
     settings=SlackSettings,
     open=_open,
 )

@@ -62,6 +62,7 @@ class Source:
             dropped. Equal payloads give equal `eventId`s. Raises NotUnderstood.
         answer: Returns the response to a verified request, or None for the default response `{"outcome": ...}`. The
             bridge first writes the request's events to the log, and then sends the response.
+        json_in: Returns the JSON in a request body, which may be a field of a form.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Source:
     verify: Callable[[SignedRequest], bool]
     events: Callable[[Payload], Sequence[Payload | Dropped]]
     answer: Callable[[Payload], SourceAnswer | None] = lambda _: None
+    json_in: Callable[[bytes], bytes] = lambda body: body
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from pydantic_core import from_json
+
 from chat_bridge.sources.attachments import attachment, with_attachments
 from chat_bridge.sources.markup import unescaped
 from chat_bridge.sources.source import Dropped, NotUnderstood, SourceAnswer
 from chat_bridge.sources.webhook_map import ITEM, AttachmentPart, MappedWebhook, Rule, Wanted
 from chat_bridge.sources.webhook_time import moment_of
 from contracts.attachments import ATTACHMENTS_LIMIT
-from contracts.base import CONTENT_LIMIT
+from contracts.base import CONTENT_LIMIT, TEXT_LIMIT
 from contracts.chat import DELETED
 from contracts.ids import derived_id
 from contracts.instants import format_instant
@@ -25,6 +27,7 @@ from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 
 ITEMS_LIMIT: Final = 1_000
 """Maximum length of a list to which a rule is applied."""
+NOT_AN_AGENT: Final = Dropped("not_an_agent")
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr|/blockquote)\b[^<>]*>", re.IGNORECASE)
 _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
 
@@ -58,7 +61,11 @@ def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[
             events.setdefault(id(item), []).append(event)
     if not (events or dropped):
         return [Dropped("no_rule")]
-    reasons = [reason for item_id, reason in dropped.items() if item_id not in events]
+    reasons = [
+        reason
+        for item_id, reason in dropped.items()
+        if item_id not in events and not (events and reason == NOT_AN_AGENT)
+    ]
     return [*(event for of_item in events.values() for event in of_item), *reasons]
 
 
@@ -71,19 +78,24 @@ def _matches(rules: Sequence[Rule], payload: Mapping[str, Any]) -> Iterator[tupl
 
 
 def _items(rule: Rule, payload: Mapping[str, Any]) -> Iterator[Any]:
-    if rule.each is None:
+    if not rule.each:
         yield None
         return
-    items = _list_at(rule.each, payload)
-    passed_over = _list_at(rule.without, payload) if rule.without else []
-    yield from (item for item in items if item not in passed_over)
+    left_out = _list_at(rule.without, payload) if rule.without else []
+    for path in rule.each:
+        yield from (item for item in _list_at(path, payload) if item not in left_out)
 
 
 def _list_at(path: tuple[str, ...], payload: Mapping[str, Any]) -> list[Any]:
-    found = _at(path, payload, None)
-    if isinstance(found, list) and len(found) > ITEMS_LIMIT:
-        raise NotUnderstood(f"{'.'.join(path)} has more than {ITEMS_LIMIT} items")
-    return found if isinstance(found, list) else []
+    """Return the items of the lists at `path`, in which `*` stands for every item of a list."""
+    items: list[Any] = [payload]
+    for part in "\n".join(path).split("\n*"):
+        names = tuple(name for name in part.split("\n") if name)
+        values = [_at((ITEM, *names), None, item) for item in items]
+        items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+        if len(items) > ITEMS_LIMIT:
+            raise NotUnderstood(f"{'.'.join(path)} has more than {ITEMS_LIMIT} items")
+    return [item for item in items if item is not None]
 
 
 def _fits(when: Mapping[str, Wanted], payload: Mapping[str, Any], item: Any) -> bool:
@@ -105,6 +117,8 @@ def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
     """
     value, names = (item, path[1:]) if path[0] == ITEM else (payload, path)
     for name in names:
+        if isinstance(value, str):
+            value = _json(value)
         if isinstance(value, dict):
             value = value.get(name)
         elif isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
@@ -112,6 +126,14 @@ def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
         else:
             return None
     return value
+
+
+def _json(text: str) -> Any:
+    """Return the JSON value in a text, or None."""
+    try:
+        return from_json(text)
+    except ValueError:
+        return None
 
 
 class _Match:
@@ -129,7 +151,7 @@ class _Match:
         author = self._id("author")
         agent = of.map.agents.get(author)
         if agent is None and rule.writers == "agents":
-            return Dropped("not_an_agent")
+            return NOT_AN_AGENT
         conversation = "/".join([of.name, *(_escaped(self._scalar(path)) for path in rule.conversation)])
         common: dict[str, Any] = {
             "tenant": of.map.tenant,
@@ -138,42 +160,70 @@ class _Match:
             "conversationId": conversation,
             "messageId": self._id("message"),
         }
-        if self._is_given(rule.sequence):
+        if self._has(rule.sequence):
             common["sequence"] = self._sequence()
-        if self._is_given(rule.thread):
+        if self._has(rule.thread) and _fits(rule.thread_when, self._payload, self._item):
             common["threadId"] = self._id("thread")
-        if rule.kind == "reaction":
-            emoji = self._id("emoji")
-            return common | {
-                "topic": CHAT_REACTION.name,
-                "userId": agent or author,
-                "userType": "human" if agent is None else "agent",
-                "emoji": of.map.emojis.get(emoji, emoji),
-                "action": rule.action,
-            }
+        if rule.kind in ("reaction", "judgement"):
+            return self._reaction(common, author, agent)
+        return self._message(common, author, agent)
+
+    def _reaction(self, common: dict[str, Any], author: str, agent: str | None) -> dict[str, Any] | Dropped:
+        rule, mapped = self._rule, self._source.map
+        event = common | {
+            "topic": CHAT_REACTION.name,
+            "userId": agent or author,
+            "userType": "human" if agent is None else "agent",
+            "action": rule.action,
+        }
+        if rule.kind == "judgement":
+            judgement = mapped.judgements.get(self._id("judgement"))
+            if judgement is None:
+                return Dropped("unmapped_judgement")
+            reason = self._text()[:TEXT_LIMIT].strip() if rule.action == "added" else ""
+            return event | {"judgement": judgement} | ({"text": reason} if reason else {})
+        if mapped.reactions == "replaced":
+            event["replaces"] = True
+            if not self._has(rule.emoji):
+                return event | {"action": "removed"}
+        emoji = self._id("emoji")
+        return event | {"emoji": mapped.emojis.get(emoji, emoji)}
+
+    def _message(self, common: dict[str, Any], author: str, agent: str | None) -> dict[str, Any] | Dropped:
+        rule = self._rule
         content = DELETED if rule.kind == "deletion" else self._text()
         attachments = [] if rule.kind == "deletion" else [*self._attachments()]
         if not (content.strip() or attachments):
             return Dropped("no_content")
-        parent = self._id("reply_to") if self._is_given(rule.reply_to) else None
-        said = common | {"content": content, **with_attachments(attachments)}
+        parent = self._id("reply_to") if self._has(rule.reply_to) and not self._is_structural() else None
+        event = common | {"content": content, **with_attachments(attachments)}
         if agent is not None:
-            said |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
-            return said | ({"replyToMessageId": parent} if parent else {})
-        said |= {"senderId": author, "senderType": "human"}
+            event |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
+            return event | ({"replyToMessageId": parent} if parent else {})
+        event |= {"senderId": author, "senderType": "human"}
         if parent is not None:
-            return said | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
-        return said | {"topic": CHAT_MESSAGE.name}
+            return event | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
+        return event | {"topic": CHAT_MESSAGE.name}
 
-    def _is_given(self, path: tuple[str, ...] | None) -> bool:
+    def _is_structural(self) -> bool:
+        """Return True if the message names another only because the platform marks a thread in this way."""
+        return self._rule.reply_unless is not None and _fits(self._rule.reply_unless, self._payload, self._item)
+
+    def _has(self, path: tuple[str, ...] | None) -> bool:
         return path is not None and _at(path, self._payload, self._item) not in (None, "")
 
     def _text(self) -> str:
-        given = (_at(path, self._payload, self._item) for path in self._rule.text)
-        text = next((one for one in given if one is not None), "")
+        text = self._first(self._rule.text)
+        if text is None:
+            return ""
         if not isinstance(text, str):
             raise NotUnderstood("text is not a string")
         return plain(text) if self._source.map.text == "html" else text.replace("\x00", "")[:CONTENT_LIMIT]
+
+    def _first(self, paths: Sequence[tuple[str, ...]]) -> Any:
+        """Return the first non-null value at these paths, or None."""
+        values = (_at(path, self._payload, self._item) for path in paths)
+        return next((value for value in values if value is not None), None)
 
     def _attachments(self) -> Iterator[dict[str, Any]]:
         for part in self._rule.attachments:
@@ -183,13 +233,13 @@ class _Match:
                     yield _attachment(part, one)
 
     def _instant(self) -> int:
-        moment = moment_of(self._value("at"), self._rule.time or self._source.map.time)
+        moment = moment_of(self._first(self._rule.at), self._rule.time or self._source.map.time)
         if moment is None:
             raise NotUnderstood("at is not a time of the kind in the map")
         return moment
 
     def _sequence(self) -> int:
-        value = self._value("sequence")
+        value = self._first([self._rule.sequence] if self._rule.sequence else [])
         if type(value) is not int or not 0 <= value < 2**63:
             raise NotUnderstood("sequence is not an integer from 0")
         return value
@@ -205,9 +255,6 @@ class _Match:
             return str(value)
         except ValueError:  # an integer with thousands of digits
             raise NotUnderstood(f"{name} is not an id") from None
-
-    def _value(self, name: str) -> Any:
-        return _at(getattr(self._rule, name), self._payload, self._item)
 
 
 def _attachment(part: AttachmentPart, found: Mapping[str, Any]) -> dict[str, Any]:

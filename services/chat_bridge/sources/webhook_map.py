@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from chat_bridge.sources.webhook_time import TimeKind
-from contracts.base import Id, Label, Name
+from contracts.base import Id, Label, Name, Reaction
 from servicekit import FileSettings
 
 ITEM = "@"
@@ -39,10 +39,11 @@ Where = Annotated[
     BeforeValidator(_parts),
     WithJsonSchema({"type": "string", "format": "path"}),
 ]
-"""Path in a payload: names, or list indexes from 0, separated by dots.
+"""Path in a payload: names, or list indexes from 0, separated by dots. Below a text, the path is that of its JSON.
 
 A leading `@` stands for the current item of the rule's list.
 """
+Paths = Annotated[list[Where], BeforeValidator(_as_list)]
 Wanted = Annotated[list[str | int | bool], BeforeValidator(_as_list), Field(min_length=1)]
 When = Annotated[
     dict[str, Wanted],
@@ -115,12 +116,15 @@ class AttachmentPart(FileSettings):
 class Rule(FileSettings):
     """Rule that converts a payload to a chat event. All matching rules apply, up to the first matching `ignore`."""
 
-    kind: Literal["message", "deletion", "reaction", "ignore"] = Field(
-        description="The kind of event; `ignore` ends the search. A deletion is the same message without its text."
+    kind: Literal["message", "deletion", "reaction", "judgement", "ignore"] = Field(
+        description="The kind of event; `ignore` ends the search. A deletion is the same message without its text. A "
+        "judgement is a click on the platform's own feedback control under an answer."
     )
     when: When = Field(default_factory=dict)
-    each: Where | None = Field(
-        default=None, description="The path of a list of at most 1,000 items; the rule applies to each item, as `@`."
+    each: Paths = Field(
+        default_factory=list,
+        description="One path or several, each of an object or of a list of at most 1,000 items; the rule applies to "
+        "each of them, as `@`. In such a path, `*` stands for every item of a list.",
     )
     without: Where | None = Field(
         default=None, description="The path of a second list, whose items are left out of `each`."
@@ -128,18 +132,25 @@ class Rule(FileSettings):
     writers: Literal["anyone", "agents"] = Field(
         default="anyone", description="`agents`: ignore authors that are not in `[agents]`, such as staff."
     )
-    conversation: Annotated[list[Where], BeforeValidator(_as_list)] = Field(
+    conversation: Paths = Field(
         default_factory=list, description="One path or several: parts of the conversation's id after the map's name."
     )
-    message: Where | None = Field(default=None, description="The message's id; for a reaction, the message reacted to.")
+    message: Where | None = Field(
+        default=None, description="The message's id; for a reaction or judgement, the id of the message it is about."
+    )
     author: Where | None = Field(default=None, description="The id of the author, or of the person who reacted.")
-    at: Where | None = Field(default=None, description="The time of the event.")
+    at: Paths = Field(
+        default_factory=list,
+        description="The time of the event: one path or several, such as the time of the edit and that of the message; "
+        "the first non-null time counts.",
+    )
     time: TimeKind | None = Field(default=None, description="The kind of that time; by default the map's.")
     sequence: Where | None = Field(
         default=None, description="A number, at least 0, that orders events of the same time."
     )
-    text: Annotated[list[Where], BeforeValidator(_as_list)] = Field(
-        default_factory=list, description="The text of a message: one path or several; the first non-null text counts."
+    text: Paths = Field(
+        default_factory=list,
+        description="The text of a message, or a judgement's reason: one path or several, the first non-null counts.",
     )
     attachments: list[AttachmentPart] = Field(
         default_factory=list,
@@ -148,9 +159,18 @@ class Rule(FileSettings):
     reply_to: Where | None = Field(
         default=None, description="The id of the message that this one answers; makes a person's message a reply."
     )
+    reply_unless: When | None = Field(
+        default=None,
+        description="Conditions under which the message is no reply, although it names one: the platform's mark of a "
+        "thread or topic.",
+    )
     thread: Where | None = Field(default=None, description="The id of the thread inside the conversation, if any.")
+    thread_when: When = Field(default_factory=dict)
     emoji: Where | None = Field(default=None, description="The emoji of a reaction, or its name in `[emojis]`.")
-    action: Literal["added", "removed"] = Field(default="added", description="The change of a reaction.")
+    judgement: Where | None = Field(default=None, description="The name in `[judgements]` of a judgement.")
+    action: Literal["added", "removed"] = Field(
+        default="added", description="The change of a reaction or judgement. See also the map's `reactions`."
+    )
 
     @model_validator(mode="after")
     def _has_what_its_kind_needs(self) -> Self:
@@ -158,6 +178,7 @@ class Rule(FileSettings):
             "message": ("conversation", "message", "author", "at", "text"),
             "deletion": ("conversation", "message", "author", "at"),
             "reaction": ("conversation", "message", "author", "at", "emoji"),
+            "judgement": ("conversation", "message", "author", "at", "judgement"),
             "ignore": (),
         }[self.kind]
         if missing := [name for name in needed if not getattr(self, name)]:
@@ -197,6 +218,15 @@ class WebhookMap(FileSettings):
         default_factory=dict, description="Agent ids by author id; every other author is a person."
     )
     emojis: dict[str, str] = Field(default_factory=dict, description="Emojis by the platform's names.")
+    reactions: Literal["set", "replaced"] = Field(
+        default="set",
+        description="`set`: a person may put several emojis on a message, and a removal names the emoji. `replaced`: a "
+        "person has one emoji per message: a new one replaces it, and an empty or missing emoji removes it.",
+    )
+    judgements: dict[str, Reaction] = Field(
+        default_factory=dict,
+        description="Judgements by the platform's names or ratings: `ok`, `neutral` or `not_ok`.",
+    )
     rule: Annotated[list[Rule], Field(min_length=1)] = Field(description="See the section below.")
     answer: list[MapAnswer] = Field(default_factory=list, description="See the section below.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid5
 
 import pytest
@@ -13,6 +14,7 @@ from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.sources import slack
 from chat_bridge.sources.slack import SlackApp, chat_events
 from chat_bridge.sources.slack_content import content_of, plain
+from chat_bridge.sources.slack_controls import interaction_in, judgements
 from chat_bridge.sources.slack_workspace import SIGNATURE as HOW
 from chat_bridge.sources.source import Dropped, NotUnderstood, SignedRequest
 from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
@@ -329,6 +331,96 @@ def test_the_root_of_an_assistants_thread_has_no_words() -> None:
     assert (root["content"], root["senderType"]) == (DELETED, "agent")
 
 
+BUTTONS = {
+    "type": "feedback_buttons",
+    "action_id": "rate",
+    "positive_button": {"text": {"type": "plain_text", "text": "Good"}, "value": "t1:good"},
+    "negative_button": {"text": {"type": "plain_text", "text": "Bad"}, "value": "t1:bad"},
+}
+CLICK: dict[str, Any] = {
+    "type": "block_actions",
+    "team": {"id": "TGUEST", "domain": "guests"},
+    "user": {"id": "U1", "team_id": "TGUEST"},
+    "channel": {"id": "C2147483705"},
+    "message": {
+        "type": "message",
+        "ts": "1360782400.498405",
+        "team": "T1",
+        "bot_id": "B0BOT",
+        "text": "At nine.",
+        "blocks": [{"type": "section"}, {"type": "context_actions", "elements": [BUTTONS]}],
+    },
+    "actions": [{"type": "feedback_buttons", "action_id": "rate", "value": "t1:bad", "action_ts": "1360782804.083113"}],
+}
+MODAL: dict[str, Any] = {
+    "type": "view_submission",
+    "team": {"id": "T1"},
+    "user": {"id": "U1"},
+    "view": {
+        "hash": "1360782809.Ab1",
+        "app_installed_team_id": "T1",
+        "private_metadata": '{"channel": "C2147483705", "message_ts": "1360782400.498405", "judgement": "not_ok"}',
+        "state": {"values": {"b1": {"a1": {"type": "plain_text_input", "value": "It is closed on Sunday."}}}},
+    },
+}
+
+
+def judged(payload: dict[str, Any]) -> dict[str, Any]:
+    [event] = judgements(payload, APP)
+    assert not isinstance(event, Dropped)
+    assert isinstance(check_line(json.dumps(event).encode(), IngestProject("acme", "slack")), ValidLine)
+    assert judgements(payload, APP) == [event]  # a repetition is the same event
+    return event
+
+
+@pytest.mark.parametrize(("value", "judgement"), [("t1:good", "ok"), ("t1:bad", "not_ok")])
+def test_a_click_on_slacks_feedback_buttons_is_a_judgement(value: str, judgement: str) -> None:
+    event = judged(CLICK | {"actions": [CLICK["actions"][0] | {"value": value}]})
+    assert {name: event[name] for name in event if name not in ("eventId", "tenant", "project")} == {
+        "topic": "chat.message.reaction.ingested",
+        "occurredAt": "2013-02-13T19:13:24.083113Z",
+        "conversationId": CHANNEL,
+        "messageId": "1360782400.498405",
+        "userId": "U1",
+        "userType": "human",
+        "judgement": judgement,
+    }
+
+
+def test_the_reason_in_a_modal_belongs_to_the_judgement() -> None:
+    event = judged(MODAL)
+    assert (event["judgement"], event["text"], event["messageId"], event["conversationId"]) == (
+        "not_ok",
+        "It is closed on Sunday.",
+        "1360782400.498405",
+        CHANNEL,
+    )
+    assert event["occurredAt"] > judged(CLICK)["occurredAt"]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        CLICK | {"actions": [{"type": "button", "action_id": "order", "value": "7", "action_ts": "1.000000"}]},
+        MODAL | {"view": MODAL["view"] | {"private_metadata": "of another feature"}},
+        MODAL | {"view": MODAL["view"] | {"private_metadata": '{"judgement": "great"}'}},
+    ],
+)
+def test_other_controls_of_slack_are_dropped(payload: dict[str, Any]) -> None:
+    assert judgements(payload, APP) == [Dropped("other_control")]
+
+
+def test_a_value_of_no_button_is_refused() -> None:
+    with pytest.raises(NotUnderstood):
+        judgements(CLICK | {"actions": [CLICK["actions"][0] | {"value": "else"}]}, APP)
+
+
+def test_an_interaction_is_a_form() -> None:
+    assert json.loads(interaction_in(b"payload=" + quote(json.dumps(CLICK)).encode())) == CLICK
+    assert interaction_in(b'{"type": "event_callback"}') == b'{"type": "event_callback"}'
+    assert interaction_in(b"payload=%zz&payload=") == b"%zz"
+
+
 CHANGED: dict[str, Any] = {
     "type": "message",
     "subtype": "message_changed",
@@ -487,13 +579,14 @@ def test_twice_the_text_takes_about_twice_the_time(piece: str, where: str) -> No
 
 
 GONE_MESSAGE = CHANGED | {"subtype": "message_deleted", "deleted_ts": MESSAGE["ts"], "previous_message": MESSAGE}
-HOSTILE = damaged([callback(event) for event in (MESSAGE, REACTION, CHANGED, GONE_MESSAGE)])
+HOSTILE = damaged([*(callback(event) for event in (MESSAGE, REACTION, CHANGED, GONE_MESSAGE)), CLICK, MODAL])
 
 
 def outcome(payload: Any) -> str:
     """Return the topic of the event that a callback becomes, or the reason why there is none."""
     try:
-        converted = chat_events(payload, APP)
+        interaction = payload.get("type") in ("block_actions", "view_submission")
+        converted = judgements(payload, APP) if interaction else chat_events(payload, APP)
     except NotUnderstood:
         return "refused"
     if not converted or isinstance(converted[0], Dropped):
@@ -516,7 +609,7 @@ def test_the_damaged_callbacks_reach_every_outcome(met: str) -> None:
     reached(HOSTILE, lambda payload: outcome(payload) == met)
 
 
-@pytest.mark.parametrize("guard", ["_text", "_part"])
+@pytest.mark.parametrize("guard", ["text_in", "object_in"])
 def test_a_missing_guard_is_found_within_the_budget(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slack, guard, lambda value, name: value.get(name))
     with pytest.raises((TypeError, AttributeError)):

@@ -8,12 +8,13 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
+from pydantic import ValidationError
 
 from chat_bridge.model import IndexedMessage, indexed
 from chat_bridge.translate import translate
 from contracts.base import TEXT_LIMIT
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
-from contracts.feedback import FeedbackReactionReceived, FeedbackReplyReceived
+from contracts.feedback import FeedbackExplicitReceived, FeedbackReactionReceived, FeedbackReplyReceived
 from contracts.provenance import NO_PROVENANCE
 from contracts.versions import version_of
 from servicekit.log.outcome import Outcome
@@ -97,7 +98,7 @@ def test_a_reply_says_if_it_or_the_answer_is_shortened(own: str) -> None:
 def test_feedback_says_if_the_answer_is_shortened(length: int) -> None:
     for one in (reply(), reaction()):
         event = translate(one, original(content="x" * length))
-        assert not isinstance(event, Outcome)
+        assert isinstance(event, FeedbackReplyReceived | FeedbackReactionReceived)
         assert (event.truncated, len(event.agent_message_content)) == (length > TEXT_LIMIT, TEXT_LIMIT)
 
 
@@ -121,6 +122,40 @@ def test_feedback_has_the_time_and_the_order_of_its_event(sequence: int | None) 
         event = translate(one, original())
         assert not isinstance(event, Outcome)
         assert (event.occurred_at, event.sequence) == (one.occurred_at, sequence)
+
+
+def test_a_judgement_is_explicit_feedback_on_the_answers_turn() -> None:
+    judged: dict[str, Any] = {"emoji": None, "judgement": "not_ok", "text": "It is closed."}
+    event = translate(reaction(**judged), original())
+    assert isinstance(event, FeedbackExplicitReceived)
+    assert (event.turn_id, event.agent_message_id, event.user_id) == ("turn-3", "msg-6", "user-42")
+    assert (event.reaction, event.text, event.timed_by_log) == ("not_ok", "It is closed.", False)
+    taken_back = translate(reaction(**judged, action="removed"), original())
+    assert isinstance(taken_back, FeedbackExplicitReceived)
+    assert (taken_back.reaction, taken_back.text) == (None, None)
+    assert taken_back.event_id != event.event_id
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"emoji": None},
+        {"emoji": None, "replaces": True},
+        {"emoji": None, "action": "removed"},
+        {"judgement": "ok"},
+        {"text": "No."},
+        {"emoji": None, "judgement": "great"},
+    ],
+)
+def test_a_reaction_is_either_an_emoji_or_a_judgement(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        reaction(**fields)
+
+
+def test_the_removal_of_a_single_emoji_need_not_name_it() -> None:
+    event = translate(reaction(emoji=None, action="removed", replaces=True), original())
+    assert isinstance(event, FeedbackReactionReceived)
+    assert (event.emoji, event.action, event.replaces) == (None, "removed", True)
 
 
 def test_of_a_persons_message_neither_words_nor_names_are_indexed() -> None:

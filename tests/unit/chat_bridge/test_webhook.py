@@ -296,7 +296,11 @@ TEAMS: dict[str, Any] = {
 def test_reactions_of_teams_come_and_go(sources: dict[str, MappedWebhook]) -> None:
     changed = TEAMS | {"reactionsAdded": [{"type": "like"}], "reactionsRemoved": [{"type": "heart"}, {"type": "fish"}]}
     found = sound(changed, sources["teams"])
-    assert [(one["emoji"], one["action"]) for one in found] == [("👍", "added"), ("❤️", "removed"), ("fish", "removed")]
+    assert [(one["emoji"], one["action"]) for one in found] == [
+        ("like", "added"),
+        ("heart", "removed"),
+        ("fish", "removed"),
+    ]
     assert {name: found[0][name] for name in found[0] if name not in ("emoji", "action")} == {
         "topic": "chat.message.reaction.ingested",
         "occurredAt": "2017-10-16T18:45:41.943000Z",
@@ -305,6 +309,126 @@ def test_reactions_of_teams_come_and_go(sources: dict[str, MappedWebhook]) -> No
         "userId": "29:1I9Is_Sx0O",
         "userType": "human",
     }
+
+
+@pytest.mark.parametrize(
+    ("reaction", "feedback", "judgement", "text"),
+    [
+        ("dislike", '{"feedbackText": "Closed on Sunday."}', "not_ok", "Closed on Sunday."),
+        ("like", '{"feedbackText": ""}', "ok", None),
+        ("like", {"feedbackText": "Thanks"}, "ok", "Thanks"),
+        ("dislike", "{}", "not_ok", None),
+        ("dislike", "no JSON", "not_ok", None),
+        ("dislike", None, "not_ok", None),
+    ],
+)
+def test_the_thumbs_of_teams_are_judgements_with_their_reasons(
+    sources: dict[str, MappedWebhook], reaction: str, feedback: Any, judgement: str, text: str | None
+) -> None:
+    value = {"actionName": "feedback", "actionValue": {"reaction": reaction, "feedback": feedback}}
+    invoke = TEAMS | {"type": "invoke", "name": "message/submitAction", "value": value}
+    [found] = sound(invoke, sources["teams"])
+    assert (found["judgement"], found.get("text"), "emoji" in found) == (judgement, text, False)
+    assert (found["messageId"], found["userId"], found["action"]) == ("1575667808184", "29:1I9Is_Sx0O", "added")
+    unknown = value | {"actionValue": {"reaction": "of next year", "feedback": feedback}}
+    assert reasons(invoke | {"value": unknown}, sources["teams"]) == ["unmapped_judgement"]
+
+
+def whatsapp(*messages: dict[str, Any]) -> dict[str, Any]:
+    """Return a payload with each message in an entry of its own."""
+    common = {"from": "46701", "timestamp": "1700000000", "id": "wamid.r"}
+    changes = [{"field": "messages", "value": {"messages": [common | message]}} for message in messages]
+    return {"object": "whatsapp_business_account", "entry": [{"id": "1", "changes": [change]} for change in changes]}
+
+
+@pytest.mark.parametrize("absent", [{}, {"emoji": ""}, {"emoji": None}])
+def test_a_reaction_of_whatsapp_is_replaced_or_taken_back_without_its_name(
+    sources: dict[str, MappedWebhook], absent: dict[str, Any]
+) -> None:
+    def reaction(**emoji: Any) -> dict[str, Any]:
+        return {"type": "reaction", "reaction": {"message_id": "wamid.a"} | emoji}
+
+    added, removed = sound(whatsapp(reaction(emoji="👍"), reaction(**absent)), sources["whatsapp"])
+    assert (added["emoji"], added["action"], added["replaces"]) == ("👍", "added", True)
+    assert ("emoji" in removed, removed["action"], removed["replaces"]) == (False, "removed", True)
+    assert added["messageId"] == removed["messageId"] == "wamid.a"
+
+
+def test_messages_of_whatsapp_are_in_every_entry(sources: dict[str, MappedWebhook]) -> None:
+    quoted = {
+        "type": "image",
+        "image": {"mime_type": "image/png", "caption": "This one?"},
+        "context": {"id": "wamid.a"},
+    }
+    payload = whatsapp({"type": "text", "text": {"body": "When?"}}, quoted, {"type": "unsupported"})
+    first, second = sound(payload, sources["whatsapp"])
+    assert (first["topic"], first["content"], first["conversationId"]) == (
+        "chat.message.ingested",
+        "When?",
+        "whatsapp/46701",
+    )
+    assert (second["topic"], second["originalMessageId"]) == ("chat.message.reply.ingested", "wamid.a")
+    assert (second["content"], second["attachments"]) == ("This one?", [{"type": "image/png"}])
+
+
+def telegram(**more: Any) -> dict[str, Any]:
+    said = {"message_id": 9, "date": 1_700_000_000, "from": {"id": 5}, "chat": {"id": -9}}
+    return {"update_id": 1, "message": said | more}
+
+
+TOPIC = {"message_thread_id": 163, "is_topic_message": True}
+OPENED = {"message_id": 163, "from": {"id": 7000000001}, "date": 1, "forum_topic_created": {"name": "Hours"}}
+
+
+def test_a_topic_of_telegram_is_a_thread_and_its_opening_is_not_replied_to(sources: dict[str, MappedWebhook]) -> None:
+    answer = {"message_id": 8, "date": 1_699_999_990, "edit_date": 1_699_999_995, "from": {"id": 7000000001}}
+    [typed] = sound(telegram(text="When?", reply_to_message=OPENED, **TOPIC), sources["telegram"])
+    assert (typed["topic"], typed["threadId"]) == ("chat.message.ingested", "163")
+    told, reply = sound(telegram(text="No.", reply_to_message=answer | {"text": "At nine."} | TOPIC, **TOPIC),
+                        sources["telegram"])  # fmt: skip
+    assert (told["content"], told["threadId"], told["occurredAt"]) == ("At nine.", "163", "2023-11-14T22:13:15.000000Z")
+    assert (reply["topic"], reply["originalMessageId"], reply["threadId"]) == (
+        "chat.message.reply.ingested",
+        "8",
+        "163",
+    )
+    [aside] = sound(telegram(text="When?", message_thread_id=7), sources["telegram"])
+    assert "threadId" not in aside
+
+
+def test_a_version_of_telegram_has_the_time_of_its_edit(sources: dict[str, MappedWebhook]) -> None:
+    sent = {"message_id": 2, "date": 1_700_000_000, "from": {"id": 7000000001}, "chat": {"id": -9}, "text": "…"}
+    edit = sent | {"edit_date": 1_700_000_003, "text": "At nine."}
+    times = [sound({"ok": True, "result": result}, sources["telegram"])[0]["occurredAt"] for result in (sent, edit)]
+    assert times == ["2023-11-14T22:13:20.000000Z", "2023-11-14T22:13:23.000000Z"]
+
+
+@pytest.mark.parametrize(
+    ("custom_id", "sent", "judgement", "text"),
+    [
+        ("feedback-up", {"type": 3}, "ok", None),
+        ("feedback-down", {"type": 3}, "not_ok", None),
+        ("feedback-down", {"type": 5, "components": [{"component": {"value": "Closed."}}]}, "not_ok", "Closed."),
+        ("feedback-up", {"type": 5, "components": [{"components": [{"value": "Right."}]}]}, "ok", "Right."),
+    ],
+)
+@pytest.mark.parametrize("who", [{"user": {"id": "5"}}, {"member": {"user": {"id": "5"}, "roles": []}}])
+def test_buttons_and_modals_of_discord_are_judgements(
+    sources: dict[str, MappedWebhook],
+    who: dict[str, Any],
+    custom_id: str,
+    sent: dict[str, Any],
+    judgement: str,
+    text: str | None,
+) -> None:
+    times = {"timestamp": "2025-08-14T18:11:37.947000+00:00", "edited_timestamp": "2025-08-14T18:11:39.1+00:00"}
+    message = {"id": "1405614357781545021", "author": {"id": "1234567765431056709"}, "content": "At nine."} | times
+    click = {"id": "1405614366371479613", "channel_id": "7", "message": message, **who, "type": sent["type"]}
+    click["data"] = {"custom_id": custom_id} | {name: value for name, value in sent.items() if name != "type"}
+    told, found = sound(click, sources["discord"])
+    assert (told["content"], told["occurredAt"]) == ("At nine.", "2025-08-14T18:11:39.100000Z")
+    assert (found["userId"], found["judgement"], found.get("text")) == ("5", judgement, text)
+    assert found["messageId"] == told["messageId"]
 
 
 def test_a_rule_may_name_the_thread(sources: dict[str, MappedWebhook]) -> None:
@@ -694,11 +818,6 @@ def test_a_window_is_at_most_an_hour(seconds: int, taken: bool) -> None:
     else:
         with pytest.raises(ValidationError, match="window_seconds"):
             Signature.model_validate(how)
-
-
-def telegram(**more: Any) -> dict[str, Any]:
-    said = {"message_id": 9, "date": 1_700_000_000, "from": {"id": 5}, "chat": {"id": -9}}
-    return {"update_id": 1, "message": said | more}
 
 
 @pytest.mark.parametrize(

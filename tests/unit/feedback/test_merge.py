@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from feedback.merge import SUPERSEDED, merge, outcome_of, revise
+from itertools import permutations
+
+from contracts.feedback import FeedbackReactionReceived
+from feedback.merge import SUPERSEDED, UNMAPPED, merge, outcome_of, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
 from servicekit.log.outcome import Outcome
@@ -87,6 +90,32 @@ def test_a_late_older_event_does_not_bring_a_cleared_feedback_back() -> None:
     )
     assert outcomes == [Outcome.STORED, Outcome.STORED, SUPERSEDED]
     assert record.cleared
+
+
+def single(emoji: str | None, at: float, action: str = "added") -> FeedbackReactionReceived:
+    """Return a reaction of a platform on which a person has one emoji per message."""
+    event: FeedbackReactionReceived = reaction(emoji, action, at=at, event=f"e{at}", replaces=True)
+    return event
+
+
+def test_a_single_emoji_is_replaced_and_taken_back_without_its_name() -> None:
+    changes = [single("👍", 1), single("👎", 2), single(None, 3, "removed")]
+    record, _ = merged_from(*changes[:2])
+    assert (record.current_entry.payload.emoji, record.cleared) == ("👎", False)
+    for order in permutations(changes):
+        record, _ = merged_from(*order)
+        assert record.cleared
+    record, _ = merged_from(*changes, single("❤️", 4))
+    assert (record.current_entry.payload.emoji, record.cleared) == ("❤", False)
+    record, _ = merged_from(single("👍", 1), single("👎", 2, "removed"))
+    assert record.cleared
+
+
+def test_a_single_emoji_without_a_reward_takes_the_previous_one_back() -> None:
+    for order in permutations([single("👍", 1), single("🤔", 2)]):
+        record, outcomes = merged_from(*order)
+        assert record.cleared
+        assert UNMAPPED in outcomes
 
 
 def test_clearing_twice_is_one_clear() -> None:
