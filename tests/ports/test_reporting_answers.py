@@ -41,7 +41,8 @@ async def latest(http: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
 
 async def test_latest_gives_one_reaction_a_turn_with_all_a_timeline_needs(http: httpx.AsyncClient, take: Take) -> None:
     await take(
-        message("q1", turn="t1", at=0),
+        message("q1", turn="t1", at=-5),
+        message("a1", turn="t1", agent="agent-a", at=0),
         feedback("f1", turn="t1", reaction="ok", at=10, recorded=11),
         feedback("m1", turn="t1", kind="inferred", reaction="not_ok", at=20, recorded=21, confidence=0.9, text="no!"),
         feedback("f2", turn="t2", reaction="ok", at=15, recorded=16),
@@ -89,6 +90,29 @@ async def test_latest_after_taking_an_emoji_away_is_the_reaction_it_covered(
     assert [(item["reaction"], item["recorded_at"]) for item in items] == [("not_ok", "2026-09-21T14:13:51.000000Z")]
 
 
+@pytest.mark.parametrize("other", ["machine", "person"])
+async def test_latest_after_a_retraction_is_what_still_stands_on_the_turn(
+    http: httpx.AsyncClient, take: Take, other: str
+) -> None:
+    stands = {"kind": "inferred", "confidence": 0.9} if other == "machine" else {"kind": "reaction", "user": "bob"}
+    await take(
+        feedback("m1", turn="t1", reaction="not_ok", at=5, recorded=6, **stands),
+        feedback("f1", turn="t1", kind="reaction", reaction=None, at=30, recorded=31, revision=2),
+    )
+    items = await latest(http, since="2026-09-21T14:13:40Z")
+    assert [(item["reaction"], item["feedback_id"]) for item in items] == [("not_ok", str(feedback_id("m1")))]
+    assert items[0]["recorded_at"] == "2026-09-21T14:13:51.000000Z", "the turn has changed"
+
+
+async def test_a_late_event_with_an_earlier_time_is_not_the_latest(http: httpx.AsyncClient, take: Take) -> None:
+    await take(
+        feedback("f1", turn="t1", user="vic", reaction="ok", at=90, recorded=91),
+        feedback("f2", turn="t1", user="uma", reaction="not_ok", at=10, recorded=95),
+    )
+    items = await latest(http, since="2026-09-21T14:14:54Z")
+    assert [(item["user_id"], item["reaction"]) for item in items] == [("vic", "ok")]
+
+
 async def test_latest_of_named_turns_only(http: httpx.AsyncClient, take: Take) -> None:
     await take(feedback("f1", turn="t1"), feedback("f2", turn="t2"))
     assert [item["turn_id"] for item in await latest(http, turn_ids=["t2", "t9"])] == ["t2"]
@@ -116,11 +140,12 @@ async def test_a_person_sees_what_they_hold(read_models: asyncpg.Pool, take: Tak
             "correction": "yes",
             "emoji": None,
             "ts": "2026-09-21T14:13:25.000000Z",
+            "rn": f"ef:acme:support:ann:c1:t1:artifact:{feedback_id('f1')}",
         }
         assert (await http.get(f"{PROJECT}/c1/turns/t1/feedback?user_id=ann")).status_code == 200
         assert (await http.get(f"{PROJECT}/c1/turns/t1/feedback?user_id=bob")).status_code == 403
         none = (await http.get(f"{PROJECT}/c1/turns/t2/feedback")).json()
-        assert (none["reaction"], none["tags"], none["ts"]) == (None, [], None)
+        assert (none["reaction"], none["tags"], none["ts"], none["rn"]) == (None, [], None, None)
     async with client(routers(read_models), "all") as http:
         theirs = (await http.get(f"{PROJECT}/c1/turns/t1/feedback?user_id=bob")).json()
         assert (theirs["user_id"], theirs["reaction"]) == ("bob", "ok")
@@ -133,29 +158,34 @@ async def test_a_turn_has_every_field_where_it_belongs(http: httpx.AsyncClient, 
         message("q2", turn="t1", content="Now?", at=2),
         message("a1", turn="t1", agent="agent-a", content="This.", at=3),
         message("a2", turn="t1", agent="agent-b", content="That.", at=4, **made),
-        feedback("f1", turn="t1", reaction="ok", at=5, text="fine", confidence=0.75, track_id="k2"),
+        feedback("f1", turn="t1", reaction="ok", at=5, text="fine", confidence=0.75, track_id="k2", bundle_id="b2"),
     )
     answer = await http.post(f"{PROJECT}/c1/turns-with-feedbacks", json={})
     shown: dict[str, Any] = {"turn_id": "t1", "ts": "2026-09-21T14:13:25.000000Z", "text": "fine", "reaction": "ok"}
     shown |= {"confidence": 0.75, "origin": "user"}
     rn = f"ef:acme:support:ann:c1:t1:artifact:{feedback_id('f1')}"
     meta = {"rn": rn, "turn_id": "t1", "track_id": "k2", "user_type": "human", "kind": "turn.log.reaction"}
-    log = {"turn_id": "t1", "ts": "2026-09-21T14:13:21.000000Z", "messages": 4, "agent_id": "agent-b", **made}
+    log = {"turn_id": "t1", "ts": "2026-09-21T14:13:24.000000Z", "messages": 4, "agent_id": "agent-b", **made}
     assert answer.json() == {
         "user_id": "ann",
         "conversation_id": "c1",
         "turns": [
             {
                 "turn_id": "t1",
-                "user": {"message_id": "q1", "user_id": "ann", "text": "Which?\n\nNow?", "ts": log["ts"]},
+                "user": {
+                    "message_id": "q1",
+                    "user_id": "ann",
+                    "text": "Which?\n\nNow?",
+                    "ts": "2026-09-21T14:13:21.000000Z",
+                },
                 "assistant": {
                     "message_id": "a2",
                     "agent_id": "agent-b",
                     "text": "This.\n\nThat.",
-                    "ts": "2026-09-21T14:13:23.000000Z",
+                    "ts": log["ts"],
                 },
                 "feedbacks": [{**shown, "rn": rn}],
-                "reactions": [{"reaction": shown, "meta": meta}],
+                "reactions": [{"reaction": shown, "meta": meta, "conversation_id": "c1", "bundle_id": "b2"}],
                 "turn_log": log,
                 "cut": False,
             }

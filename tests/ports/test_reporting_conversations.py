@@ -51,7 +51,7 @@ async def test_a_turn_with_its_texts_and_its_reaction(http: httpx.AsyncClient, t
                     "message_id": "a2",
                     "agent_id": "agent-a",
                     "text": "In Leipzig.\n\nIt arrives tomorrow.",
-                    "ts": "2026-09-21T14:13:21.000000Z",
+                    "ts": "2026-09-21T14:13:22.000000Z",
                 },
                 "feedbacks": [
                     {
@@ -81,11 +81,13 @@ async def test_a_turn_with_its_texts_and_its_reaction(http: httpx.AsyncClient, t
                             "user_type": "human",
                             "kind": "turn.log.reaction",
                         },
+                        "conversation_id": "c1",
+                        "bundle_id": None,
                     }
                 ],
                 "turn_log": {
                     "turn_id": "t1",
-                    "ts": "2026-09-21T14:13:20.000000Z",
+                    "ts": "2026-09-21T14:13:22.000000Z",
                     "messages": 3,
                     "agent_id": "agent-a",
                     "intent": None,

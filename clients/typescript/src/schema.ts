@@ -608,6 +608,8 @@ export interface FoundFeedback {
   suspect: "burst" | "rate" | "reviewer" | null;
   /** Time of the verdict. */
   ts: string;
+  /** The feedback's resource name. */
+  rn: string;
 }
 
 /** One page of feedback records in the order of `sort`, with at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records. If more than 3,000 texts contain the search `words`, a page scans at most 1,000 records. A page may therefore be empty and still have a `next_cursor`. */
@@ -868,7 +870,7 @@ export interface LatestBody {
   watermark?: string | null;
 }
 
-/** The latest feedback on a turn. A null `reaction` means that it was retracted. `recorded_at` is the time of the last change. `turn_ts` is null if no message of the turn is known. */
+/** The latest effective reaction to a turn. A null `reaction` means that all feedback on the turn was retracted. `recorded_at` is the time of the last change of any feedback on the turn. `turn_ts` is null if no message of the turn is known. */
 export interface LatestItem {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
@@ -880,9 +882,9 @@ export interface LatestItem {
   user_id: string;
   /** Time of the feedback, RFC 3339. */
   ts: string;
-  /** Time of the last change of the feedback. */
+  /** Time of the last change of any feedback on the turn. */
   recorded_at: string;
-  /** The verdict on the answer; null if retracted. */
+  /** The latest verdict that counts; null if all feedback was retracted. */
   reaction: "ok" | "not_ok" | "neutral" | null;
   /** The person's text. */
   text: string | null;
@@ -979,6 +981,8 @@ export interface OwnFeedback {
   emoji?: string | null;
   /** Time of the feedback, RFC 3339. */
   ts?: string | null;
+  /** The feedback's resource name; null without a reaction. */
+  rn?: string | null;
   /** The rating as the person gave it; null for other feedback. */
   rating?: number | null;
   /** For a rating: the worst one of its scale. */
@@ -1003,6 +1007,8 @@ export interface OwnRating {
   text: string | null;
   /** Time of the rating, RFC 3339. */
   ts: string;
+  /** The rating's resource name. */
+  rn: string;
 }
 
 /** A randomly drawn answer that has not been reviewed yet. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
@@ -1204,6 +1210,10 @@ export interface ReactionItem {
   reaction: ReactionValue;
   /** The context of the reaction. */
   meta: ReactionMeta;
+  /** The conversation, also called thread. */
+  conversation_id: string;
+  /** The platform's bundle that produced the answer. */
+  bundle_id: string | null;
 }
 
 export interface ReactionMeta {
@@ -1778,7 +1788,7 @@ export interface UserFeedback {
   user_said: string | null;
 }
 
-/** Text that people wrote in a turn. Several messages are joined with an empty line between them. `user_id` is the sender of the first message, or null if that person has been erased. */
+/** Text that people wrote in a turn. Several messages are joined with an empty line between them. `message_id` and `user_id` are those of the first message; `user_id` is null if that person has been erased. */
 export interface UserText {
   /** The message. */
   message_id: string;
@@ -1786,7 +1796,7 @@ export interface UserText {
   user_id: string | null;
   /** The person's text. */
   text: string;
-  /** Time of the question's last message. */
+  /** Time of the question's first message. */
   ts: string;
 }
 

@@ -126,9 +126,10 @@ class PreviousAnswer(TypedDict):
 
 
 class LatestItemJson(TypedDict):
-    """The latest reaction on a turn.
+    """The latest reaction on a turn that counts.
 
-    `reaction` is null if it was retracted. `recorded_at` is the time at which it last changed.
+    `reaction` is null if all feedback on the turn was retracted. `recorded_at` is the time of the last change of any
+    feedback on the turn.
     """
 
     turn_id: str
@@ -249,6 +250,7 @@ class FoundFeedbackJson(TypedDict):
     detector: str | None
     decided_by: str | None
     ts: str
+    rn: str
 
 
 class SearchPage(TypedDict):

@@ -67,19 +67,21 @@ class ReactionItem:
 
     reaction: Annotated[ReactionValue, Field(description="The reaction itself.")]
     meta: Annotated[ReactionMeta, Field(description="The context of the reaction.")]
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    bundle_id: Annotated[str | None, Field(description="The platform's bundle that produced the answer.")]
 
 
 @dataclass(slots=True)
 class UserText:
     """Text that people wrote in a turn. Several messages are joined with an empty line between them.
 
-    `user_id` is the sender of the first message, or null if that person has been erased.
+    `message_id` and `user_id` are those of the first message; `user_id` is null if that person has been erased.
     """
 
     message_id: Annotated[str, Field(description="The message.")]
     user_id: Annotated[str | None, Field(description="The person.")]
     text: Annotated[str, Field(description="The person's text.")]
-    ts: Annotated[Time, Field(description="Time of the question's last message.")]
+    ts: Annotated[Time, Field(description="Time of the question's first message.")]
 
 
 @dataclass(slots=True)
@@ -134,6 +136,8 @@ def reaction_item(row: asyncpg.Record, item: FeedbackItem) -> ReactionItem:
     return ReactionItem(
         ReactionValue(item.turn_id, item.text, item.confidence, item.ts, item.reaction, item.origin),
         ReactionMeta(item.rn, item.turn_id, row["track_id"], row["user_type"]),
+        row["conversation_id"],
+        row["bundle_id"],
     )
 
 

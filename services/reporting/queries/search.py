@@ -95,6 +95,7 @@ class FoundFeedback(ResponseModel):
         ),
     ]
     ts: Annotated[Time, Field(description="Time of the verdict.")]
+    rn: Annotated[str, Field(description="The feedback's resource name.")]
 
 
 class FoundFeedbacks(ResponseModel):

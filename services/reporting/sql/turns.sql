@@ -27,7 +27,8 @@ limit :limit
 
 -- name: reactions_of_turns
 select * from (
-    select turn_id, text, reaction, confidence, origin, rn, track_id, user_type, occurred_at, feedback_id,
+    select conversation_id, turn_id, text, reaction, confidence, origin, rn, track_id, bundle_id, user_type, occurred_at,
+           feedback_id,
            sum(2 * coalesce(octet_length(text), 0) + {overhead})
                over (partition by turn_id order by occurred_at desc, feedback_id desc) as used
     from effective

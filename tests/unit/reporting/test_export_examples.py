@@ -12,6 +12,7 @@ from reporting.egress.exports.examples import EXAMPLES, FeedbackCase, Format, Pr
 
 ROW: dict[str, Any] = {
     "feedback_id": UUID(int=1),
+    "rn": "ef:acme:support:ann:c1:t1:artifact:1",
     "conversation_id": "c1",
     "turn_id": "t1",
     "agent_id": "bot",
@@ -108,6 +109,7 @@ def test_events_name_question_and_answer() -> None:
 
 RECORD = {
     "feedback_id": "00000000-0000-0000-0000-000000000001",
+    "rn": "ef:acme:support:ann:c1:t1:artifact:1",
     "conversation_id": "c1",
     "turn_id": "t1",
     "agent_id": "bot",

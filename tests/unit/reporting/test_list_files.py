@@ -16,6 +16,7 @@ from reporting.dashboard.exports import COLUMNS, as_csv, as_jsonl
 ROW: dict[str, Any] = {
     **dict.fromkeys(COLUMNS),
     "feedback_id": UUID(int=1),
+    "rn": "ef:acme:support:ann:c1:t1:artifact:1",
     "conversation_id": "c1",
     "turn_id": "t1",
     "agent_id": "bot",

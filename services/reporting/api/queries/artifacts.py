@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -11,7 +11,8 @@ import asyncpg
 from pydantic import Field
 
 from contracts.instants import format_instant
-from reporting.queries.answers import ResponseModel, Time
+from reporting.egress.mirror.objects import TURN_LOG, TurnKey, WantedArtifact, content_of
+from reporting.queries.answers import REACTION_KIND, ResponseModel, Time
 from reporting.queries.selection import Project
 from reporting.sql import SQL
 
@@ -67,11 +68,37 @@ class Artifacts(ResponseModel):
 async def artifacts(
     pool: asyncpg.Pool, at: Project, search: Search, *, with_payload: bool, store_url: str | None
 ) -> Artifacts:
-    """Return the artifacts that match, newest first by default."""
+    """Return the artifacts that match, newest first by default.
+
+    The payload of a turn log has the newest 1 MiB of reactions to its turn, like the object in the object store.
+    """
     if not search.kinds:
         return Artifacts(items=[])
     rows = await pool.fetch(*_statement(at, search, with_payload))
-    return Artifacts(items=[_artifact(row, store_url) for row in rows])
+    logs = [(row["conversation_id"], row["turn_id"]) for row in rows if with_payload and _is_log(row)]
+    reactions: dict[tuple[str, str], list[WantedArtifact]] = {turn: [] for turn in logs}
+    if logs:
+        for row in await pool.fetch(*SQL.reactions_of_turn_logs.bulk(logs, **at._asdict())):
+            reactions[row["conversation_id"], row["turn_id"]].append(_content(at, row, REACTION_KIND))
+    return Artifacts(items=[_artifact(row, store_url, _payload(at, row, reactions)) for row in rows])
+
+
+def _is_log(row: asyncpg.Record) -> bool:
+    return f"artifact:{TURN_LOG}" in row["tags"]
+
+
+def _content(at: Project, row: asyncpg.Record, kind: str) -> WantedArtifact:
+    turn = TurnKey(*at, row["conversation_id"], row["turn_id"])
+    return WantedArtifact(turn, row["id"], kind, row["occurred_at"], row["text"], json.loads(row["payload"]))
+
+
+def _payload(
+    at: Project, row: asyncpg.Record, reactions: Mapping[tuple[str, str], Sequence[WantedArtifact]]
+) -> dict[str, Any] | None:
+    if row["payload"] is None:
+        return None
+    kind = TURN_LOG if _is_log(row) else REACTION_KIND
+    return content_of(_content(at, row, kind), reactions.get((row["conversation_id"], row["turn_id"]), ()))
 
 
 def _statement(at: Project, search: Search, with_payload: bool) -> tuple[Any, ...]:
@@ -103,7 +130,7 @@ def _statement(at: Project, search: Search, with_payload: bool) -> tuple[Any, ..
     return SQL.search_artifacts.filled(rows=" union all ".join(parts), order=order)(**values)
 
 
-def _artifact(row: asyncpg.Record, store_url: str | None) -> Artifact:
+def _artifact(row: asyncpg.Record, store_url: str | None, payload: dict[str, Any] | None) -> Artifact:
     return Artifact(
         id=row["id"],
         role=row["role"],
@@ -116,5 +143,5 @@ def _artifact(row: asyncpg.Record, store_url: str | None) -> Artifact:
         track_id=row["track_id"],
         bundle_id=row["bundle_id"],
         hosted_uri=f"{store_url.rstrip('/')}/{row['hosted']}" if store_url and row["hosted"] else None,
-        payload=None if row["payload"] is None else json.loads(row["payload"]),
+        payload=payload,
     )

@@ -25,9 +25,10 @@ from reporting.sql import SQL
 
 @dataclass(slots=True)
 class LatestItem:
-    """The latest feedback on a turn. A null `reaction` means that it was retracted.
+    """The latest effective reaction to a turn. A null `reaction` means that all feedback on the turn was retracted.
 
-    `recorded_at` is the time of the last change. `turn_ts` is null if no message of the turn is known.
+    `recorded_at` is the time of the last change of any feedback on the turn. `turn_ts` is null if no message of the
+    turn is known.
     """
 
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
@@ -35,8 +36,10 @@ class LatestItem:
     feedback_id: Annotated[UUID, Field(description="Id of the feedback record; it is derived from the recorded facts.")]
     user_id: Annotated[str, Field(description="The person.")]
     ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
-    recorded_at: Annotated[Time, Field(description="Time of the last change of the feedback.")]
-    reaction: Annotated[Reaction | None, Field(description="The verdict on the answer; null if retracted.")]
+    recorded_at: Annotated[Time, Field(description="Time of the last change of any feedback on the turn.")]
+    reaction: Annotated[
+        Reaction | None, Field(description="The latest verdict that counts; null if all feedback was retracted.")
+    ]
     text: Annotated[str | None, Field(description="The person's text.")]
     confidence: Annotated[float, Field(description="Confidence that the person meant this verdict, 0 to 1.")]
     origin: Annotated[
@@ -82,6 +85,7 @@ class OwnRating(ResponseModel):
     best_rating: Annotated[int, Field(description="The best rating of the scale.")]
     text: Annotated[str | None, Field(description="The person's text.")]
     ts: Annotated[Time, Field(description="Time of the rating, RFC 3339.")]
+    rn: Annotated[str, Field(description="The rating's resource name.")]
 
 
 class OwnFeedback(ResponseModel):
@@ -100,6 +104,7 @@ class OwnFeedback(ResponseModel):
     correction: Annotated[str | None, Field(description="The correct answer, in the person's words.")] = None
     emoji: Annotated[str | None, Field(description="The emoji, if the feedback is one.")] = None
     ts: Annotated[Time | None, Field(description="Time of the feedback, RFC 3339.")] = None
+    rn: Annotated[str | None, Field(description="The feedback's resource name; null without a reaction.")] = None
     rating: Rating = None
     worst_rating: WorstRating = None
     best_rating: BestRating = None
@@ -202,4 +207,5 @@ async def own_feedback(connection: Connection, at: ConversationScope, turn_id: s
         correction=row["correction"],
         emoji=row["emoji"],
         ts=format_instant(row["occurred_at"]),
+        rn=row["rn"],
     )

@@ -147,13 +147,13 @@ def _asked(people: list[Any]) -> UserText:
 
 def _answered(answers: list[asyncpg.Record]) -> AgentText:
     last = answers[-1]
-    return AgentText(last["message_id"], last["agent_id"], joined(answers), format_instant(answers[0]["occurred_at"]))
+    return AgentText(last["message_id"], last["agent_id"], joined(answers), format_instant(last["occurred_at"]))
 
 
 def _log(turn_id: str, messages: list[asyncpg.Record], made: asyncpg.Record) -> TurnLog:
     return TurnLog(
         turn_id,
-        format_instant(messages[0]["occurred_at"]),
+        format_instant(messages[-1]["occurred_at"]),
         len(messages),
         made["agent_id"],
         made["intent"],

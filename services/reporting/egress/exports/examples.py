@@ -147,6 +147,7 @@ def _origin(row: Row) -> dict[str, Any]:
     """Return the columns that all formats have."""
     return {
         "feedback_id": str(row["feedback_id"]),
+        "rn": row["rn"],
         "conversation_id": row["conversation_id"],
         "turn_id": row["turn_id"],
         "agent_id": row["agent_id"],

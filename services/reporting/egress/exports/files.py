@@ -109,7 +109,7 @@ class _Pieces(io.RawIOBase):
 
 _TEXT, _NUMBER, _TRUTH, _TEXTS, _SAID = "text", "number", "truth", "texts", "messages"
 _ORIGIN: Final = {
-    **dict.fromkeys(("feedback_id", "conversation_id", "turn_id", "agent_id", "agent_version", "model"), _TEXT),
+    **dict.fromkeys(("feedback_id", "rn", "conversation_id", "turn_id", "agent_id", "agent_version", "model"), _TEXT),
     "origin": _TEXT,
     "feedback_type": _TEXT,
     "confidence": _NUMBER,

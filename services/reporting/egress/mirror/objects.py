@@ -106,21 +106,27 @@ def name_of(turn: TurnKey, unique: str) -> str:
 
 
 def body_of(artifact: WantedArtifact, reactions: Sequence[WantedArtifact]) -> bytes:
-    """Return the content of an artifact's object as JSON.
+    """Return the content of an artifact's object as JSON."""
+    return json.dumps(content_of(artifact, reactions), ensure_ascii=False, sort_keys=True).encode()
+
+
+def content_of(artifact: WantedArtifact, reactions: Sequence[WantedArtifact]) -> dict[str, Any]:
+    """Return the complete content of an artifact.
 
     In a turn log, the effective reactions to the turn are appended to `text` and listed in `feedbacks` and `entries`.
     """
-    payload = dict(artifact.payload)
+    content = dict(artifact.payload)
     if artifact.kind == TURN_LOG:
-        ordered = sorted(reactions, key=lambda one: (one.occurred_at, one.id))
-        payload |= {
+        ordered = sorted(reactions, key=lambda reaction: (reaction.occurred_at, reaction.id))
+        content |= {
             "text": "\n".join([artifact.text, *map(_as_text, ordered)]),
-            "feedbacks": [one.payload["reaction"] | {"rn": one.id} for one in ordered],
+            "feedbacks": [reaction.payload["reaction"] | {"rn": reaction.id} for reaction in ordered],
             "entries": [
-                {"kind": one.kind, "ts": format_instant(one.occurred_at), "text": _as_text(one)} for one in ordered
+                {"kind": reaction.kind, "ts": format_instant(reaction.occurred_at), "text": _as_text(reaction)}
+                for reaction in ordered
             ],
         }
-    return json.dumps(payload, ensure_ascii=False, sort_keys=True).encode()
+    return content
 
 
 def _as_text(artifact: WantedArtifact) -> str:
