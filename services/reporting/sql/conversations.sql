@@ -70,21 +70,24 @@ order by occurred_at, feedback_id
 -- Same order as `TurnReaction.rank` in `contracts/effective.py`: candidates first, newest first.
 (reaction is not null or origin = 'user' and feedback_type = 'explicit') desc, occurred_at desc, feedback_id desc
 
--- fragment: latest_of_slots(slots)
+-- fragment: latest_of_turns_with(changes)
 with standing as (
-    -- The current record of each slot, even if it is cleared. Any change of a record in the slot lists it again,
-    -- because removing an emoji makes the previous emoji effective.
+    -- The current record of each slot, even if it is cleared. Any change of a record of the turn lists the turn again,
+    -- because a retraction makes a previous reaction effective, or another person's.
     select distinct on (slot) turn_id, feedback_id, user_id, occurred_at, case when suspect is null then reaction end
                as reaction, case when suspect is null then text end as text, confidence, origin, rn,
-           max(recorded_at) over (partition by slot) as changed_at
+           max(recorded_at) over (partition by slot) as slot_changed_at,
+           max(recorded_at) over (partition by turn_id) as changed_at
     from feedbacks
-    where {is_here} and (:turn_ids::text[] is null or turn_id = any(:turn_ids::text[])) and {slots}
+    where {is_here} and (:turn_ids::text[] is null or turn_id = any(:turn_ids::text[])) and {changes}
     order by slot, {best_first}
 ), latest as (
+    -- The latest reaction that stands, else the latest retraction.
     select distinct on (turn_id) *, coalesce(octet_length(text), 0) + {overhead} as size
     from standing
     where changed_at > :since
-    order by turn_id, changed_at desc, occurred_at desc, feedback_id desc
+    order by turn_id, reaction is null, case when reaction is null then slot_changed_at end desc, occurred_at desc,
+        feedback_id desc
 ), listed as (
     select *, sum(size) over (order by changed_at, turn_id) - size as size_before
     from latest
@@ -94,21 +97,21 @@ with standing as (
 )
 select turn_id, feedback_id, user_id, occurred_at, reaction, confidence, origin, rn, changed_at, size,
        case when size_before < {page_bytes} then text end as text,
-       (select min(occurred_at) from messages m where {is_here} and m.turn_id = listed.turn_id) as turn_ts
+       (select max(occurred_at) from messages m where {is_here} and m.turn_id = listed.turn_id) as turn_ts
 from listed
 order by changed_at, turn_id
 
--- fragment: all_slots
+-- fragment: any_changes
 true
 
--- fragment: slots_with_unseen_changes
-slot in (select slot from feedbacks f where {is_here} and {is_unseen(f)})
+-- fragment: unseen_changes
+turn_id in (select turn_id from feedbacks f where {is_here} and {is_unseen(f)})
 
 -- name: latest_of_turns
-{latest_of_slots(all_slots)}
+{latest_of_turns_with(any_changes)}
 
 -- name: latest_of_changed_turns
-{latest_of_slots(slots_with_unseen_changes)}
+{latest_of_turns_with(unseen_changes)}
 
 -- name: own_feedback
 -- A person sees their own verdict even if it is suspect.
@@ -116,7 +119,7 @@ select * from effective_or_suspect
 where slot = :slot and tenant = :tenant and project = :project and conversation_id = :conversation_id
 
 -- name: own_ratings
-select scale, rating, worst_rating, best_rating, text, occurred_at from live_replies
+select scale, rating, worst_rating, best_rating, text, occurred_at, rn from live_replies
 where tenant = :tenant and project = :project and conversation_id = :conversation_id and turn_id = :turn_id
   and user_id = :user_id and scale is not null
 order by scale limit 100
