@@ -24,7 +24,6 @@ from reporting.api.conversations import conversations_router
 from reporting.api.exports import exports_router
 from reporting.api.figures import figures_router
 from reporting.api.issues import issues_router
-from reporting.api.suspects import suspects_router
 from reporting.api.webhooks import webhooks_router
 from servicekit.web.account_pages import callers_router
 from servicekit.web.application import application
@@ -44,7 +43,6 @@ ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     issues_router,
     alerts_router,
     webhooks_router,
-    suspects_router,
     callers_router,
     inference_router,
 )

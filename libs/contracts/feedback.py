@@ -272,8 +272,7 @@ class FeedbackSessionCreated(Envelope):
 class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     """Event sent when a feedback record is created, updated or cleared.
 
-    If there are several events with the same `feedback_id`, the one with the highest `revision` counts. Probable spam
-    is announced like any other feedback; docs/suspects.md describes how to exclude it.
+    If there are several events with the same `feedback_id`, the one with the highest `revision` counts.
     """
 
     feedback_id: UUID

@@ -36,7 +36,7 @@ class FeedbackState(BaseModel):
     state: str = Field(
         description="In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting"
         " `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a"
-        " reply), `suspect` (probably spam, docs/suspects.md), `overruled` or `cleared`.",
+        " reply), `overruled` or `cleared`.",
         examples=["live"],
     )
     announced_as: str | None = Field(

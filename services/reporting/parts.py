@@ -46,7 +46,6 @@ from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.read_models.where import states_of
 from reporting.settings import ReportingSettings
-from reporting.suspects.job import SuspectJob
 from servicekit import Clock, Database, Producer, Service
 
 SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
@@ -127,12 +126,6 @@ class ReportingParts:
     def evaluate_alerts(self) -> Callable[[], Awaitable[object]]:
         context = self.service.context
         return AlertEvaluator(self.pool, self.alerts, context.clock, self.health, self.service.lag).evaluate
-
-    def mark_suspects(self) -> Callable[[], Awaitable[object]]:
-        settings = self.settings
-        return SuspectJob(
-            self.pool, limit=settings.person_limit, burst=settings.burst_turns, shared=settings.shared_users
-        ).catch_up
 
     async def catch_up_with_issues(self) -> int:
         """Do the work of the issue job, in a child process unless it needs no encoder."""

@@ -80,10 +80,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             },
         ),
         Serves(
-            lambda parts: api.suspects_router(parts.pool, parts.clock),
-            {("POST", api.SUSPICION): REVIEW},
-        ),
-        Serves(
             lambda parts: api.webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
             {("GET", api.WEBHOOKS): ADMIN, ("POST", api.REPLAY): ADMIN},
         ),
@@ -140,7 +136,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),
         Every("issues", 10, lambda parts: parts.catch_up_with_issues, delay=10),
         Every("issue titles", 60, ReportingParts.title_issues, delay=30, if_set="title_url"),
-        Every("suspects", 2, ReportingParts.mark_suspects),
         Every("resolution notices", 60, ReportingParts.tell_of_resolutions, if_set="resolved_notice_minutes"),
         Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
         Every("feedback metrics", 60, lambda parts: parts.feedback_metrics.update),
@@ -155,7 +150,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         # The retention of feedback also removes these rows, because deleted feedback counts as a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
         Keeps("resolution_notices", "resolved_notice_days", "resolved_at", "microseconds"),
-        Keeps("suspect_decisions", "feedback_days", "decided_at", "microseconds"),
         Keeps("impressions", "impression_days", "occurred_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
@@ -184,7 +178,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         "impressions": SQL.held_impressions,
         "issue_turns": SQL.held_issue_turns,
         "resolution_notices": SQL.held_resolution_notices,
-        "suspect_changes": SQL.held_suspect_changes,
         "deliveries": SQL.held_deliveries,
         "held_receipts": SQL.held_receipts_of_person,
         "hosted_artifacts": SQL.held_hosted_artifacts,

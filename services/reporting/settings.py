@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
-from pydantic_settings import NoDecode, SettingsConfigDict
+from pydantic import AliasChoices, Field, SecretStr, model_validator
+from pydantic_settings import SettingsConfigDict
 
 from chat_completions.setting_types import EndpointKey, EndpointUrl
-from contracts.base import Id
-from reporting.suspects.rules import BURST_TURNS
 from servicekit import ReadSettings
 
 
@@ -85,14 +83,6 @@ class ReportingSettings(ReadSettings):
     """File with the OpenID provider for sign-in (docs/access.md); None: sign-in with passwords only."""
     access_log_days: float = Field(default=365, ge=0)
     """Retention of the access log (docs/access.md), in days; 0 keeps all."""
-    person_limit: int = Field(default=60, ge=0, le=1_000_000)
-    """Maximum number of a person's emoji reactions that count per minute. Further ones are marked as suspect. 0 means
-    no limit."""
-    burst_turns: int = Field(default=BURST_TURNS, ge=0, le=1_000_000)
-    """Minimum number of turns in a burst, which is a series of equal verdicts by one person within ten seconds. Bursts
-    are marked as suspect (docs/suspects.md). 0 disables the rule."""
-    shared_users: Annotated[tuple[Id, ...], NoDecode] = ()
-    """Ids of users that several people share, separated by commas. The rules never mark their verdicts as suspect."""
     artifact_store_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("REPORTING_ARTIFACT_STORE_URL", "ARTIFACT_STORE_URL", "artifact_store_url"),
@@ -112,8 +102,3 @@ class ReportingSettings(ReadSettings):
         if self.title_url and not self.title_model:
             raise ValueError("REPORTING_TITLE_URL needs REPORTING_TITLE_MODEL")
         return self
-
-    @field_validator("shared_users", mode="before")
-    @classmethod
-    def _split(cls, users: object) -> object:
-        return tuple(name.strip() for name in users.split(",") if name.strip()) if isinstance(users, str) else users

@@ -55,7 +55,6 @@ NO_QUESTION = {
     "/conversations/{tenant}/{project}/{conversation_id}/impressions",
     "/ingest/{tenant}/{project}/events",
     "/conversations/{tenant}/{project}/audit/draws",
-    "/conversations/{tenant}/{project}/feedback/{feedback_id}/suspicion",
 }
 """Routes of a project that only accept input."""
 ASKED_ELSEWHERE = tuple(f"/conversations/{{tenant}}/{{project}}/{part}" for part in ("where/", "issues", "alerts"))

@@ -102,7 +102,6 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/issue"): frozenset({"read"}),
     ("GET", PROJECT + "/issues"): frozenset({"read"}),
     ("GET", PROJECT + "/issues/{issue}"): frozenset({"read"}),
-    ("POST", PROJECT + "/feedback/{feedback_id}/suspicion"): frozenset({"review"}),
     ("POST", PROJECT + "/issues/{issue}/change"): frozenset({"review"}),
     ("POST", PROJECT + "/issues/{issue}/merge"): frozenset({"review"}),
     ("POST", PROJECT + "/issues/{issue}/split"): frozenset({"review"}),

@@ -30,7 +30,6 @@ DERIVED = {
     "feedback.aggregated_verdicts",
     "feedback.buckets",
     "feedback.impression_buckets",
-    "reporting.suspect_changes",
 }
 """Tables whose rows a search by id or words need not find; full buckets and applied changes are deleted meanwhile."""
 
@@ -179,7 +178,7 @@ async def test_what_an_erasure_changes_was_in_the_archive_and_nothing_of_it_is_l
         after = await archive(stack, user)
         stays = {f"{one.name}.{table}" for one in PROGRAMS for table in one.leaves}
         has_rows = {name for name, rows in held["tables"].items() if rows}
-        assert before.keys() - {"feedback.feedback", "reporting.suspect_changes"} <= has_rows
+        assert before.keys() - {"feedback.feedback"} <= has_rows
         left = {name for name, rows in after["tables"].items() if rows}
         assert left <= stays | {"inference.messages"}
         assert words_of(user) not in json.dumps(after["tables"]) + json.dumps(after["objects"])

@@ -56,7 +56,6 @@ async def test_only_days_with_judged_verdicts_are_read(read_models: Database) ->
     await Rollups(read_models, SystemClock()).catch_up(quiet=0)
     day = (START + 4 * DAY_SECONDS * 1_000_000) // 86_400_000_000 * 86_400_000_000
     assert await narrowed(read_models, AT, ALWAYS, JUDGED_OK) == TimeSpan(day, day + 86_400_000_000)
-    assert await narrowed(read_models, AT, ALWAYS, Filters(judged="ok", suspect=True)) == ALWAYS
     assert await narrowed(read_models, AT, TimeSpan(0, day), JUDGED_OK) == TimeSpan(0, 0)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from itertools import permutations
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import asyncpg
 import pytest
@@ -126,15 +125,14 @@ class Pair(NamedTuple):
 
 
 async def test_the_figures_are_those_of_a_recount(read_models: asyncpg.Pool) -> None:
-    """With verdicts of the machine and of AI critics, suspect and retracted ones, replies, and people who saw none."""
+    """With verdicts of the machine and of AI critics, retracted ones, replies, and people who saw none."""
     choose = random.Random(3)
     events: list[Any] = []
     agents: dict[tuple[str, str], tuple[str, str]] = {}
     seen: set[Pair] = set()
     verdicts: set[Pair] = set()
     rated: set[Pair] = set()
-    kinds = ["explicit", "reaction", "rating", "retracted", "inferred", "implicit", "suspect", "critic", "its rating"]
-    suspects: list[UUID] = []
+    kinds = ["explicit", "reaction", "rating", "retracted", "inferred", "implicit", "critic", "its rating"]
     for conversation in (f"c{number}" for number in range(12)):
         for number in range(choose.randint(1, 9)):
             turn, agent, version = f"t{number}", choose.choice(["a", "b"]), choose.choice(["1", "2"])
@@ -160,13 +158,7 @@ async def test_the_figures_are_those_of_a_recount(read_models: asyncpg.Pool) -> 
                 elif kind == "retracted":
                     events.append(feedback(name, kind="explicit", reaction=None, **place))
                 else:
-                    events.append(
-                        feedback(
-                            name, kind="explicit" if kind in ("suspect", "critic") else kind, reaction="ok", **place
-                        )
-                    )
-                if kind == "suspect":
-                    suspects.append(events[-1].feedback_id)
+                    events.append(feedback(name, kind="explicit" if kind == "critic" else kind, reaction="ok", **place))
                 if kind == "rating":
                     rated.add(pair)
                 if kind in ("explicit", "reaction"):
@@ -174,7 +166,6 @@ async def test_the_figures_are_those_of_a_recount(read_models: asyncpg.Pool) -> 
     choose.shuffle(events)
     for first in range(0, len(events), 50):
         await take(read_models, *events[first : first + 50])
-    await read_models.execute("update feedbacks set suspect = 'reviewer' where feedback_id = any($1)", suspects)
 
     def clustered(clusters: list[str], responded: list[str]) -> tuple[float, ...]:
         """Return total, responses, share and its interval; both lists have the cluster of each."""

@@ -189,7 +189,6 @@ async def test_a_found_feedback_has_all_that_one_acts_on(http: httpx.AsyncClient
         "reviews": None,
         "detector": None,
         "decided_by": None,
-        "suspect": None,
         "ts": "2026-09-21T14:13:22.000000Z",
         "rn": f"ef:acme:support:bob:c1:t2:artifact:{feedback_id('f2')}",
     }

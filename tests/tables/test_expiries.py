@@ -97,7 +97,6 @@ LIMITS = [
     Limit("reporting", "impressions", "occurred_at", 90, "microseconds"),
     Limit("reporting", "issue_turns", "asked_at", 40, "microseconds"),
     Limit("reporting", "resolution_notices", "resolved_at", 7, "microseconds"),
-    Limit("reporting", "suspect_decisions", "decided_at", 50, "microseconds"),
     Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
     Limit("reporting", "alerts", "over_at", 90, "microseconds"),

@@ -15,7 +15,7 @@ import pytest_asyncio
 from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person
-from contracts.instants import MINUTE, format_instant
+from contracts.instants import format_instant
 from feedback.turn_erasures import TurnErasures
 from inference.erasure import InferenceErasures
 from inference.turns.store_postgres import PostgresTurnIndex
@@ -118,7 +118,6 @@ TABLES: Mapping[str, Table] = {
     "reporting.issue_turns": Table(named(occurred_at="at", asker_id="somebody", issue_id=None)),
     "reporting.issue_turns of the asker": Table(named("asker_id", asked_at="at", issue_id=None)),
     "reporting.resolution_notices": Table(lambda person, at: named(rejected_at=at, issue_id=next(ISSUES))(person, at)),
-    "reporting.suspect_changes": Table(lambda person, at: {**person._asdict(), "minute": at // MINUTE}, step=MINUTE),
     "reporting.deliveries": Table(named(occurred_at="at", event="{}")),
     "reporting.held_receipts": Table(_receipt, stays=True),  # until the object store has deleted the objects
     "reporting.hosted_artifacts": Table(_artifact, stays=True),  # the mirror deletes them

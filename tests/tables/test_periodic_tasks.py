@@ -33,7 +33,6 @@ TASKS = {
         "issues",
         "issue titles",
         "resolution notices",
-        "suspects",
         "artifacts",
         "webhook learner",
         "alerts",

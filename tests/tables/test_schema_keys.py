@@ -84,7 +84,6 @@ OF_ALL_TENANTS = {
     "reporting.hosted_artifacts": "name",
     "reporting.issues": "id",
     "reporting.replies": "feedback_id",
-    "reporting.suspect_decisions": "feedback_id",
     "reporting.resolution_notices": "issue_id resolution user_id",
     "reporting.sign_in_attempts": "subject",
 }

@@ -137,7 +137,7 @@ BY_NAME: Mapping[str, Parts] = {
             "view": "effective",
             "where": WHERE,
             "holds": feedback_holds(dimension(name))[0],
-            "counts": "e.suspect is null",
+            "counts": "false",
         }
         for name in ("version", "bundle", "strategy")
     ],

@@ -384,11 +384,6 @@ export interface Counts {
   neutral: number;
 }
 
-export interface Decided {
-  /** Number of verdicts that the decision covers. */
-  decided: number;
-}
-
 /** The verdict on a person's message, the agent message that is judged, and a section for the planner's prompt. */
 export interface Detected {
   /** The verdict on the message. */
@@ -500,7 +495,7 @@ export interface FeedbackState {
   feedback_id: string;
   /** Revision of the record in this service. */
   revision: number;
-  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a reply), `suspect` (probably spam, docs/suspects.md), `overruled` or `cleared`. */
+  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a reply), `overruled` or `cleared`. */
   state: string;
   /** The `eventId` of that revision on `feedback.created`; null in reporting. */
   announced_as?: string | null;
@@ -604,8 +599,6 @@ export interface FoundFeedback {
   worst_rating: number | null;
   /** For a rating: the best one of its scale, above or below the worst. */
   best_rating: number | null;
-  /** Reason why the verdict does not count: `burst` or `rate` (docs/suspects.md), or `reviewer` for a reviewer's decision; null if it counts. */
-  suspect: "burst" | "rate" | "reviewer" | null;
   /** Time of the verdict. */
   ts: string;
   /** The feedback's resource name. */
@@ -1540,8 +1533,6 @@ export interface SearchBody {
   start?: string | null;
   /** Latest time of the reaction, inclusive. */
   end?: string | null;
-  /** True for suspect verdicts, which no figure includes; false for all others. */
-  suspect?: boolean;
   /** Order by the time of the feedback. */
   sort?: "newest" | "oldest";
 }
@@ -1607,8 +1598,6 @@ export interface Summary {
   totals: Figures;
   /** Number of replies to answers. Replies are not verdicts: no other number includes them. */
   replies: number;
-  /** Number of suspect verdicts (docs/suspects.md), which are probably spam. No other number includes them. */
-  suspects: number;
   /** Ratings by scale. Ratings of the answer (`scale` is null) are verdicts, so the other numbers include them. */
   ratings: ScaleFigures[];
   /** Counts by time; empty buckets are left out. */
@@ -2475,16 +2464,6 @@ export interface Operations {
     query: Record<string, unknown>;
     body: undefined;
     answer: Replayed;
-  };
-  "POST /conversations/{tenant}/{project}/feedback/{feedback_id}/suspicion": {
-    query: Record<string, unknown>;
-    body: {
-      /** True if the verdict is spam and must not count; false if it counts. */
-      suspect: boolean;
-      /** If `suspect` is false: also apply the decision to all suspect verdicts of the person here. */
-      whole_person?: boolean;
-    };
-    answer: Decided;
   };
   "GET /access/caller": {
     query: Record<string, unknown>;

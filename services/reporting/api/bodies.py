@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
@@ -235,14 +234,7 @@ class SearchBody(FilterBody, Paged):
         }
     )
 
-    suspect: bool = Field(
-        default=False, description="True for suspect verdicts, which no figure includes; false for all others."
-    )
     sort: Literal["newest", "oldest"] = Field(default="newest", description="Order by the time of the feedback.")
-
-    @property
-    def filters(self) -> Filters:
-        return replace(super().filters, suspect=self.suspect)
 
 
 class MomentFilter(RequestBody):

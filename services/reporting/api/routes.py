@@ -6,7 +6,6 @@ from reporting.api.conversations import CONVERSATION, PROJECT, conversations_rou
 from reporting.api.exports import EXPORT, exports_router
 from reporting.api.figures import SESSIONS, figures_router
 from reporting.api.issues import CHANGE, ISSUE, ISSUES, MERGE, SPLIT, issues_router
-from reporting.api.suspects import SUSPICION, suspects_router
 from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "RULES",
     "SESSIONS",
     "SPLIT",
-    "SUSPICION",
     "TESTS",
     "WEBHOOKS",
     "alerts_router",
@@ -34,6 +32,5 @@ __all__ = [
     "exports_router",
     "figures_router",
     "issues_router",
-    "suspects_router",
     "webhooks_router",
 ]

@@ -42,7 +42,7 @@ MOST_LISTED: Final = 100
 _NO_FILTER: Final = dict.fromkeys(
     (
         *("origin", "by", "source", "agent", "version", "model", "bundle", "track", "intent", "strategy", "user_type"),
-        *("thread", "type", "reason", "confidence", "suspect", "state", "q", "user", "conversation"),
+        *("thread", "type", "reason", "confidence", "state", "q", "user", "conversation"),
     )
 )
 """URL parameters that remove the filters of the feedback list from a link."""

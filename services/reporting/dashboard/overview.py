@@ -27,7 +27,6 @@ from reporting.queries.response_rates import ResponseRates, rates_for_page
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
 from reporting.queries.sorting import VOTES_COLUMNS, Column, in_order
-from reporting.queries.suspects import suspect_count
 from reporting.queries.votes import SatisfactionChange, Votes
 
 _NEWEST: Final = 12
@@ -131,7 +130,6 @@ class Overview:
     steps: list[charts.Step]
     replies: int
     more_replies: bool
-    suspects: int
     ratings: list[ScaleFigures]
     response: ResponseRates
     agents: list[AgentRow]
@@ -170,7 +168,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     bucket = bucket_of(span)
     begins = starts(span, bucket, view.zone)
     # Independent statements run at the same time on several connections.
-    (counted, before), (response, newest), (replies, suspects, scales) = await asyncio.gather(
+    (counted, before), (response, newest), (replies, scales) = await asyncio.gather(
         asyncio.gather(
             breakdown(pool, at, span, view.filters, begins),
             _before(pool, at, earlier, view.filters),
@@ -181,7 +179,6 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         ),
         asyncio.gather(
             reply_count(pool, at, span, view.filters, COUNTED + 1),
-            suspect_count(pool, at, span, view.filters),
             ratings(pool, at, span, view.filters),
         ),
     )
@@ -202,7 +199,6 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         steps=steps,
         replies=min(replies, COUNTED),
         more_replies=replies > COUNTED,
-        suspects=suspects,
         ratings=scales,
         response=response,
         agents=agents if view.every else agents[:_AGENTS],

@@ -97,8 +97,6 @@ class View(BaseModel):
     reason: Annotated[Label | None, Empty] = None
     confidence: Annotated[Confidence | None, Empty] = None
     """Minimum confidence, 0 to 1."""
-    suspect: Annotated[bool, BeforeValidator(bool)] = False
-    """Feedback list: True for suspect verdicts, False for effective feedback."""
     state: Annotated[Literal["all", "open", "resolved", "muted", "regressed"] | None, Empty] = None
     """Issue list: only issues in this state. None selects open and regressed issues."""
     q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
@@ -191,9 +189,9 @@ class View(BaseModel):
     def listed(self) -> Filters:
         """Return the filters of the feedback list.
 
-        No other list can be filtered by search words or show suspect verdicts.
+        No other list can be filtered by search words.
         """
-        return replace(self.filters, suspect=self.suspect, words=self.q)
+        return replace(self.filters, words=self.q)
 
     @property
     def _origins(self) -> tuple[Origin, ...] | None:
@@ -205,7 +203,6 @@ class View(BaseModel):
     def narrows(self) -> bool:
         """Return True if any of the filters under "More filters" is set. The form hides these filters by default."""
         rare = (
-            "suspect",
             "source",
             "type",
             "version",

@@ -158,8 +158,8 @@ async def _people(
         scanned = SAMPLE
     else:
         scanned = _SCANNED if by.of_feedback else _SCANNED_ANSWERS
-    # A machine verdict counts unless it is suspect, so the view `effective` need not be read.
-    counts = "e.origin = 'machine' and e.suspect is null" if filters.view == "effective" else "false"
+    # Every machine verdict with a reaction counts, so the view `effective` need not be read.
+    counts = "e.origin = 'machine'" if filters.view == "effective" else "false"
     statement = SQL.count_by_person.filled(view=filters.view, where=condition, holds=holds, counts=counts)
     rows = await pool.fetch(*statement(**given, **named, value=votes.value, scanned=scanned, sample=SAMPLE))
     found: dict[Origin, list[PersonVotes]] = defaultdict(list)

@@ -15,7 +15,6 @@ from reporting.queries.ratings import ScaleFigures, ratings
 from reporting.queries.replies import reply_count
 from reporting.queries.rollup_counts import votes
 from reporting.queries.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
-from reporting.queries.suspects import suspect_count
 from reporting.sql import SQL
 
 _MOST_GROUPS: Final = 1_000
@@ -50,13 +49,6 @@ class Summary(ResponseModel):
     replies: Annotated[
         int, Field(description="Number of replies to answers. Replies are not verdicts: no other number includes them.")
     ]
-    suspects: Annotated[
-        int,
-        Field(
-            description="Number of suspect verdicts (docs/suspects.md), which are probably spam. No other "
-            "number includes them."
-        ),
-    ]
     ratings: Annotated[
         list[ScaleFigures],
         Field(
@@ -89,7 +81,6 @@ async def summary(pool: asyncpg.Pool, at: Project, span: TimeSpan, bucket: Bucke
         bucket=bucket,
         totals=Figures(**_figures(whole)),
         replies=await reply_count(pool, at, span, filters),
-        suspects=await suspect_count(pool, at, span, filters),
         ratings=await ratings(pool, at, span, filters),
         buckets=sorted(
             (

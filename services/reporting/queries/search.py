@@ -21,7 +21,6 @@ from reporting.queries.selection import (
     SAID,
     Filters,
     Project,
-    SuspectReason,
     TimeSpan,
     copies_of,
     substring,
@@ -87,13 +86,6 @@ class FoundFeedback(ResponseModel):
     scale: Scale
     worst_rating: WorstRating
     best_rating: BestRating
-    suspect: Annotated[
-        SuspectReason | None,
-        Field(
-            description="Reason why the verdict does not count: `burst` or `rate` (docs/suspects.md), or `reviewer` "
-            "for a reviewer's decision; null if it counts."
-        ),
-    ]
     ts: Annotated[Time, Field(description="Time of the verdict.")]
     rn: Annotated[str, Field(description="The feedback's resource name.")]
 
@@ -182,7 +174,7 @@ async def narrowed(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Fil
     a few, a query over the whole span would read the turns of nearly all machine verdicts. Without the filter `judged`,
     the span is returned unchanged.
     """
-    if filters.judged is None or filters.suspect:
+    if filters.judged is None:
         return span
     row = await pool.fetchrow(*SQL.times_of_judged(**at._asdict(), **span._asdict()))
     if row is None or row["first"] is None:
@@ -283,11 +275,10 @@ def _statement(
         place = _NEWER if newer else _OLDER
         values |= {"after": after[0], "after_id": after[1]}
     found_by = [where(at, span, filtered, copies)[0] + place for copies in copies_of(filtered)]
-    suspect = "e.suspect" if filters.suspect else "null::text"
     order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
     if not filters.scans:
         parts = [
-            SQL.part("found_in", view=view, suspect=suspect, where=condition, order=order)
+            SQL.part("found_in", view=view, where=condition, order=order)
             for view in sources.values()
             for condition in found_by
         ]
@@ -310,7 +301,7 @@ def _statement(
     statement = SQL.search_text.filled(
         scanned=_joined(scanned, order, "scanned"),
         view=filters.view,
-        rows=" union all ".join(SQL.part("listed_in", table=table, suspect=suspect) for table in sources),
+        rows=" union all ".join(SQL.part("listed_in", table=table) for table in sources),
         order=order,
     )
     if filters.text is not None:

@@ -43,8 +43,6 @@ SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 """Offset of the first full bucket from the epoch, in microseconds. Weeks begin on Monday; the epoch was a Thursday."""
 FoundType = FeedbackType | Literal["verdict"]
 """Type of feedback to list; `verdict` is every type except `implicit` and `rating`, which are not verdicts."""
-SuspectReason = Literal["burst", "rate", "reviewer"]
-"""Reason why a verdict is suspect: a rule (`burst`, `rate`), or a reviewer's decision."""
 GivenBy = Literal["person", "agent"]
 """Author of the feedback, or of the message that the machine judged: a person, or an agent (user type `agent`)."""
 
@@ -70,7 +68,6 @@ class Filters:
         judged: Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this
             verdict. `any` stands for every verdict.
         confidence_bin: Only machine verdicts with a confidence in this bin, 0 to BINS - 1.
-        suspect: Only suspect verdicts, which no figure includes.
         words: Search words. All of them must be in the text with the correction, in the question, or in the answer
             (`queries/said.py`).
         among: Only the feedback records with these ids.
@@ -103,7 +100,6 @@ class Filters:
     attributes: tuple[tuple[str, str], ...] | None = None
     judged: Judged | None = None
     confidence_bin: int | None = None
-    suspect: bool = False
     words: str | None = None
     among: tuple[UUID, ...] | None = None
 
@@ -122,8 +118,6 @@ class Filters:
     @property
     def view(self) -> str:
         """Return the name of the database view from which to read verdicts with these filters."""
-        if self.suspect:
-            return "suspected"
         return "effective_or_overruled" if self.overruled or self.judged else "effective"
 
     @property
@@ -144,7 +138,7 @@ class Filters:
         """
         of_verdicts = (
             *(self.reaction, self.reason, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
-            *(self.suspect, self.judged),
+            self.judged,
         )
         by_people = self.origins is None or "user" in self.origins
         of_type = self.feedback_type is None or self.feedback_type in NO_VERDICTS

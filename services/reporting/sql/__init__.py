@@ -11,7 +11,6 @@ from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from reporting.queries.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
 from reporting.queries.selection import BINS, HOUR
 from reporting.read_models.projection import FeedbackRow
-from reporting.suspects.rules import WINDOW
 from servicekit import Statements
 
 _DETAILS: Final = (
@@ -37,7 +36,6 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
         minute=MINUTE,
         overhead=OVERHEAD,
         page_bytes=PAGE_BYTES,
-        suspect_window=WINDOW,
         z=Z,
     )
 

@@ -69,12 +69,12 @@ from {source} e where {narrowed} and e.kind = 'intent' group by 1, 2, 3
 -- name: count_by_person(view, where, holds, counts)
 -- Count the newest verdicts with a value by person. At most :scanned verdicts are read.
 with looked as materialized (
-    select e.feedback_id, e.user_id, e.origin, e.reaction, e.suspect, e.occurred_at, {holds} as holds from (
+    select e.feedback_id, e.user_id, e.origin, e.reaction, e.occurred_at, {holds} as holds from (
         select * from feedbacks e where {where} and e.reaction is not null
         order by e.occurred_at desc, e.feedback_id desc limit :scanned
     ) e
 ), hits as materialized (
-    select e.feedback_id, e.user_id, e.origin, e.reaction, e.suspect from looked e where e.holds
+    select e.feedback_id, e.user_id, e.origin, e.reaction from looked e where e.holds
     order by e.occurred_at desc, e.feedback_id desc limit :sample
 )
 select {side} as origin, e.user_id, count(*) filter (where e.reaction = 'ok') as ok, count(*) as verdicts

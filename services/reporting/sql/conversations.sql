@@ -74,8 +74,7 @@ order by occurred_at, feedback_id
 with standing as (
     -- The current record of each slot, even if it is cleared. Any change of a record of the turn lists the turn again,
     -- because a retraction makes a previous reaction effective, or another person's.
-    select distinct on (slot) turn_id, feedback_id, user_id, occurred_at, case when suspect is null then reaction end
-               as reaction, case when suspect is null then text end as text, confidence, origin, rn,
+    select distinct on (slot) turn_id, feedback_id, user_id, occurred_at, reaction, text, confidence, origin, rn,
            max(recorded_at) over (partition by slot) as slot_changed_at,
            max(recorded_at) over (partition by turn_id) as changed_at
     from feedbacks
@@ -114,8 +113,7 @@ turn_id in (select turn_id from feedbacks f where {is_here} and {is_unseen(f)})
 {latest_of_turns_with(unseen_changes)}
 
 -- name: own_feedback
--- A person sees their own verdict even if it is suspect.
-select * from effective_or_suspect
+select * from effective
 where slot = :slot and tenant = :tenant and project = :project and conversation_id = :conversation_id
 
 -- name: own_ratings

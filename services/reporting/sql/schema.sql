@@ -75,8 +75,6 @@ create table feedbacks (
     scale text,
     worst_rating smallint,
     best_rating smallint,
-    -- Why the verdict does not count: burst, rate or reviewer; null if it is not suspect
-    suspect text,
     -- Copy of the answer's strategy, empty without one; null as answer_attributes
     answer_strategy text,
     -- Copy of the answer's thread, empty without one; null as answer_attributes
@@ -91,7 +89,6 @@ create index feedbacks_agent_rejected on feedbacks (tenant, project, agent_id, o
 create index feedbacks_conversation on feedbacks (tenant, project, conversation_id, occurred_at, feedback_id);
 create index feedbacks_correction_type on feedbacks (tenant, project, correction_type, occurred_at desc)
     where reaction is not null and correction_type is not null;
-create index feedbacks_giver on feedbacks (user_id, occurred_at) where reaction is not null and origin = 'user';
 create index feedbacks_judged on feedbacks (conversation_id, turn_id, origin)
     where reaction is not null or overruled_reaction is not null;
 create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, detector, decided_by)
@@ -104,7 +101,6 @@ create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id)
     where feedback_type = 'explicit' or reaction is not null;
 create index feedbacks_strategy on feedbacks (tenant, project, answer_strategy, occurred_at desc)
     where reaction is not null and answer_strategy <> '';
-create index feedbacks_suspect on feedbacks (tenant, project, occurred_at desc) where suspect is not null;
 create index feedbacks_tags on feedbacks using gin (tags) where tags <> '{}';
 create index feedbacks_terms on feedbacks
     using gin (search_terms(tenant, project, (coalesce(text, '') || ' ') || coalesce(correction, '')))
@@ -167,8 +163,6 @@ create table replies (
     scale text,
     worst_rating smallint,
     best_rating smallint,
-    -- Always null: no rule marks other feedback
-    suspect text,
     answer_strategy text,
     answer_thread text,
     answer_attributes jsonb
@@ -193,7 +187,7 @@ create index replies_without_copy on replies (tenant, project, occurred_at desc)
     where answer_attributes is null and value is not null;
 create index replies_written on replies (tenant, project, written_by);
 
-create view effective_or_suspect as
+create view effective as
 select f.*
 from feedbacks f
 where f.reaction is not null
@@ -208,10 +202,6 @@ where f.reaction is not null
         where newer.slot = f.slot and newer.tenant = f.tenant
           and (newer.feedback_type = 'explicit' or newer.reaction is not null)
           and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)));
-
-create view effective as select * from effective_or_suspect where suspect is null;
-
-create view suspected as select * from effective_or_suspect where suspect is not null;
 
 create view effective_or_overruled as
 select feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id, user_type, agent_id,
@@ -851,58 +841,6 @@ create table audit_draws (
 );
 create index audit_draws_project on audit_draws (tenant, project, id);
 create unique index audit_draws_turn on audit_draws (conversation_id, turn_id, tenant, project);
-
--- Decisions of reviewers on suspect verdicts; they stand against the rules
-create table suspect_decisions (
-    feedback_id uuid primary key,
-    tenant text not null,
-    project text not null,
-    suspect boolean not null,
-    decided_by text not null,
-    decided_at bigint not null
-);
-
--- Minutes in which verdicts of a person have changed since the rules were applied
-create table suspect_changes (
-    id bigint generated always as identity,
-    tenant text not null,
-    project text not null,
-    user_id text not null,
-    minute bigint not null,
-    primary key (id, tenant)
-);
-
-create function mark_suspect_changes() returns trigger language plpgsql as $$
-begin
-    insert into suspect_changes (tenant, project, user_id, minute)
-    select distinct tenant, project, user_id, occurred_at / 60000000 from changed
-    where reaction is not null and origin = 'user' and user_type <> 'agent';
-    return null;
-end
-$$;
-
--- A mark itself is no change.
-create function mark_suspect_updates() returns trigger language plpgsql as $$
-begin
-    insert into suspect_changes (tenant, project, user_id, minute)
-    select distinct c.tenant, c.project, c.user_id, c.occurred_at / 60000000
-    from before b join after a using (feedback_id)
-    cross join lateral (
-        values (b.tenant, b.project, b.user_id, b.occurred_at, b.reaction),
-            (a.tenant, a.project, a.user_id, a.occurred_at, a.reaction)
-    ) as c (tenant, project, user_id, occurred_at, reaction)
-    where c.reaction is not null and a.origin = 'user' and a.user_type <> 'agent'
-      and (b.occurred_at, b.turn_id, b.reaction, b.emoji, b.rating, b.text, b.tags, b.correction)
-          is distinct from (a.occurred_at, a.turn_id, a.reaction, a.emoji, a.rating, a.text, a.tags, a.correction);
-    return null;
-end
-$$;
-
-create trigger suspect_by_insert after insert on feedbacks referencing new table as changed
-    for each statement execute function mark_suspect_changes();
-create trigger suspect_by_update after update on feedbacks referencing old table as before new table as after
-    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
-    execute function mark_suspect_updates();
 
 -- Alert rules that were set on the page or over HTTP, as JSON; those of the file are not here
 create table alert_rules (

@@ -1,14 +1,14 @@
--- fragment: found_columns(suspect)
+-- fragment: found_columns
 e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id, e.origin, e.feedback_type,
     e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji, e.occurred_at,
     e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by, e.user_type,
-    e.rating, e.scale, e.worst_rating, e.best_rating, e.rn, {suspect} as suspect
+    e.rating, e.scale, e.worst_rating, e.best_rating, e.rn
 
 -- name: search_nothing
 select where false
 
--- fragment: found_in(view, suspect, where, order)
-(select {found_columns(suspect)} from {view} e where {where} order by {order} limit :limit)
+-- fragment: found_in(view, where, order)
+(select {found_columns} from {view} e where {where} order by {order} limit :limit)
 
 -- name: search(rows)
 {rows}
@@ -23,8 +23,8 @@ select where false
     limit :scanned
 )
 
--- fragment: listed_in(table, suspect)
-select {found_columns(suspect)}, listed.ended_here
+-- fragment: listed_in(table)
+select {found_columns}, listed.ended_here
 from listed join {table} e using (feedback_id)
 where e.tenant = :tenant and e.project = :project
 

@@ -27,9 +27,6 @@ select to_jsonb(r) as held from impressions r where r.tenant = :tenant and r.use
 -- name: held_resolution_notices
 select to_jsonb(r) as held from resolution_notices r where r.tenant = :tenant and r.user_id = :user_id
 
--- name: held_suspect_changes
-select to_jsonb(r) as held from suspect_changes r where r.tenant = :tenant and r.user_id = :user_id
-
 -- name: held_deliveries
 select to_jsonb(r) - '{event}'::text[] || jsonb_build_object('event', r.event::jsonb) as held
 from deliveries r where r.tenant = :tenant and r.user_id = :user_id

@@ -9,7 +9,6 @@ with records as (
         when exists (select from effective e where e.feedback_id = records.feedback_id and e.tenant = :tenant) then 'counted'
         when overruled_reaction is not null then 'overruled'
         when reaction is null then 'cleared'
-        when exists (select from suspected s where s.feedback_id = records.feedback_id and s.tenant = :tenant) then 'suspect'
         else 'superseded' end as state
     from records
     where feedback_id = any(:ids::uuid[]) and tenant = :tenant and project = :project

@@ -96,7 +96,6 @@ def test_without_projects_none_is_chosen() -> None:
 @pytest.mark.parametrize(
     ("said", "is_narrow"),
     [
-        ({"suspect": "true"}, True),
         ({"source": "chat"}, True),
         ({"type": "explicit"}, True),
         ({"version": "1"}, True),
@@ -132,10 +131,10 @@ def test_the_machines_side_includes_the_reviews_that_replace_its_verdicts(
     assert viewed(origin=origin).filters.origins == origins
 
 
-def test_only_the_list_has_search_words_and_suspect_verdicts() -> None:
-    view = viewed(q="refund", suspect="true", agent="bot")
-    assert (view.filters.words, view.filters.suspect) == (None, False)
-    assert (view.listed.words, view.listed.suspect, view.listed.agent_id) == ("refund", True, "bot")
+def test_only_the_list_has_search_words() -> None:
+    view = viewed(q="refund", agent="bot")
+    assert view.filters.words is None
+    assert (view.listed.words, view.listed.agent_id) == ("refund", "bot")
 
 
 ONE_PAGE: dict[str, Any] = {
