@@ -175,7 +175,7 @@ IMPRESSIONS_RECEIVED = _conversation(
     "feedback.impressions.received",
     FeedbackImpressionsReceived,
     "feedback",
-    ("reporting",),
+    (),
     "the controls for judging turns became visible to a person",
 )
 ERASURE_REQUESTED = Topic(

@@ -8,7 +8,6 @@ from uuid import UUID
 from contracts.feedback import FeedbackErased
 from reporting.read_models.projection import (
     FeedbackRow,
-    ImpressionRow,
     MessageKey,
     MessageRow,
     SessionRow,
@@ -23,7 +22,6 @@ class ReportingMemory:
         self.feedbacks: dict[UUID, FeedbackRow] = {}
         self.forgotten: dict[UUID, int] = {}
         self.messages: dict[MessageKey, MessageRow] = {}
-        self.impressions: dict[UUID, ImpressionRow] = {}
 
     async def apply(
         self,
@@ -31,7 +29,6 @@ class ReportingMemory:
         feedbacks: Sequence[FeedbackRow] = (),
         forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
-        impressions: Sequence[ImpressionRow] = (),
     ) -> Applied:
         ids = [row.feedback_id for row in feedbacks]
         before = {id_: self.feedbacks[id_] for id_ in ids if id_ in self.feedbacks}
@@ -47,14 +44,8 @@ class ReportingMemory:
             if merged != known:
                 self.messages[message.key] = merged
                 written.add(message.key)
-        shown = set()
-        for impression in impressions:
-            first = self.impressions.get(impression.slot)
-            if first is None or impression.rank < first.rank:
-                self.impressions[impression.slot] = impression
-                shown.add(impression.slot)
         self._forget(forgotten)
-        return Applied(before, written, {row.id for row in sessions}, shown)
+        return Applied(before, written, {row.id for row in sessions})
 
     def _forget(self, forgotten: Sequence[FeedbackErased]) -> None:
         for feedback_id, revision in forgotten:

@@ -61,7 +61,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("GET", api.PROJECT + "/feedback/compare"): READ,
                 ("GET", api.PROJECT + "/feedback/calibration"): READ,
                 ("GET", api.PROJECT + "/feedback/reasons"): READ,
-                ("GET", api.PROJECT + "/feedback/response-rates"): READ,
             },
         ),
         Serves(lambda parts: api.exports_router(parts.reports, parts.access_log), {("GET", api.EXPORT): EXPORT}),
@@ -150,7 +149,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         # The retention of feedback also removes these rows, because deleted feedback counts as a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
         Keeps("resolution_notices", "resolved_notice_days", "resolved_at", "microseconds"),
-        Keeps("impressions", "impression_days", "occurred_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
@@ -175,7 +173,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         "feedbacks": SQL.held_feedbacks,
         "replies": SQL.held_replies,
         "rollups": SQL.held_rollups,
-        "impressions": SQL.held_impressions,
         "issue_turns": SQL.held_issue_turns,
         "resolution_notices": SQL.held_resolution_notices,
         "deliveries": SQL.held_deliveries,
@@ -186,7 +183,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     leaves={
         "erasures": "so that a replay restores nothing",
     },
-    erases="texts and senders of messages, feedback, impressions, notices of resolved issues, and webhook deliveries",
+    erases="texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
     erase=lambda parts: parts.erasures.erase,
     receipts=lambda parts: parts.receipts,
 )

@@ -41,8 +41,6 @@ class ReportingSettings(ReadSettings):
     """Retention of messages, in days since they were written; 0 keeps all. Transcripts need the messages."""
     feedback_days: float = Field(default=0, ge=0)
     """Retention of feedback and session ratings, in days since the time of the feedback or rating; 0 keeps all."""
-    impression_days: float = Field(default=90, ge=0)
-    """Retention of impressions (which person saw which answer), in days since the first view; 0 keeps all."""
     tombstone_days: float = Field(default=30, ge=0)
     """Retention of the ids of erased feedback, in days; 0 keeps all. It must be longer than the topics' retention."""
     trace_url_template: str | None = Field(

@@ -219,7 +219,6 @@ def test_a_group_reads_what_the_table_says() -> None:
         "chat.message.reply.ingested",
         "post.published",
         "post.commented",
-        "feedback.impressions.received",
         "feedback.erasure.requested",
         "feedback.session.created",
         "feedback.created",

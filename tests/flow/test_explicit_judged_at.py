@@ -26,6 +26,4 @@ async def test_what_is_said_now_counts_for_the_day_of_the_files(postgres_url: st
         answer = await http.post("/conversations/acme/support/c1/impressions", json={"turn_ids": ["t1"]})
         assert answer.status_code == 202
         await running.quiet()
-        [row] = await running.rows("select occurred_at from reporting.impressions")
-        assert row["occurred_at"] == parse_instant(day)
         assert not [one for one in running.seen if one.outcome.kind == "dead_lettered"]

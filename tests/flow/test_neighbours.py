@@ -33,7 +33,6 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("GET", f"{PROJECT}/feedback/reasons?{FIGURES}", None),
     ("GET", f"{PROJECT}/feedback/compare?by=agent&a=bot&b=other&{FIGURES}", None),
     ("GET", f"{PROJECT}/feedback/calibration?{FIGURES}", None),
-    ("GET", f"{PROJECT}/feedback/response-rates?{FIGURES}", None),
     *(
         ("GET", f"{PROJECT}/exports/{wanted}?everyone=true&{FIGURES}", None)
         for wanted in ("kto", "dpo", "sft", "events", "detector")

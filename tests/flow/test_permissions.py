@@ -72,7 +72,6 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/tenants/{tenant}/erasures/{request_id}"): frozenset({"admin"}),
     ("GET", "/tenants/{tenant}/webhooks"): frozenset({"admin"}),
     ("POST", "/tenants/{tenant}/webhooks/{endpoint}/replay"): frozenset({"admin"}),
-    ("GET", PROJECT + "/feedback/response-rates"): frozenset({"read"}),
     ("GET", PROJECT + "/feedback/reasons"): frozenset({"read"}),
     ("GET", "/dashboard/feedback"): frozenset({"read"}),
     ("GET", "/dashboard/feedback.csv"): frozenset({"export"}),

@@ -77,7 +77,6 @@ VALID: dict[tuple[str, str], Valid] = {
     ("POST", PLACE + "/{conversation_id}/turns-with-feedbacks"): Valid(body={"days": 3650}),
     ("POST", PLACE + "/{conversation_id}/feedback/latest"): Valid(body={"since": WINDOW["start"]}),
     ("GET", PLACE + "/feedback/summary"): Valid(WINDOW),
-    ("GET", PLACE + "/feedback/response-rates"): Valid(WINDOW),
     ("GET", PLACE + "/feedback/agents"): Valid(WINDOW),
     ("GET", PLACE + "/feedback/compare"): Valid(WINDOW | {"by": "version", "a": "1", "b": "2"}),
     ("GET", PLACE + "/feedback/calibration"): Valid(WINDOW),

@@ -24,7 +24,6 @@ READING = {"feedback": FEEDBACK, "inference": INFERENCE, "reporting": REPORTING}
 """Services that read for callers, with their schema files."""
 SUPPORT = "/conversations/acme/support"
 C1 = f"{SUPPORT}/c1"
-RATES = f"{SUPPORT}/feedback/response-rates?start=2026-01-01T00:00:00Z"
 SAID = {"text": "No, that is wrong.", "ts": "2026-01-01T10:05:00Z", "user_id": "ann", "turn_id": "t3"}
 
 
@@ -77,7 +76,6 @@ QUESTIONS: list[tuple[str, Ask, Any]] = [
     ("inference.messages", part("POST", f"{C1}/detect", "target", json=SAID), None),
     ("feedback.turns", status("POST", f"{C1}/turns/t1/feedback", json={"reaction": "ok"}), 404),
     ("feedback.turns", status("POST", f"{C1}/impressions", json={"turn_ids": ["t1"]}), 404),
-    ("reporting.impressions", part("GET", RATES, "totals", "impressions"), 0),
     ("feedback.session_feedback", part("GET", "/api/memory/status?thread_id=c1", "session_feedback_count"), 0),
     ("feedback.erasure_requests", erasure, 404),
     ("reporting.feedbacks", part("GET", f"{C1}/turns/t1/feedback?user_id=bob", "reaction"), None),
@@ -97,7 +95,7 @@ async def test_a_closed_table_answers_nobody(filled: RunningStack, table: str, a
         assert await ask(http) == before
 
 
-BOTH = {"feedbacks", "replies", "impressions", "live_replies", "messages", "effective", "conv_messages", "erasures"}
+BOTH = {"feedbacks", "replies", "live_replies", "messages", "effective", "conv_messages", "erasures"}
 """Tables and views of reporting that must have rows of both tenants, so that hiding them shows."""
 IN_SIGHT = ("acme", "globex", "", "acme", "none", EVERY_TENANT, "globex")
 """Tenants of a connection's requests, one after the other."""

@@ -49,7 +49,6 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("GET", f"{PROJECT}/feedback/compare?by=agent&a=bot&b=other", None),
     ("GET", f"/dashboard/compare?{PAGE}&dimension=agent", None),
     ("GET", f"{PROJECT}/feedback/calibration", None),
-    ("GET", f"{PROJECT}/feedback/response-rates", None),
     ("GET", "/", None),
     ("GET", f"/?{PAGE}&period=all", None),
     ("GET", f"{PROJECT}/feedback/reasons", None),

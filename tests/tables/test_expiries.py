@@ -94,7 +94,6 @@ LIMITS = [
     Limit("reporting", "messages", "occurred_at", 40, "microseconds"),
     Limit("reporting", "feedbacks", "occurred_at", 50, "microseconds"),
     Limit("reporting", "replies", "occurred_at", 50, "microseconds"),
-    Limit("reporting", "impressions", "occurred_at", 90, "microseconds"),
     Limit("reporting", "issue_turns", "asked_at", 40, "microseconds"),
     Limit("reporting", "resolution_notices", "resolved_at", 7, "microseconds"),
     Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),

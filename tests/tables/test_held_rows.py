@@ -114,7 +114,6 @@ TABLES: Mapping[str, Table] = {
     "reporting.messages": Table(message(sender_type="human", content="said")),
     "reporting.feedbacks": Table(named(occurred_at="at", reaction="ok")),
     "reporting.replies": Table(named(occurred_at="at", value=0.4)),
-    "reporting.impressions": Table(named(occurred_at="at")),
     "reporting.issue_turns": Table(named(occurred_at="at", asker_id="somebody", issue_id=None)),
     "reporting.issue_turns of the asker": Table(named("asker_id", asked_at="at", issue_id=None)),
     "reporting.resolution_notices": Table(lambda person, at: named(rejected_at=at, issue_id=next(ISSUES))(person, at)),

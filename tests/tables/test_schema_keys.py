@@ -59,7 +59,6 @@ KEYS: Mapping[str, list[set[str]]] = {
     "reporting.alerts": [{"id"}, {"tenant", "project", "rule", "kind", "agent", "version", "issue", "over_at"}],
     "reporting.audit_draws": [TURN, {"id", "tenant"}],
     "reporting.erasures": [PERSON],
-    "reporting.impressions": [{"slot", "tenant"}],
     "reporting.issue_agents": [{"tenant", "project", "agent_id"}],
     "reporting.issue_turns": [TURN],
     "reporting.issue_versions": [{"tenant", "project", "agent_id", "agent_version"}],

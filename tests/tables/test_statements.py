@@ -38,7 +38,6 @@ from reporting.queries.dimension_votes import (
     value_of_answer,
 )
 from reporting.queries.dimensions import dimension
-from reporting.queries.response_rates import answered_slots, shown_slots
 from reporting.queries.rollup_counts import dimensions, judgements, reasons_given, steps, votes
 from reporting.queries.search import _statement as _search
 from reporting.queries.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
@@ -147,12 +146,6 @@ BY_NAME: Mapping[str, Parts] = {
         for narrowed in ("", " and e.agent_id = :agent_id")
         if (expression := value_of_answer(dimension(name)))
     ],
-    "count_answered_by_conversation": [
-        answered_slots(narrowed, by)
-        for narrowed in ("", " and e.agent_id = :agent_id")
-        for by in (None, "agent", "version")
-    ],
-    "count_impressions_by_person": [shown_slots("", by) for by in (None, "agent", "version")],
     "list_reasons": [
         {"source": reasons_given(AT, SPAN, filters, rules=rules).sql}
         for filters in (NONE_GIVEN, EVERY)

@@ -38,33 +38,6 @@ export interface Accuracy {
   recall: number | null;
 }
 
-export interface AgentResponse {
-  /** Number of answered turns. A turn is attributed to the agent of its last answer. */
-  turns: number;
-  /** Number of answered turns with a person's effective verdict. */
-  turns_with_feedback: number;
-  /** turns_with_feedback / turns; null without turns. */
-  feedback_share: number | null;
-  /** Lower bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
-  feedback_share_low: number;
-  /** Upper bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
-  feedback_share_high: number;
-  /** Number of impressions: pairs of a person and a turn with feedback controls that became visible to the person. */
-  impressions: number;
-  /** Number of people with impressions. */
-  viewers: number;
-  /** Number of impressions with an effective verdict or a rating by the same person on the turn. */
-  responses: number;
-  /** responses / impressions; null without impressions. */
-  response_rate: number | null;
-  /** Lower bound of the interval of `response_rate`, adjusted for clustering by person. */
-  response_rate_low: number;
-  /** Upper bound of the interval of `response_rate`, adjusted for clustering by person. */
-  response_rate_high: number;
-  /** The agent. */
-  agent_id: string;
-}
-
 /** Text that the agent wrote in a turn. `message_id` is the id of the agent's last message. */
 export interface AgentText {
   /** The message. */
@@ -1345,52 +1318,6 @@ export interface ResolutionFigures {
   proved: boolean;
 }
 
-/** Counts of answered turns and impressions, and of those that have feedback so far. The shares have 95 % confidence intervals. */
-export interface ResponseFigures {
-  /** Number of answered turns. A turn is attributed to the agent of its last answer. */
-  turns: number;
-  /** Number of answered turns with a person's effective verdict. */
-  turns_with_feedback: number;
-  /** turns_with_feedback / turns; null without turns. */
-  feedback_share: number | null;
-  /** Lower bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
-  feedback_share_low: number;
-  /** Upper bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
-  feedback_share_high: number;
-  /** Number of impressions: pairs of a person and a turn with feedback controls that became visible to the person. */
-  impressions: number;
-  /** Number of people with impressions. */
-  viewers: number;
-  /** Number of impressions with an effective verdict or a rating by the same person on the turn. */
-  responses: number;
-  /** responses / impressions; null without impressions. */
-  response_rate: number | null;
-  /** Lower bound of the interval of `response_rate`, adjusted for clustering by person. */
-  response_rate_low: number;
-  /** Upper bound of the interval of `response_rate`, adjusted for clustering by person. */
-  response_rate_high: number;
-}
-
-/** Feedback shares and response rates in a time window. Each list has at most 1,000 entries, most turns first. */
-export interface ResponseRates {
-  /** The tenant in the path. */
-  tenant: string;
-  /** The project in the path. */
-  project: string;
-  /** Time window of the answers and of the impressions: `start` inclusive, `end` exclusive. */
-  window: Window;
-  /** True if all answers in the window were read, false if only the newest 20,000 were. */
-  turns_complete: boolean;
-  /** True if all impressions in the window were read, false if only the newest 20,000 were. */
-  impressions_complete: boolean;
-  /** Figures of the whole window. */
-  totals: ResponseFigures;
-  /** Figures by agent. */
-  by_agent: AgentResponse[];
-  /** Figures by agent and version. */
-  by_agent_version: VersionResponse[];
-}
-
 /** Name of a rule. */
 export interface RuleName {
   /** Name of a rule that was set on the page or with this API. */
@@ -1831,35 +1758,6 @@ export interface VerdictKind {
   high: number;
 }
 
-export interface VersionResponse {
-  /** Number of answered turns. A turn is attributed to the agent of its last answer. */
-  turns: number;
-  /** Number of answered turns with a person's effective verdict. */
-  turns_with_feedback: number;
-  /** turns_with_feedback / turns; null without turns. */
-  feedback_share: number | null;
-  /** Lower bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
-  feedback_share_low: number;
-  /** Upper bound of the interval of `feedback_share`, adjusted for clustering by conversation. */
-  feedback_share_high: number;
-  /** Number of impressions: pairs of a person and a turn with feedback controls that became visible to the person. */
-  impressions: number;
-  /** Number of people with impressions. */
-  viewers: number;
-  /** Number of impressions with an effective verdict or a rating by the same person on the turn. */
-  responses: number;
-  /** responses / impressions; null without impressions. */
-  response_rate: number | null;
-  /** Lower bound of the interval of `response_rate`, adjusted for clustering by person. */
-  response_rate_low: number;
-  /** Upper bound of the interval of `response_rate`, adjusted for clustering by person. */
-  response_rate_high: number;
-  /** The agent. */
-  agent_id: string;
-  /** The version; null for answers without one. */
-  agent_version: string | null;
-}
-
 /** Delivery state of a webhook endpoint. */
 export interface WebhookStatus {
   /** The endpoint's name in the webhooks file. */
@@ -2265,22 +2163,6 @@ export interface Operations {
     };
     body: undefined;
     answer: Reasons;
-  };
-  "GET /conversations/{tenant}/{project}/feedback/response-rates": {
-    query: {
-      /** Start of the window, inclusive; by default 30 days before the end. */
-      start?: string | null;
-      /** End of the window, exclusive; by default now. */
-      end?: string | null;
-      /** Only this agent. */
-      agent_id?: string | null;
-      /** Only this version of the agent. */
-      agent_version?: string | null;
-      /** Only answers of this language model. */
-      model?: string | null;
-    };
-    body: undefined;
-    answer: ResponseRates;
   };
   "POST /conversations/{tenant}/sessions": {
     query: Record<string, unknown>;

@@ -14,7 +14,6 @@ from reporting.api.query_parameters import (
     ComparisonQuestion,
     PagedQuestion,
     RankingQuestion,
-    ResponseQuestion,
     SessionsBody,
     SummaryQuestion,
 )
@@ -24,7 +23,6 @@ from reporting.queries.comparison_models import ValueComparison
 from reporting.queries.dimensions import dimension
 from reporting.queries.ranking import Ranking, ranking
 from reporting.queries.reasons import Reasons, reasons
-from reporting.queries.response_rates import ResponseRates, response_rates
 from reporting.queries.satisfaction import Summary, summary
 from reporting.queries.selection import Project
 from reporting.queries.sessions import SessionRatings, session_ratings
@@ -87,14 +85,6 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
         return await reasons(
             pool, at, span, question.filters, question.limit, cursor=question.cursor, given=question.asked
         )
-
-    @router.at("GET", PROJECT + "/feedback/response-rates")
-    async def response(tenant: Name, project: Name, question: Annotated[ResponseQuestion, Query()]) -> ResponseRates:
-        """Count answered turns and impressions, and return the share of each that has received feedback so far.
-
-        An impression is a view of the feedback controls. Pages have to report impressions (`POST …/impressions`).
-        """
-        return await response_rates(pool, Project(tenant, project), question.span(clock.now()), question.filters)
 
     @router.at("POST", SESSIONS)
     async def sessions(tenant: Name, body: SessionsBody) -> SessionRatings:

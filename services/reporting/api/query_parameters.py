@@ -82,18 +82,6 @@ class FilteredQuestion(WindowQuestion):
         )
 
 
-class ResponseQuestion(WindowQuestion):
-    """A time window and filters for answers and impressions."""
-
-    agent_id: Id | None = Field(default=None, description="Only this agent.")
-    agent_version: Label | None = Field(default=None, description="Only this version of the agent.")
-    model: Label | None = Field(default=None, description="Only answers of this language model.")
-
-    @property
-    def filters(self) -> Filters:
-        return Filters(agent_id=self.agent_id, agent_version=self.agent_version, model=self.model)
-
-
 class CalibrationQuestion(FilteredQuestion):
     """A time window and filters for machine verdicts."""
 

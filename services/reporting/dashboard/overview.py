@@ -6,6 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 import asyncpg
@@ -18,12 +19,12 @@ from reporting.dashboard.queries.changes import changed_since, stamp
 from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.dashboard.zones import bucket_of, local, starts
+from reporting.queries.answered import AnsweredTurns, answered_by_agent
 from reporting.queries.found_counts import COUNTED
 from reporting.queries.projects import first_reaction
 from reporting.queries.ranking import ENOUGH_VOTES, AgentEvidence
 from reporting.queries.ratings import ScaleFigures, ratings
 from reporting.queries.replies import reply_count
-from reporting.queries.response_rates import ResponseRates, rates_for_page
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
 from reporting.queries.sorting import VOTES_COLUMNS, Column, in_order
@@ -74,6 +75,8 @@ class AgentRow:
         enough: True if there are enough of these verdicts to rank the agent.
         versions: The agent's versions with the most verdicts.
         more_versions: Number of further versions.
+        answered: Answered turns among the newest answers of the project, and those with feedback by people. None if
+            the agent gave none of these answers.
     """
 
     agent_id: str
@@ -86,6 +89,7 @@ class AgentRow:
     """Verdicts of `origin` by the time steps of the sparkline."""
     versions: Sequence[str]
     more_versions: int
+    answered: AnsweredTurns | None
 
     @property
     def spark(self) -> Markup:
@@ -131,7 +135,6 @@ class Overview:
     replies: int
     more_replies: bool
     ratings: list[ScaleFigures]
-    response: ResponseRates
     agents: list[AgentRow]
     sorting: Sorting
     more_agents: int
@@ -168,13 +171,13 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     bucket = bucket_of(span)
     begins = starts(span, bucket, view.zone)
     # Independent statements run at the same time on several connections.
-    (counted, before), (response, newest), (replies, scales) = await asyncio.gather(
+    (counted, before), (answered, newest), (replies, scales) = await asyncio.gather(
         asyncio.gather(
             breakdown(pool, at, span, view.filters, begins),
             _before(pool, at, earlier, view.filters),
         ),
         asyncio.gather(
-            rates_for_page(pool, at, view.span_of_answers(span), view.filters, "agent"),
+            answered_by_agent(pool, at, view.span_of_answers(span), view.filters),
             _newest(pool, at, span, view.filters),
         ),
         asyncio.gather(
@@ -187,7 +190,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     charted: Origin = "machine" if by_machine else "user"
     steps = chart_steps(counted, charted, begins, span, view, link)
     order = sorting(view.sort, AGENT_COLUMNS, lambda text: link("/", sort=text, every=view.every or None) + "#agents")
-    agents = in_order(ranked_agents(counted, before), order.order, AGENT_COLUMNS)
+    agents = in_order(ranked_agents(counted, before, answered), order.order, AGENT_COLUMNS)
     return Overview(
         span=span,
         bucket=bucket,
@@ -200,7 +203,6 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         replies=min(replies, COUNTED),
         more_replies=replies > COUNTED,
         ratings=scales,
-        response=response,
         agents=agents if view.every else agents[:_AGENTS],
         sorting=order,
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
@@ -210,7 +212,9 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     )
 
 
-def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
+def ranked_agents(
+    counted: Breakdown, before: Breakdown, answered: Mapping[str, AnsweredTurns] = MappingProxyType({})
+) -> list[AgentRow]:
     """Return all agents with verdicts, worst first."""
     found = [
         AgentEvidence(agent, *(counted.agents.get((origin, agent), Votes()) for origin in BOTH))
@@ -232,6 +236,7 @@ def ranked_agents(counted: Breakdown, before: Breakdown) -> list[AgentRow]:
                 [counted.sparks.get((origin, agent, step), none) for step in range(SPARK_STEPS)],
                 versions[:_VERSIONS],
                 max(0, len(versions) - _VERSIONS),
+                answered.get(agent),
             )
         )
     return rows

@@ -23,7 +23,6 @@ from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reason, reasons
-from reporting.queries.response_rates import ResponseRates, rates_for_page
 from reporting.queries.search import neighbours
 from reporting.queries.selection import ConversationScope, Project, TimeSpan
 from reporting.queries.sorting import VOTES_COLUMNS, Column, in_order
@@ -62,7 +61,6 @@ class AgentPage:
     words: list[TypicalWord]
     worst: list[BadConversation]
     releases: Releases
-    response: ResponseRates
     calibration: Calibration
 
 
@@ -130,17 +128,14 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
     """Return the data of the agent page."""
     filters = replace(view.filters, origins=None)
     # Independent statements run at the same time on several connections.
-    (counted, shown_releases), (why, words, worst), (response, accuracy) = await asyncio.gather(
+    (counted, shown_releases), (why, words, worst), accuracy = await asyncio.gather(
         _releases(pool, at, view, span, link),
         asyncio.gather(
             reasons(pool, at, span, filters, _REASONS, rules=False),
             rejected_words(pool, at, span, filters),
             worst_conversations(pool, at, span, filters),
         ),
-        asyncio.gather(
-            rates_for_page(pool, at, view.span_of_answers(span), filters, "version"),
-            calibration(pool, at, span, filters, by_detector=False),
-        ),
+        calibration(pool, at, span, filters, by_detector=False),
     )
     people, machine = (counted.whole[origin] for origin in BOTH)
     order = sorting(view.sort, VERSION_COLUMNS, lambda text: link("/dashboard/agent", sort=text) + "#versions")
@@ -152,7 +147,6 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
         reasons=why.reasons,
         words=words,
         releases=shown_releases,
-        response=response,
         worst=worst,
         calibration=accuracy,
     )

@@ -1,19 +1,16 @@
-"""Event handler that writes messages, feedback, session ratings and impressions to the read models."""
+"""Event handler that writes messages, feedback and session ratings to the read models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from contracts.feedback import FeedbackCreated, FeedbackErased, FeedbackImpressionsReceived, FeedbackSessionCreated
+from contracts.feedback import FeedbackCreated, FeedbackErased, FeedbackSessionCreated
 from contracts.versions import MessageEvent
 from reporting.access.log import AccessLog
 from reporting.read_models.projection import (
     feedback_outcomes,
     feedback_row,
-    first_impressions,
-    impression_outcomes,
-    impression_rows,
     merged_messages,
     message_outcomes,
     message_row,
@@ -50,28 +47,21 @@ class ProjectionHandler(Handler, tombstones=True):
         messages = [message_row(event, named) for event in events if type(event) in _MESSAGES]
         feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
         rated = [session_row(event) for event in events if type(event) is FeedbackSessionCreated]
-        shown = [impression_rows(event) for event in events if type(event) is FeedbackImpressionsReceived]
-        first = first_impressions(row for rows in shown for row in rows)
         applied = await self._store.apply(
             merged_messages(messages),
             newest_feedbacks(feedbacks),
             forgotten=[event for event in events if type(event) is FeedbackErased],
             sessions=rated,
-            impressions=first,
         )
         of_messages = iter(message_outcomes(messages, applied.written))
         of_feedbacks = iter(feedback_outcomes(feedbacks, applied.before))
         of_sessions = iter([Outcome.STORED if row.id in applied.rated else Outcome.UNCHANGED for row in rated])
-
-        of_impressions = iter(impression_outcomes(shown, first, applied.shown))
 
         def outcome(event: Any) -> Outcome:
             if type(event) is FeedbackErased:
                 return Outcome.STORED
             if type(event) is FeedbackSessionCreated:
                 return next(of_sessions)
-            if type(event) is FeedbackImpressionsReceived:
-                return next(of_impressions)
             return next(of_messages if type(event) in _MESSAGES else of_feedbacks)
 
         return [outcome(event) for event in events]

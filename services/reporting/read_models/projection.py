@@ -13,7 +13,7 @@ from uuid import UUID
 
 from contracts.base import NO_VERDICTS
 from contracts.chat import ChatMessageIngested
-from contracts.feedback import FeedbackCreated, FeedbackImpressionsReceived, FeedbackSessionCreated
+from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import MessageEvent, message_in, place_of, version_of
@@ -155,80 +155,6 @@ class SessionRow(NamedTuple):
     recorded_at: int
     label: str
     turns: int
-
-
-class ImpressionRow(NamedTuple):
-    """Row of the table `impressions`, which records that a person saw the feedback controls of a turn.
-
-    `slot` identifies the person and the turn. The person's feedback on the turn has the same slot.
-    """
-
-    slot: UUID
-    tenant: str
-    project: str
-    conversation_id: str
-    turn_id: str
-    user_id: str
-    agent_id: str
-    agent_version: str | None
-    model: str | None
-    occurred_at: int
-
-    @property
-    def rank(self) -> tuple[int, str, str, str]:
-        """Return the sort key for rows with the same slot. The row with the smallest key is stored."""
-        return self.occurred_at, self.agent_id, self.agent_version or "", self.model or ""
-
-
-def impression_rows(event: FeedbackImpressionsReceived) -> list[ImpressionRow]:
-    """Return one impression row for each turn in the event."""
-    place = (event.tenant, event.project, event.conversation_id)
-    return [
-        ImpressionRow(
-            person_slot(*place, shown.turn_id, event.user_id),
-            *place,
-            shown.turn_id,
-            event.user_id,
-            shown.agent_id,
-            shown.agent_version,
-            shown.model,
-            event.occurred_at,
-        )
-        for shown in event.turns
-    ]
-
-
-def first_impressions(rows: Iterable[ImpressionRow]) -> list[ImpressionRow]:
-    """Return the earliest impression in each slot.
-
-    The rows are sorted by slot to avoid deadlocks.
-    """
-    first: dict[UUID, ImpressionRow] = {}
-    for row in rows:
-        held = first.get(row.slot)
-        if held is None or row.rank < held.rank:
-            first[row.slot] = row
-    return sorted(first.values(), key=lambda row: row.slot.int)
-
-
-def impression_outcomes(
-    events: Iterable[Sequence[ImpressionRow]], first: Iterable[ImpressionRow], written: set[UUID]
-) -> list[Outcome]:
-    """Return the outcome of each event, in arrival order.
-
-    Args:
-        events: The rows of each event.
-        first: The earliest impression in the batch for each slot.
-        written: Slots that the batch added or changed in the table.
-    """
-    added = {row.slot: row for row in first if row.slot in written}
-    outcomes: list[Outcome] = []
-    for rows in events:
-        own = {row.slot for row in rows if added.get(row.slot) == row}
-        outcomes.append(Outcome.STORED if own else Outcome.UNCHANGED)
-        for slot in own:
-            del added[slot]
-    return outcomes
 
 
 def session_row(event: FeedbackSessionCreated) -> SessionRow:

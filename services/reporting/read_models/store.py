@@ -8,7 +8,7 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.feedback import FeedbackErased
-from reporting.read_models.projection import FeedbackRow, ImpressionRow, MessageKey, MessageRow, SessionRow
+from reporting.read_models.projection import FeedbackRow, MessageKey, MessageRow, SessionRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,11 @@ class Applied:
         before: Feedback rows that were stored before the batch, by id.
         written: Keys of the messages that the batch added or changed.
         rated: Ids of the session ratings that the batch added.
-        shown: Slots of the impressions that the batch added or changed.
     """
 
     before: Mapping[UUID, FeedbackRow]
     written: set[MessageKey]
     rated: set[UUID]
-    shown: set[UUID]
 
 
 class ReadModelStore(Protocol):
@@ -35,17 +33,15 @@ class ReadModelStore(Protocol):
         feedbacks: Sequence[FeedbackRow] = (),
         forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
-        impressions: Sequence[ImpressionRow] = (),
     ) -> Applied:
         """Write a batch in one transaction.
 
-        Messages, feedback and impressions must be sorted, with at most one row per key.
+        Messages and feedback must be sorted, with at most one row per key.
 
         Args:
             messages: A stored message gets the content of its highest version and the position of its earliest version.
             feedbacks: A stored feedback record is replaced only by a higher revision.
             forgotten: Records to delete up to the erased revision. Later writes of those revisions are rejected.
             sessions: Session ratings to add.
-            impressions: Each slot (person and turn) keeps its first impression.
         """
         ...

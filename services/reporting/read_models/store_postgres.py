@@ -11,7 +11,6 @@ import asyncpg
 from contracts.feedback import FeedbackErased
 from reporting.read_models.projection import (
     FeedbackRow,
-    ImpressionRow,
     MessageKey,
     MessageRow,
     SessionRow,
@@ -25,7 +24,6 @@ _FEEDBACK: Final = (*(f"feedback_{name}" for name in FeedbackRow._fields), "feed
 _GUARD: Final = ("guarded_tenant", "guarded_user")
 _GONE: Final = ("gone_id", "gone_revision")
 _SESSION: Final = tuple(f"session_{name}" for name in SessionRow._fields)
-_IMPRESSION: Final = tuple(f"shown_{name}" for name in ImpressionRow._fields)
 _TAGS: Final = FeedbackRow._fields.index("tags")
 _ADOPT_SECONDS: Final = 3_600.0
 
@@ -44,7 +42,7 @@ class PostgresReadModels:
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
         self._apply = sql.apply_batch
-        self._values = self._apply.reader(other={*_FEEDBACK, *_GONE, *_SESSION, *_IMPRESSION, *_GUARD})
+        self._values = self._apply.reader(other={*_FEEDBACK, *_GONE, *_SESSION, *_GUARD})
 
     async def adopt(self) -> None:
         """Reset the transaction ids of rows that were restored from another server.
@@ -66,7 +64,6 @@ class PostgresReadModels:
         feedbacks: Sequence[FeedbackRow] = (),
         forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
-        impressions: Sequence[ImpressionRow] = (),
     ) -> Applied:
         given = [(*values, row.is_verdict) for values, row in zip(given_feedbacks(feedbacks), feedbacks, strict=True)]
         found = await Database.call(
@@ -76,23 +73,19 @@ class PostgresReadModels:
             **_columns(_FEEDBACK, given),
             **_columns(_GONE, forgotten),
             **_columns(_SESSION, sorted(set(sessions))),
-            **_columns(_IMPRESSION, impressions),
         )
         before: dict[UUID, FeedbackRow] = {}
         written: set[MessageKey] = set()
         rated: set[UUID] = set()
-        shown: set[UUID] = set()
-        for message_key, session, impression, *held in found:
+        for message_key, session, *held in found:
             if message_key is not None:
                 written.add(tuple(message_key))
             elif session is not None:
                 rated.add(session)
-            elif impression is not None:
-                shown.add(impression)
             else:
                 row = FeedbackRow(*held)
                 before[row.feedback_id] = row._replace(tags=tuple(row.tags))
-        return Applied(before, written, rated, shown)
+        return Applied(before, written, rated)
 
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, list[object]]:

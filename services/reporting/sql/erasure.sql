@@ -16,11 +16,6 @@ delete from deliveries where (endpoint, subject) in (
     where tenant = :tenant and user_id = :user_id and (occurred_at <= :until or topic = 'feedback.resolved')
     limit :limit)
 
--- name: delete_impressions_of_person
-delete from impressions where (slot, tenant) in (
-    select slot, tenant from impressions
-    where tenant = :tenant and user_id = :user_id and occurred_at <= :until limit :limit)
-
 -- name: delete_issue_turns_of_person
 -- Also clear the columns of issues that were derived from the texts. They are recomputed from the remaining turns.
 with gone as materialized (

@@ -286,25 +286,6 @@ create table erasures (
     primary key (tenant, user_id)
 );
 
--- People and turns whose controls for judging they saw, each at its first time; a rebuild keeps them
-create table impressions (
-    -- The slot of the person's feedback on the turn, as in feedbacks
-    slot uuid not null,
-    tenant text not null,
-    project text not null,
-    conversation_id text not null,
-    turn_id text not null,
-    user_id text not null,
-    agent_id text not null,
-    agent_version text,
-    model text,
-    occurred_at bigint not null,
-    primary key (slot, tenant)
-);
-create index impressions_by_age on impressions using brin (occurred_at);
-create index impressions_time on impressions (tenant, project, occurred_at);
-create index impressions_user on impressions (user_id, tenant);
-
 -- The PostgreSQL cluster whose transaction ids written_by holds; another cluster counts anew. One row
 create table database_server (
     system_identifier bigint not null

@@ -27,7 +27,7 @@ excluded.version > held.version
 
 -- fragment: write_feedbacks(table, those)
 return query
-    select null::text[], null::uuid, null::uuid, {feedback_cast} from {table}
+    select null::text[], null::uuid, {feedback_cast} from {table}
     where feedback_id = any(:feedback_feedback_id::uuid[]) order by feedback_id for update;
     insert into {table} as held ({feedback_columns})
     select {feedback_given(new)}
@@ -36,13 +36,9 @@ return query
       and not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
     on conflict (feedback_id) do update set {feedback_replaced} where held.revision < excluded.revision
 
--- fragment: is_first_impression
-(excluded.occurred_at, excluded.agent_id, coalesce(excluded.agent_version, ''), coalesce(excluded.model, ''))
-    < (held.occurred_at, held.agent_id, coalesce(held.agent_version, ''), coalesce(held.model, ''))
-
--- function: apply_batch returns table (message_key text[], rated uuid, shown uuid, {feedback_typed})
--- Return the keys of added or changed messages, the added session ratings, the slots of added or changed impressions,
--- and the feedback records as they were before.
+-- function: apply_batch returns table (message_key text[], rated uuid, {feedback_typed})
+-- Return the keys of added or changed messages, the added session ratings, and the feedback records as they were
+-- before.
 begin
     {nobody_erased};
     if cardinality(:tenant::text[]) > 0 then
@@ -53,7 +49,7 @@ begin
             {said_set_if(is_later, held)},
             {position_set_if(is_earlier, held)}
         where {is_later} or {is_earlier}
-        returning array[{key_of(held)}], null::uuid, null::uuid, {feedback_nulls};
+        returning array[{key_of(held)}], null::uuid, {feedback_nulls};
     end if;
     if true = any(:feedback_is_verdict::boolean[]) then
         {write_feedbacks(feedbacks, new.is_verdict)};
@@ -87,19 +83,7 @@ begin
         on conflict on constraint sessions_pkey do update set recorded_at = excluded.recorded_at,
             label = excluded.label, turns = excluded.turns
         where excluded.recorded_at > s.recorded_at
-        returning null::text[], s.id, null::uuid, {feedback_nulls};
-    end if;
-    if cardinality(:shown_slot::uuid[]) > 0 then
-        return query
-        insert into impressions as held (slot, tenant, project, conversation_id, turn_id, user_id, agent_id,
-            agent_version, model, occurred_at)
-        select * from unnest(:shown_slot::uuid[], :shown_tenant::text[], :shown_project::text[],
-            :shown_conversation_id::text[], :shown_turn_id::text[], :shown_user_id::text[], :shown_agent_id::text[],
-            :shown_agent_version::text[], :shown_model::text[], :shown_occurred_at::bigint[])
-        on conflict (slot, tenant) do update set agent_id = excluded.agent_id,
-            agent_version = excluded.agent_version, model = excluded.model, occurred_at = excluded.occurred_at
-        where {is_first_impression}
-        returning null::text[], null::uuid, held.slot, {feedback_nulls};
+        returning null::text[], s.id, {feedback_nulls};
     end if;
 end
 
