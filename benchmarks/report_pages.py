@@ -206,7 +206,7 @@ def _pages(reads: Database, pool: Database) -> FastAPI:
 
     clock, alerts = FixedClock(NOW), AlertSettings()
     administration = AlertAdministration(reads, pool, alerts, AlertCourier(alerts, AlertMessages(pool), clock), clock)
-    app.include_router(pages_router(reads, clock, None, alert_administration=administration))
+    app.include_router(pages_router(reads, clock, alert_administration=administration))
     return app
 
 

@@ -23,10 +23,6 @@ from reporting.alerts.page_channels import PageChannels, keys_of
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.settings_file import AlertSettings, read_alerts
 from reporting.alerts.store import AlertMessages
-from reporting.dashboard.queries.saved_views import ViewChanges
-from reporting.dashboard.routes import Health, Where
-from reporting.dashboard.sample import SampleLoader
-from reporting.dashboard.unprocessed import Unprocessed
 from reporting.egress.figures import FeedbackMetrics
 from reporting.egress.mirror.mirror import ArtifactReplicator
 from reporting.egress.mirror.object_store import ObjectStore
@@ -61,11 +57,6 @@ class ReportingParts:
             otherwise it is the same pool as `reads`.
         mirror: Replicator of artifacts, or None if there is no object store.
         issue_work: Function that does the work of `issues` in a child process (see `issues.job.open_work`).
-        health: Function that returns the health of all services in this process. If it is None, the health panel says
-            that there is no data.
-        where: Function that returns the processing steps of an event, from all services in this process.
-        unprocessed: Function that returns the dead letters or parked events of all services in this process.
-        sample: Loader that writes the sample conversations to the log of this process.
     """
 
     settings: ReportingSettings
@@ -90,10 +81,6 @@ class ReportingParts:
     feedback_metrics: FeedbackMetrics
     sessions: AccountSessions
     keys: ApiKeys
-    health: Health | None
-    where: Where | None
-    unprocessed: Unprocessed | None
-    sample: SampleLoader | None
 
     @property
     def clock(self) -> Clock:
@@ -106,10 +93,6 @@ class ReportingParts:
     @property
     def access_log(self) -> AccessLog:
         return AccessLog(self.pool, self.service.context.clock)
-
-    @property
-    def view_changes(self) -> ViewChanges:
-        return ViewChanges(self.pool, self.clock, self.access_log)
 
     @property
     def alert_administration(self) -> AlertAdministration:
@@ -125,7 +108,7 @@ class ReportingParts:
 
     def evaluate_alerts(self) -> Callable[[], Awaitable[object]]:
         context = self.service.context
-        return AlertEvaluator(self.pool, self.alerts, context.clock, self.health, self.service.lag).evaluate
+        return AlertEvaluator(self.pool, self.alerts, context.clock, None, self.service.lag).evaluate
 
     async def catch_up_with_issues(self) -> int:
         """Do the work of the issue job, in a child process unless it needs no encoder."""
@@ -174,14 +157,7 @@ def check_settings(settings: ReportingSettings) -> None:
         keys_of(settings.secret_key)
 
 
-async def open_parts(
-    settings: ReportingSettings,
-    service: Service,
-    health: Health | None = None,
-    where: Where | None = None,
-    unprocessed: Unprocessed | None = None,
-    sample: SampleLoader | None = None,
-) -> ReportingParts:
+async def open_parts(settings: ReportingSettings, service: Service) -> ReportingParts:
     """Open the database pools, the object store and the clients of the service.
 
     Raises StartError if one of them cannot be opened.
@@ -232,10 +208,6 @@ async def open_parts(
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),
         sessions=sessions,
         keys=keys,
-        health=health,
-        where=where,
-        unprocessed=unprocessed,
-        sample=sample,
     )
 
 

@@ -8,9 +8,6 @@ from reporting.dashboard.access import ACCESS, ACCOUNTS, KEYS, access_router
 from reporting.dashboard.erasure import ERASE, erasure_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import FILES, PAGES, pages_router
-from reporting.dashboard.sample import SAMPLE, sample_router
-from reporting.dashboard.saved_views import VIEWS, saved_views_router
-from reporting.dashboard.unprocessed import DEAD_LETTERS, PARKED, unprocessed_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, check_settings, open_parts
 from reporting.read_models.erasure_log import ErasureLogHandler
@@ -95,13 +92,10 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             lambda parts: pages_router(
                 parts.reports,
                 parts.clock,
-                parts.health,
                 parts.settings.trace_url_template,
-                parts.where,
                 parts.alert_administration,
                 parts.access_log,
                 current=parts.reads,
-                sample=parts.sample,
             ),
             {("GET", path): READ for path in PAGES}
             | {("GET", path): EXPORT for path in FILES}
@@ -118,17 +112,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             },
             pages=True,
         ),
-        Serves(
-            lambda parts: saved_views_router(parts.reads, parts.clock, parts.view_changes),
-            {("GET", VIEWS): READ, ("POST", VIEWS): READ},
-            pages=True,
-        ),
-        Serves(
-            lambda parts: unprocessed_router(parts.unprocessed),
-            {("GET", DEAD_LETTERS): READ, ("GET", PARKED): READ},
-            pages=True,
-        ),
-        Serves(lambda parts: sample_router(parts.sample), {("POST", SAMPLE): ADMIN}, pages=True),
         Serves(lambda parts: erasure_router(parts.reads), {("GET", ERASE): ADMIN}, pages=True),
     ],
     every=[

@@ -212,7 +212,7 @@ def verified(one: Taken) -> Any:
 async def turns_at(pool: Database, link: str) -> list[Any]:
     """Return the feedback behind an alert's link."""
     path = link.removeprefix("https://feedback.example")
-    async with client([pages_router(pool, FixedClock(NOW), None)]) as http:
+    async with client([pages_router(pool, FixedClock(NOW))]) as http:
         assert (await http.get(path)).status_code == 200
         lines = (await http.get(path.replace("/dashboard/feedback?", "/dashboard/feedback.jsonl?"))).text
     return [json.loads(line) for line in lines.splitlines()]

@@ -58,7 +58,6 @@ class Valid:
 
 VALID: dict[tuple[str, str], Valid] = {
     ("GET", "/dashboard/conversation"): Valid({"at": f"{TENANT}/{PROJECT}", "id": CONVERSATION}),
-    ("GET", "/dashboard/where"): Valid({"at": f"{TENANT}/{PROJECT}", "id": "nothing"}),
     ("GET", "/dashboard/agent"): Valid({"at": f"{TENANT}/{PROJECT}", "agent": "home-support", "period": "all"}),
     ("POST", "/sign-in"): Valid(raw=("application/x-www-form-urlencoded", "token=all")),
     ("POST", "/ingest/{tenant}/{project}/events"): Valid(raw=("application/x-ndjson", "{}\n")),
@@ -85,9 +84,6 @@ VALID: dict[tuple[str, str], Valid] = {
     ("GET", PLACE + "/audit"): Valid(WINDOW),
     ("POST", PLACE + "/audit/draws"): Valid(body=WINDOW | {"count": 3}),
     ("POST", "/dashboard/alerts"): Valid(raw=("application/x-www-form-urlencoded", "remove=nothing")),
-    ("POST", "/dashboard/views"): Valid(
-        raw=("application/x-www-form-urlencoded", "name=Issues&page=/dashboard/issues")
-    ),
     ("POST", PLACE + "/alerts/rules"): Valid(body={"kind": "silence", "name": "quiet"}),
     ("POST", PLACE + "/alerts/removals"): Valid(body={"name": "nothing"}),
     ("POST", PLACE + "/alerts/tests"): Valid(body={"channel": "nothing"}),

@@ -276,24 +276,6 @@ async def test_others_projects_and_tenants_see_nothing_and_own_tokens_need_the_s
             assert (await http.get(f"/conversations/acme/support/where/{question}")).status_code == 403
 
 
-async def test_the_page_shows_the_same_to_who_may_see_it(stack: RunningStack) -> None:
-    await stack.publish(*exchange("w-8", "t1"), reaction("w-8-<r>", "w-8"))
-    await stack.quiet()
-    page = "/dashboard/where?at=acme/support"
-    async with stack.client("acme") as http:
-        found = (await http.get(page, params={"at": "acme/support", "id": "w-8-<r>"})).text
-        assert "chat.message.reaction.ingested:" in found
-        assert "live, announced as" in found
-        assert "counted" in found
-        about = await http.get(page, params={"at": "acme/support", "id": "t1-answer", "of": "message"})
-        assert "w-8-<r>" not in about.text, "escaped"
-        assert "chat.message.ingested:" in about.text
-        assert "No service knows it" in (await http.get(f"{page}&id=nobody")).text
-        assert "No service knows it" not in (await http.get(page)).text
-    async with stack.client("gus") as http:
-        assert (await http.get(f"{page}&id=w-8-<r>")).status_code == 403
-
-
 async def test_the_command_says_the_same(stack: RunningStack) -> None:
     await stack.publish(*exchange("w-9", "t1"), reaction("w-9-r", "w-9", emoji="🦄"))
     await stack.quiet()
@@ -309,24 +291,3 @@ async def test_the_command_says_the_same(stack: RunningStack) -> None:
         assert (unknown.code, "No service knows it" in unknown.err) == (1, True)
         refused = await agent_feedback("where", "w-9-r", *where, "ann")
         assert (refused.code, "rejects the request with 403" in refused.err) == (1, True)
-
-
-async def test_unprocessed_records_are_listed_without_content(stack: RunningStack) -> None:
-    """The page of parked events, and the ids by which the list of dead letters leads to an event."""
-    damaged = message("w-letter", "w-letter", content=WORDS) | {"senderType": 7, "eventId": "w-letter-e"}
-    await stack.publish(reaction("w-parked-r", "w-parked", "w-never-came"), damaged)
-    await stack.quiet()
-    parked = [one for one in await stack.stack.unprocessed("parked") if one["event_id"] == "w-parked-r"]
-    assert [(one["message_id"], one["project"], one["reason"]) for one in parked] == [
-        ("w-never-came", "support", "original_unknown")
-    ]
-    async with stack.client() as http:
-        text = (await http.get("/dashboard/parked")).text
-        assert "w-parked-r" in text
-        assert "👍" not in text
-        assert parked[0]["record"] in text
-    letters = [one for one in stack.seen if one.ids is not None and one.ids.event_id == "w-letter-e"]
-    assert {one.group for one in letters} == {"chat_bridge"}, "one group sets an invalid record aside"
-    assert {(one.ids.tenant, one.ids.message_id) for one in letters if one.ids} == {("acme", "w-letter")}
-    assert all(one.record.startswith("chat.message.ingested:") for one in letters)
-    assert WORDS not in str(letters)

@@ -81,7 +81,7 @@ class Site:
         self.evaluator = AlertEvaluator(pool, settings, NOW, self._health, self._waiting)
         self.routers = [
             alerts_router(self.administration),
-            pages_router(pool, NOW, None, alert_administration=self.administration),
+            pages_router(pool, NOW, alert_administration=self.administration),
         ]
 
     async def _waiting(self) -> int:

@@ -28,7 +28,7 @@ PROJECT = "/conversations/acme/support"
 
 
 def visitor(read_models: asyncpg.Pool) -> httpx.AsyncClient:
-    return client([pages_router(read_models, NOW, None), figures_router(read_models, NOW)], "all")
+    return client([pages_router(read_models, NOW), figures_router(read_models, NOW)], "all")
 
 
 def words(page: str) -> str:
@@ -214,7 +214,7 @@ async def test_the_agent_page_marks_releases_and_compares_the_latest_two(read_mo
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_the_pages_are_readable(read_models: asyncpg.Pool, browser: Any, scheme: str) -> None:
     await two_versions(read_models)
-    app = application([pages_router(read_models, NOW, None)])
+    app = application([pages_router(read_models, NOW)])
     async with served(app) as url, opened(browser, color_scheme=scheme) as (page, complaints):
         await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
         for width in (1280, 390):

@@ -42,7 +42,7 @@ def seconds_ago(seconds: float) -> float:
 @pytest.fixture
 async def site(postgres_url: str) -> AsyncIterator[Site]:
     async with empty_read_models(postgres_url) as pool:
-        app = application([pages_router(pool, SystemClock(), None)])
+        app = application([pages_router(pool, SystemClock())])
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
         serving = asyncio.create_task(server.serve())
         while not server.started:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import html
 import re
-from typing import Any
 
 import asyncpg
 import httpx
 import pytest
 
-from reporting.dashboard.health import Health
 from reporting.dashboard.routes import pages_router
-from reporting.dashboard.sample import sample_router
 from reporting.service import PROGRAM
 from servicekit.clock import FixedClock, SystemClock
 from servicekit.web.application import application, guarded
@@ -30,8 +27,8 @@ BROWSER = {"Accept": "text/html,*/*"}
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
 
 
-def visitor(read_models: asyncpg.Pool, token: str | None = "all", health: Health | None = None) -> httpx.AsyncClient:
-    return client([pages_router(read_models, NOW, health)], token)
+def visitor(read_models: asyncpg.Pool, token: str | None = "all") -> httpx.AsyncClient:
+    return client([pages_router(read_models, NOW)], token)
 
 
 def guarded_by(source: Issuer, seconds: float = REQUEST_SECONDS) -> httpx.AsyncClient:
@@ -161,21 +158,15 @@ async def test_a_conversation_reads_in_order_with_its_reactions(read_models: asy
         assert (await http.get("/dashboard/conversation?tenant=acme&project=support")).status_code == 400
 
 
-async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(
-    read_models: asyncpg.Pool, take: Take
-) -> None:
+async def test_a_tenants_caller_sees_that_tenant_alone(read_models: asyncpg.Pool, take: Take) -> None:
     await take(
         feedback("f1", tenant="acme", conversation="ours"), feedback("f2", tenant="globex", conversation="theirs")
     )
 
-    async def health() -> dict[str, object]:
-        return {"lag": {"reporting": 5}, "parked": 1, "dead_letters": {}}
-
-    async with visitor(read_models, "acme", health) as http:
+    async with visitor(read_models, "acme") as http:
         own = (await http.get("/")).text
         assert "acme / support" in own
         assert "globex" not in own
-        assert "Waiting in the log" not in own
         for path in (
             "/?tenant=globex&project=support",
             "/?at=globex/support",
@@ -185,8 +176,8 @@ async def test_a_tenants_caller_sees_that_tenant_alone_and_no_platform_health(
             answer = await http.get(path)
             assert answer.status_code == 404
             assert "theirs" not in answer.text
-    async with visitor(read_models, "all", health) as http:
-        assert "Waiting in the log" in (await http.get("/?at=globex/support")).text
+    async with visitor(read_models, "all") as http:
+        assert "globex" in (await http.get("/?at=globex/support")).text
 
 
 async def test_the_default_project_is_the_one_that_this_reader_viewed_last(
@@ -239,59 +230,6 @@ async def test_an_empty_platform_and_an_empty_period_say_so(read_models: asyncpg
         assert "No reactions in this period" in empty
         assert '<p class="figure">–</p>' in empty
         assert '<p class="figure">100%</p>' in (await http.get("/?period=all")).text
-
-
-class _Loader:
-    """Sample loader that never finishes."""
-
-    def __init__(self) -> None:
-        self.starts = 0
-
-    @property
-    def is_loading(self) -> bool:
-        return self.starts > 0
-
-    def start(self) -> None:
-        self.starts += 1
-
-
-async def test_a_platform_without_projects_offers_the_sample_to_administrators(read_models: asyncpg.Pool) -> None:
-    loader, button = _Loader(), '<form method="post" action="/dashboard/sample">'
-
-    def pages(token: str, sample: _Loader | None = loader) -> httpx.AsyncClient:
-        return client([pages_router(read_models, NOW, None, sample=sample), sample_router(sample)], token)
-
-    async with pages("all", None) as http:
-        assert "agent-feedback up --sample" in (await http.get("/")).text
-        assert (await http.post("/dashboard/sample")).status_code == 404
-    async with pages("acme") as http:
-        assert button not in (await http.get("/")).text
-        assert (await http.post("/dashboard/sample")).status_code == 403
-    assert loader.starts == 0
-    async with pages("all") as http:
-        assert button in (await http.get("/")).text
-        answer = await http.post("/dashboard/sample")
-        assert (answer.status_code, answer.headers["location"], loader.starts) == (303, "/", 1)
-        shown = (await http.get("/")).text
-        assert button not in shown
-        assert "are being loaded" in shown
-
-
-async def test_health_that_fails_or_hangs_does_not_take_the_page_along(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(feedback("f1"))
-
-    async def broken() -> dict[str, Any]:
-        raise RuntimeError
-
-    async def hanging() -> dict[str, Any]:
-        await asyncio.sleep(60)
-        return {}
-
-    for health in (broken, hanging):
-        async with visitor(read_models, "all", health) as http:
-            assert "could not be read" in (await http.get("/")).text
-    async with visitor(read_models, "all", None) as http:
-        assert "A service that runs alone" in (await http.get("/")).text
 
 
 @pytest.mark.parametrize("query", ["period=1y", "origin=alien", "agent=%00", "tenant=a%20b", f"agent={'x' * 300}"])
@@ -360,21 +298,6 @@ async def test_an_old_cookie_says_that_the_token_no_longer_works(read_models: as
     async with visitor(read_models, None) as http:
         http.cookies.set("agent_feedback_token", "expired")
         assert "This token does not work" in (await http.get("/")).text
-
-
-async def test_health_is_asked_for_once_for_all_viewers(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(feedback("f1"))
-    asked = []
-
-    async def health() -> dict[str, object]:
-        asked.append(1)
-        return {"lag": {"reporting": 5}}
-
-    async with visitor(read_models, "all", health) as http:
-        answers = await asyncio.gather(*(http.get("/dashboard/live") for _ in range(6)))
-        answers.append(await http.get("/"))
-    assert all("Waiting in the log" in answer.text for answer in answers)
-    assert len(asked) == 1
 
 
 async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere(read_models: asyncpg.Pool) -> None:

@@ -29,7 +29,7 @@ HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
 
 def visitor(pool: asyncpg.Pool, token: str = "all") -> httpx.AsyncClient:
     clock = FixedClock(NOW)
-    return client([pages_router(pool, clock, None), issues_router(pool, pool, clock)], token)
+    return client([pages_router(pool, clock), issues_router(pool, pool, clock)], token)
 
 
 async def test_well_received_answers_on_the_topic_are_shown_beside_the_rejected_ones(
@@ -61,7 +61,7 @@ async def test_well_received_answers_on_the_topic_are_shown_beside_the_rejected_
     await issue_job(read_models).catch_up()
     issue = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
     clock = FixedClock(NOW)
-    pages = [pages_router(read_models, clock, None, "https://traces.example/{trace_id}")]
+    pages = [pages_router(read_models, clock, trace_url_template="https://traces.example/{trace_id}")]
     async with client([*pages, issues_router(read_models, read_models, clock)]) as http:
         text = (await http.get(ISSUE, params={**HERE, "issue": issue})).text
         shown = text[text.index("Well-received answers") :]
@@ -232,7 +232,7 @@ async def test_an_issue_is_found_resolved_split_and_merged(
     read_models: asyncpg.Pool, refund: int, browser: Any, scheme: str
 ) -> None:
     clock = FixedClock(NOW)
-    app = application([pages_router(read_models, clock, None), issues_router(read_models, read_models, clock)])
+    app = application([pages_router(read_models, clock), issues_router(read_models, read_models, clock)])
     async with served(app) as url, opened(browser, color_scheme=scheme) as (page, _):
         await page.goto(f"{url}/?token=all")
         await page.click(f'a[href*="issue={refund}"]')

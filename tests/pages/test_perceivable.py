@@ -31,7 +31,6 @@ PAGES = (
     "/dashboard/issues",
     "/dashboard/issues?state=all",
     "/dashboard/alerts",
-    "/dashboard/where",
     "/dashboard/access",
     "/dashboard/review?period=all",
     CONVERSATION,

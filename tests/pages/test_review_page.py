@@ -72,7 +72,7 @@ async def test_a_queue_leaves_out_reviewed_turns_and_follows_the_filters(stack: 
 
 async def test_a_reader_sees_the_number_left_and_no_way_in(read_models: Database, take: Take) -> None:
     await take(feedback("f1", kind="explicit", reaction="not_ok"))
-    async with client([pages_router(read_models, FixedClock(START), None)], "acme") as http:
+    async with client([pages_router(read_models, FixedClock(START))], "acme") as http:
         page = (await http.get("/dashboard/review?at=acme/support")).text
     assert "1 turn is left" in page and "sign in with a token with the scope" in page
     assert 'data-hotkey="j"' not in page

@@ -319,7 +319,7 @@ async def test_a_neighbours_issue_is_neither_read_nor_changed(
         wanted = {"issue": one["id"]}
         assert (await http.post("/conversations/acme/support/feedback/search", json=wanted)).json()["items"] == []
         assert (await http.get("/conversations/acme/support/exports/kto", params=wanted)).text == ""
-        async with client([pages_router(read_models, FixedClock(NOW), None)]) as site:
+        async with client([pages_router(read_models, FixedClock(NOW))]) as site:
             assert (await site.get("/dashboard/issue", params={"at": "acme/support", **wanted})).status_code == 404
             listed = await site.get("/dashboard/issues", params={"at": "acme/support"})
             assert f"issue={one['id']}" not in listed.text and f"issue={ours['items'][0]['id']}" in listed.text

@@ -13,15 +13,13 @@ from fastapi.routing import APIRoute
 
 from reporting.api.conversations import conversations_router
 from reporting.api.figures import figures_router
-from reporting.dashboard.queries.agent import rejected_words
 from reporting.dashboard.routes import pages_router
-from reporting.queries.selection import Filters, Project, TimeSpan
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from tests.support.neighbours import ANN, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, feedbacks, messages
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, batch, feedback, message
+from tests.support.reporting_events import START, batch
 
 NOW = FixedClock(START + 3_600_000_000)
 PROJECT = f"/conversations/{OURS.tenant}/{OURS.project}"
@@ -70,7 +68,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ),
 ]
 """A query for each route about a project."""
-NO_QUESTION = {"/dashboard/assets/{name}", "/sign-in", "/dashboard/where"}
+NO_QUESTION = {"/dashboard/assets/{name}", "/sign-in"}
 """Routes whose responses do not depend on stored data."""
 OF_TENANT = {"/dashboard/sessions", "/conversations/{tenant}/sessions"}
 """Routes about a whole tenant; `test_reporting_sessions.py` queries them."""
@@ -82,7 +80,7 @@ def routers(read_models: Any) -> list[APIRouter]:
     return [
         conversations_router(read_models, NOW, "s3://logs"),
         figures_router(read_models, NOW),
-        pages_router(read_models, NOW, None),
+        pages_router(read_models, NOW),
     ]
 
 
@@ -140,29 +138,6 @@ async def test_every_answer_shows_something_of_ours(read_models: asyncpg.Pool) -
     await fill(read_models, OURS, 0)
     for question, found in (await answers(read_models)).items():
         assert re.search(r"a[12]\b|'ok'|t1|bot", str(found)), question
-
-
-@pytest.mark.parametrize("kind", NEIGHBOURS)
-async def test_words_of_rejected_questions_are_ours_alone(read_models: asyncpg.Pool, kind: str) -> None:
-    async def rejected(place: Place, word: str, at: float) -> None:
-        where: dict[str, Any] = {"tenant": place.tenant, "project": place.project, "conversation": place.conversation}
-        for number in range(20):
-            turn, asked = f"t{number}", at + 100 * number
-            content = f"{word} please" if number % 2 else "another please"
-            reaction = "not_ok" if number % 2 else "ok"
-            await ProjectionHandler(PostgresReadModels(read_models)).handle(
-                batch(
-                    message(f"q{number}", content=content, turn=turn, at=asked, **where),
-                    feedback(f"{place.name} {number}", turn=turn, at=asked + 50, reaction=reaction, **where),
-                )
-            )
-
-    await rejected(OURS, "ours", 0)
-    await rejected(NEIGHBOURS[kind], "theirs", 10)
-    found = await rejected_words(
-        read_models, Project(OURS.tenant, OURS.project), TimeSpan(0, START + 10**10), Filters()
-    )
-    assert [one.word for one in found] == ["ours"]
 
 
 def test_every_route_is_asked() -> None:

@@ -71,7 +71,7 @@ async def test_readers_only_read(reads: asyncpg.Pool) -> None:
 
 async def test_requests_read_through_it(reads: asyncpg.Pool) -> None:
     """Each caller sees their own rows, and nothing remains between two requests."""
-    app = application([conversations_router(reads, NOW), pages_router(reads, NOW, None)])
+    app = application([conversations_router(reads, NOW), pages_router(reads, NOW)])
     transport = httpx.ASGITransport(app)
     assert CALLERS["acme"].tenant and CALLERS["globex"].tenant
     async with httpx.AsyncClient(transport=transport, base_url="http://reporting") as http:

@@ -76,7 +76,7 @@ async def test_the_cookie_of_the_last_project_is_for_this_site_alone(scheme: str
         return Response("shown")
 
     app = FastAPI()
-    app.add_route("/", OfOneProject(cast(Any, None), cast(Any, None), None).answered(shown))
+    app.add_route("/", OfOneProject(cast(Any, None), cast(Any, None)).answered(shown))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"{scheme}://stack") as http:
         answer = await http.get("/")
     flags = {flag.strip().lower() for flag in answer.headers["set-cookie"].split(";")[1:]}

@@ -28,7 +28,6 @@ from inference.turns.vectors_postgres import WIRES
 from reporting.api.queries.artifacts import KINDS, Search
 from reporting.api.queries.artifacts import _statement as _artifacts
 from reporting.dashboard.queries.breakdown import WITH_SPARKS, WITHOUT_SPARKS
-from reporting.issues.reading import ISSUE_COLUMNS, list_slots
 from reporting.queries.dimension_votes import (
     choices_slots,
     feedback_holds,
@@ -41,7 +40,6 @@ from reporting.queries.dimensions import dimension
 from reporting.queries.rollup_counts import dimensions, judgements, reasons_given, steps, votes
 from reporting.queries.search import _statement as _search
 from reporting.queries.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
-from reporting.queries.sorting import SortOrder
 from reporting.read_models.projection import FeedbackRow
 from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL as REPORTING
@@ -117,9 +115,6 @@ BY_NAME: Mapping[str, Parts] = {
         }
         for by in (dimension("version"), dimension("attributes.arm"))
         for filters in (NONE_GIVEN, EVERY)
-    ],
-    "list_issues": [
-        list_slots(SortOrder(column, descending)) for column in ISSUE_COLUMNS for descending in (False, True)
     ],
     "list_choices": [choices_slots(agent) for agent in (None, "a")],
     "count_found": [{"rows": f"(select from effective e where {WHERE} limit :most)"}],

@@ -714,7 +714,7 @@ export interface IssueList {
   available: boolean;
   /** Number of rejected turns that belong to no issue yet. */
   waiting: number;
-  /** Issues in the order of `sort`; by default, most turns first. */
+  /** Issues, most turns first. */
   items: IssueItem[];
 }
 
@@ -1098,7 +1098,7 @@ export interface RankedAgent {
   enough: boolean;
 }
 
-/** Agents by the upper confidence bound of their satisfaction, lowest first, unless `sort` requests another order. An agent is ranked if it has at least `min_votes` verdicts by people or at least `min_votes` by the machine. The other agents come last, in the same order. */
+/** Agents by the upper confidence bound of their satisfaction, lowest first. An agent is ranked if it has at least `min_votes` verdicts by people or at least `min_votes` by the machine. The other agents come last, in the same order. */
 export interface Ranking {
   /** The tenant in the path. */
   tenant: string;
@@ -1108,7 +1108,7 @@ export interface Ranking {
   window: Window;
   /** The requested minimum number of verdicts. */
   min_votes: number;
-  /** Agents, worst first, or in the order of `sort`. */
+  /** Agents, worst first. */
   agents: RankedAgent[];
   /** Cursor of the next page; null on the last page. */
   next_cursor?: string | null;
@@ -2042,8 +2042,6 @@ export interface Operations {
       cursor?: string | null;
       /** Minimum number of verdicts of one side (people or the machine). */
       min_votes?: number;
-      /** Sort order instead of worst first; a leading `-` means descending. By satisfaction of people or of the machine (its upper bound, or its lower bound if descending), by number of rejections, or by number of verdicts. Agents without a value come last. */
-      sort?: "people" | "-people" | "machine" | "-machine" | "rejected" | "-rejected" | "total" | "-total" | null;
     };
     body: undefined;
     answer: Ranking;
@@ -2271,8 +2269,6 @@ export interface Operations {
       state?: "open" | "resolved" | "muted" | "regressed" | null;
       /** Maximum number of issues in the response. */
       limit?: number;
-      /** Sort order; a leading `-` means descending. By number of rejected turns or of people, by share of rejected answers on the topic (its lower bound if descending, otherwise its upper bound), or by time of the last rejection. Issues without a value come last. */
-      sort?: "turns" | "-turns" | "people" | "-people" | "topic" | "-topic" | "last" | "-last";
     };
     body: undefined;
     answer: IssueList;

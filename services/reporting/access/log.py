@@ -14,7 +14,7 @@ from reporting.read_models.database import Connection
 from reporting.sql import SQL
 from servicekit import Clock
 
-AccessAction = Literal["read", "exported", "erased", "changed rule", "changed access", "changed view"]
+AccessAction = Literal["read", "exported", "erased", "changed rule", "changed access"]
 MOST_ENTRIES: Final = 100
 """Maximum number of entries shown on the page."""
 

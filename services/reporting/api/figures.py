@@ -53,7 +53,6 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
         return await ranking(
             *(pool, at, span, question.min_votes, filters, question.limit, question.cursor),
             given=question.asked,
-            order=question.order,
         )
 
     @router.at("GET", PROJECT + "/feedback/compare")

@@ -20,12 +20,6 @@ class IssuesQuestion(RequestBody):
     agent_id: Id | None = Field(default=None, description="List only issues of this agent.")
     state: IssueState | None = Field(default=None, description="List only issues in this state.")
     limit: Annotated[int, Field(ge=1, le=500, description="Maximum number of issues in the response.")] = 100
-    sort: Literal["turns", "-turns", "people", "-people", "topic", "-topic", "last", "-last"] = Field(
-        default="-turns",
-        description="Sort order; a leading `-` means descending. By number of rejected turns or of people, by share of"
-        " rejected answers on the topic (its lower bound if descending, otherwise its upper bound), or by time of the"
-        " last rejection. Issues without a value come last.",
-    )
 
 
 class IssueBody(RequestBody):
@@ -119,7 +113,7 @@ class IssueList(ResponseModel):
     waiting: Annotated[int, Field(description="Number of rejected turns that belong to no issue yet.")]
     items: Annotated[
         list[IssueItem],
-        Field(description="Issues in the order of `sort`; by default, most turns first."),
+        Field(description="Issues, most turns first."),
     ]
 
 

@@ -27,10 +27,9 @@ from reporting.api.issue_models import (
     item_of,
 )
 from reporting.issues.job import is_available
-from reporting.issues.reading import ISSUE_COLUMNS, find_issue, list_issues, waiting
+from reporting.issues.reading import find_issue, list_issues, waiting
 from reporting.issues.store import IssueChange, change, merge, split
 from reporting.queries.selection import Project
-from reporting.queries.sorting import SortOrder
 from servicekit import Clock, RequestRefused, Routes, read_body
 
 ISSUES: Final = PROJECT + "/issues"
@@ -55,14 +54,13 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("GET", ISSUES)
     async def issues(tenant: Name, project: Name, question: Annotated[IssuesQuestion, Query()]) -> IssueList:
-        """List issues, by default those with the most turns first.
+        """List issues, those with the most turns first.
 
         An issue is a group of an agent's rejected turns on one topic.
         """
         at = Project(tenant, project)
         states = None if question.state is None else [question.state]
-        order = SortOrder.parse(question.sort, ISSUE_COLUMNS)
-        found = await list_issues(reads, at, clock.now(), question.agent_id, states, question.limit, order)
+        found = await list_issues(reads, at, clock.now(), question.agent_id, states, question.limit)
         return IssueList(
             available=is_available(),
             waiting=await waiting(reads, at, question.agent_id),

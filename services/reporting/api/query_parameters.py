@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -14,7 +14,6 @@ from reporting.api.bodies import SOURCE_FILTER, Moment, RequestBody
 from reporting.queries.cursor import CURSOR_LIMIT
 from reporting.queries.dimensions import DimensionName
 from reporting.queries.selection import Bucket, Filters, GivenBy, TimeSpan, attribute_pairs
-from reporting.queries.sorting import VOTES_COLUMNS, SortOrder
 
 DEFAULT_DAYS = 30
 
@@ -139,19 +138,7 @@ class RankingQuestion(PagedQuestion):
     min_votes: Annotated[
         int, Field(ge=1, le=1_000_000, description="Minimum number of verdicts of one side (people or the machine).")
     ] = 10
-    sort: Literal["people", "-people", "machine", "-machine", "rejected", "-rejected", "total", "-total"] | None = (
-        Field(
-            default=None,
-            description="Sort order instead of worst first; a leading `-` means descending. By satisfaction of people"
-            " or of the machine (its upper bound, or its lower bound if descending), by number of rejections, or by"
-            " number of verdicts. Agents without a value come last.",
-        )
-    )
 
     @property
     def asked(self) -> tuple[object, ...]:
-        return *super().asked, self.min_votes, self.sort
-
-    @property
-    def order(self) -> SortOrder | None:
-        return None if self.sort is None else SortOrder.parse(self.sort, VOTES_COLUMNS)
+        return *super().asked, self.min_votes

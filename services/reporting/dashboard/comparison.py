@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,7 +14,6 @@ from contracts.base import Origin
 from reporting.dashboard import charts
 from reporting.dashboard.overview import Link, chart_steps
 from reporting.dashboard.queries.breakdown import Breakdown, breakdown
-from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.dashboard.zones import bucket_of, starts
 from reporting.queries.comparison import compare
@@ -22,7 +21,6 @@ from reporting.queries.comparison_models import ValueComparison
 from reporting.queries.dimension_votes import ValueVotes, first_verdicts, known_dimensions, value_votes
 from reporting.queries.dimensions import KNOWN, Dimension, dimension
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
-from reporting.queries.sorting import VOTES_COLUMNS, Column, SortOrder, in_order
 
 _MARKERS: Final = 12
 """Maximum number of release markers in a chart. Only the latest versions are marked."""
@@ -30,20 +28,12 @@ _MOST_AGENTS: Final = 5
 """Maximum number of agents (those with the most verdicts) that are searched for one with two versions."""
 
 
-VALUE_COLUMNS: Final[Mapping[str, Column[ValueVotes]]] = {
-    "value": lambda one, _: one.value,
-    "first": lambda one, _: one.first_at,
-    "last": lambda one, _: one.last_at,
-    **VOTES_COLUMNS,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
     """Data of the comparison page.
 
     Attributes:
-        values: Verdict counts of each value of the dimension, sorted by `sorting`. The default order is alphabetical.
+        values: Verdict counts of each value of the dimension, in alphabetical order.
         comparison: None if there are no two values to compare.
         agent: Agent whose verdicts are counted, or None for all agents. It comes from the URL or from
             `_agent_with_versions`.
@@ -52,7 +42,6 @@ class ComparisonPage:
     by: Dimension
     dimensions: list[Dimension]
     values: list[ValueVotes]
-    sorting: Sorting
     comparison: ValueComparison | None
     agent: str | None
 
@@ -78,7 +67,7 @@ class Releases:
     comparison: ValueComparison | None
 
 
-async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link) -> ComparisonPage:
+async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> ComparisonPage:
     """Return the data of the comparison page.
 
     If the user has not chosen any values, the page compares the two latest versions or, for another dimension, the two
@@ -101,14 +90,7 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
             filters = replace(filters, agent_id=agent)
             pair = None if agent is None else _pair(None, None, by, values)
     comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, known=values)
-    chosen = {"dimension": by.name, "chosen_by": by.name, "a": a, "b": b, "agent": agent}
-    order = sorting(
-        view.sort,
-        VALUE_COLUMNS,
-        lambda text: link("/dashboard/compare", sort=text, **chosen) + "#values",
-        SortOrder("value", descending=False),
-    )
-    return ComparisonPage(by, known, in_order(values, order.order, VALUE_COLUMNS), order, comparison, agent)
+    return ComparisonPage(by, known, sorted(values, key=lambda value: value.value), comparison, agent)
 
 
 async def releases(

@@ -14,14 +14,11 @@ from reporting.api.exports import EXPORT
 from reporting.api.issues import ISSUE
 from reporting.dashboard.overview import Link
 from reporting.dashboard.reading import path_of, trace_url
-from reporting.dashboard.sorting import sorting
 from reporting.dashboard.view import View
 from reporting.dashboard.zones import local, zone_of
 from reporting.issues.job import is_available
 from reporting.issues.reading import (
     EXAMPLES,
-    ISSUE_COLUMNS,
-    MOST_FIRST,
     TREND_DAYS,
     Issue,
     find_issue,
@@ -54,14 +51,12 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, l
     `now` is in microseconds.
     """
     states = UNSOLVED if view.state is None else None if view.state == "all" else (view.state,)
-    order = sorting(view.sort, ISSUE_COLUMNS, lambda text: link("/dashboard/issues", sort=text), MOST_FIRST)
-    issues = await list_issues(pool, at, now, view.agent, states, MOST_LISTED, order.order or MOST_FIRST)
+    issues = await list_issues(pool, at, now, view.agent, states, MOST_LISTED)
     return {
         "issues": issues,
         "most_listed": MOST_LISTED,
         "cases": partial(cases_of, link),
         "trend_start": trend_days(now)[0],
-        "sorting": order,
         "waiting": await waiting(pool, at, view.agent),
         "available": is_available(),
         "agent_names": await agent_ids(pool, at),

@@ -16,7 +16,6 @@ from contracts.base import Origin
 from reporting.dashboard import charts
 from reporting.dashboard.queries.breakdown import SPARK_STEPS, Breakdown, Version, breakdown
 from reporting.dashboard.queries.changes import changed_since, stamp
-from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.dashboard.zones import bucket_of, local, starts
 from reporting.queries.answered import AnsweredTurns, answered_by_agent
@@ -27,7 +26,6 @@ from reporting.queries.ratings import ScaleFigures, ratings
 from reporting.queries.replies import reply_count
 from reporting.queries.search import found, with_answers
 from reporting.queries.selection import Bucket, Filters, Project, TimeSpan
-from reporting.queries.sorting import VOTES_COLUMNS, Column, in_order
 from reporting.queries.votes import SatisfactionChange, Votes
 
 _NEWEST: Final = 12
@@ -101,13 +99,6 @@ class AgentRow:
         return self.machine if self.origin == "machine" else self.people
 
 
-AGENT_COLUMNS: Final[Mapping[str, Column[AgentRow]]] = {
-    "agent": lambda one, _: one.agent_id,
-    "change": lambda one, _: None if one.change is None else one.change.points,
-    **VOTES_COLUMNS,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Moved:
     """Agent or agent version whose satisfaction changed significantly."""
@@ -136,7 +127,6 @@ class Overview:
     more_replies: bool
     ratings: list[ScaleFigures]
     agents: list[AgentRow]
-    sorting: Sorting
     more_agents: int
     moved: list[Moved]
     compared: bool
@@ -189,8 +179,7 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
     by_machine = only_machine if view.origin is None else view.origin != "user"
     charted: Origin = "machine" if by_machine else "user"
     steps = chart_steps(counted, charted, begins, span, view, link)
-    order = sorting(view.sort, AGENT_COLUMNS, lambda text: link("/", sort=text, every=view.every or None) + "#agents")
-    agents = in_order(ranked_agents(counted, before, answered), order.order, AGENT_COLUMNS)
+    agents = ranked_agents(counted, before, answered)
     return Overview(
         span=span,
         bucket=bucket,
@@ -204,7 +193,6 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         more_replies=replies > COUNTED,
         ratings=scales,
         agents=agents if view.every else agents[:_AGENTS],
-        sorting=order,
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
         moved=moved(counted, before),
         compared=any(votes.total for votes in before.whole.values()),

@@ -15,17 +15,14 @@ from reporting.api.audit.kinds import KindCounts, VerdictKind, kind_of
 from reporting.api.audit.queries import reviewed_kinds
 from reporting.dashboard.comparison import Releases, releases, steps_of
 from reporting.dashboard.overview import BOTH, Link
-from reporting.dashboard.queries.agent import BadConversation, TypicalWord, rejected_words, worst_conversations
 from reporting.dashboard.queries.breakdown import Breakdown
 from reporting.dashboard.queries.transcript import Transcript, transcript
 from reporting.dashboard.review import ReviewQueue, review_path
-from reporting.dashboard.sorting import Sorting, sorting
 from reporting.dashboard.view import View
 from reporting.queries.calibration import Calibration, calibration
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.search import neighbours
 from reporting.queries.selection import ConversationScope, Project, TimeSpan
-from reporting.queries.sorting import VOTES_COLUMNS, Column, in_order
 from reporting.queries.votes import Votes
 
 _REASONS: Final = 12
@@ -40,9 +37,6 @@ class VersionRow:
     machine: Votes
 
 
-VERSION_COLUMNS: Final[Mapping[str, Column[VersionRow]]] = {"version": lambda one, _: one.name, **VOTES_COLUMNS}
-
-
 @dataclass(frozen=True, slots=True)
 class AgentPage:
     """Data of the agent page.
@@ -50,16 +44,13 @@ class AgentPage:
     Attributes:
         people: People's verdicts on all versions.
         machine: Machine verdicts on all versions, with reviews.
-        versions: Verdicts by version, by default those with the most verdicts first.
+        versions: Verdicts by version, those with the most verdicts first.
     """
 
     people: Votes
     machine: Votes
     versions: list[VersionRow]
-    sorting: Sorting
     reasons: list[Reason]
-    words: list[TypicalWord]
-    worst: list[BadConversation]
     releases: Releases
     calibration: Calibration
 
@@ -128,26 +119,18 @@ async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, lin
     """Return the data of the agent page."""
     filters = replace(view.filters, origins=None)
     # Independent statements run at the same time on several connections.
-    (counted, shown_releases), (why, words, worst), accuracy = await asyncio.gather(
+    (counted, shown_releases), why, accuracy = await asyncio.gather(
         _releases(pool, at, view, span, link),
-        asyncio.gather(
-            reasons(pool, at, span, filters, _REASONS, rules=False),
-            rejected_words(pool, at, span, filters),
-            worst_conversations(pool, at, span, filters),
-        ),
+        reasons(pool, at, span, filters, _REASONS, rules=False),
         calibration(pool, at, span, filters, by_detector=False),
     )
     people, machine = (counted.whole[origin] for origin in BOTH)
-    order = sorting(view.sort, VERSION_COLUMNS, lambda text: link("/dashboard/agent", sort=text) + "#versions")
     return AgentPage(
         people=people,
         machine=machine,
-        versions=in_order(_versions(counted), order.order, VERSION_COLUMNS),
-        sorting=order,
+        versions=_versions(counted),
         reasons=why.reasons,
-        words=words,
         releases=shown_releases,
-        worst=worst,
         calibration=accuracy,
     )
 

@@ -23,7 +23,6 @@ from detector.reasons import reason_in_words
 from reporting.api.audit.kinds import VerdictKind
 from reporting.dashboard import charts
 from reporting.dashboard.markdown import rendered
-from reporting.dashboard.queries.saved_views import LONGEST_NAME
 from reporting.dashboard.view import ORIGINS, PERIODS
 from reporting.dashboard.zones import local, offset_text, zone_of
 from reporting.queries.selection import BINS
@@ -125,7 +124,6 @@ _ENVIRONMENT.globals |= {
     "assets": ASSETS_AT,
     "version": VERSION,
     "periods": PERIODS,
-    "longest_view_name": LONGEST_NAME,
     "origins": ORIGINS,
     "reaction_names": _REACTIONS,
     "type_names": _TYPE_NAMES,
@@ -138,9 +136,6 @@ _ENVIRONMENT.globals |= {
     "n_bins": BINS,
     "view": None,
     "signed_in": False,
-    "views": (),
-    "here_url": None,
-    "sample": None,
     "at": None,
     "zone": None,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,11 +23,8 @@ from reporting.api.issues import PAGE as ISSUE
 from reporting.dashboard import exports, reading
 from reporting.dashboard.alerts import FormOutcome, carry_out, sources
 from reporting.dashboard.comparison import comparison_page
-from reporting.dashboard.health import Health
 from reporting.dashboard.issues import causes, issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
-from reporting.dashboard.queries.agent import MOST_REJECTIONS
-from reporting.dashboard.queries.saved_views import saved_views
 from reporting.dashboard.rendering import ASSETS, ASSETS_AT, PRIVATE, error_page
 from reporting.dashboard.review import (
     CONVERSATION,
@@ -40,7 +37,6 @@ from reporting.dashboard.review import (
     queue_at,
     undo_of,
 )
-from reporting.dashboard.sample import SampleLoader
 from reporting.dashboard.view import chosen
 from reporting.dashboard.visits import NO_PROJECT, PageRoute, Visit, Visits, view_of
 from reporting.queries.calibration import NEWEST_VERDICTS, calibration
@@ -51,15 +47,12 @@ from reporting.queries.projects import agent_ids, projects
 from reporting.queries.search import every, scanned_by, with_answers
 from reporting.queries.selection import ALWAYS, TimeSpan
 from reporting.queries.sessions import RatingsOfLength, session_ratings
-from reporting.queries.sorting import UnknownColumn
 from servicekit import Caller, Clock
 
-__all__ = ["Health", "pages_router"]
 FRONT, LIVE, ASSET = "/", "/dashboard/live", ASSETS_AT + "/{name:segment}"
 LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
 SESSIONS: Final = "/dashboard/sessions"
 ALERTS: Final = "/dashboard/alerts"
-WHERE: Final = "/dashboard/where"
 ISSUES: Final = "/dashboard/issues"
 COMPARE: Final = "/dashboard/compare"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
@@ -74,7 +67,6 @@ PAGES: Final = (
     AUDIT,
     REVIEW_PAGE,
     SESSIONS,
-    WHERE,
     ALERTS,
     ISSUES,
     ISSUE,
@@ -82,26 +74,15 @@ PAGES: Final = (
 )
 FILES: Final = (CSV, JSONL)
 _PAGE: Final = 50
-OLDEST: Final = "oldest"
-"""Value of `sort` that lists the oldest feedback first. The list has only this order and its reverse, because an index
-supports them."""
-
-
-Where = Callable[[str, str, str, bool], Awaitable[list[dict[str, str]]]]
-"""Function that returns the processing steps of an event or a message. Its arguments are a tenant, a project, an id,
-and True if this is a message id."""
 
 
 def pages_router(
     pool: asyncpg.Pool,
     clock: Clock,
-    health: Health | None,
     trace_url_template: str | None = None,
-    where: Where | None = None,
     alert_administration: AlertAdministration | None = None,
     access_log: AccessLog | None = None,
     current: asyncpg.Pool | None = None,
-    sample: SampleLoader | None = None,
 ) -> APIRouter:
     """Return the routes of all pages and assets. They all require a token.
 
@@ -109,11 +90,10 @@ def pages_router(
         alert_administration: Administration of alert rules and channels. If None, the alerts page is not available.
         access_log: Log that records the access to conversations and exports.
         current: Pool for pages that must show the viewer's own changes immediately, by default `pool`.
-        sample: Sample conversations that the front page offers to load if there are no projects.
     """
     current = current or pool
     router = APIRouter(include_in_schema=False, route_class=PageRoute)
-    visits = Visits(current, clock, health, sample)
+    visits = Visits(current, clock)
 
     async def note(visit: Visit, action: AccessAction, about: str) -> None:
         if access_log is not None:
@@ -122,12 +102,11 @@ def pages_router(
     async def show_overview(visit: Visit) -> Response:
         now, agent = clock.now(), visit.view.agent
         span = await visits.span(visit)
-        figures, choices, agent_names, why, health = await asyncio.gather(
+        figures, choices, agent_names, why = await asyncio.gather(
             overview(pool, visit.at, visit.view, now, visit.link),
             filter_choices(pool, visit.at, span, agent),
             agent_ids(pool, visit.at),
             causes(pool, visit.at, span, visit.view.filters, now, agent),
-            visits.health_for(visit.caller),
         )
         return visit.page(
             "overview.html",
@@ -137,18 +116,17 @@ def pages_router(
             agent_names=agent_names,
             issues=why.issues,
             reasons=why.reasons,
-            health=health,
         )
 
     async def show_live(visit: Visit) -> Response:
         now = await live(pool, visit.at, visit.view, clock.now())
-        return visit.page("live.html", live=now, health=await visits.health_for(visit.caller))
+        return visit.page("live.html", live=now)
 
     async def show_list(visit: Visit) -> Response:
         reviewer = REVIEW in visit.caller.scopes
         source = current if reviewer else pool  # reviewers must see their own review at once
         span, after = _continued(visit.view.cursor) or (await visits.span(visit), None)
-        oldest_first = _is_oldest_first(visit.view.sort)
+        oldest_first = visit.view.sort == "oldest"
 
         async def listed() -> tuple[list[dict[str, Any]], FoundPage]:
             one = await found_and_counted(
@@ -183,14 +161,12 @@ def pages_router(
             unsolved(pool, visit.at, clock.now(), visit.view.agent),
             filter_choices(pool, visit.at, span, visit.view.agent),
         )
-        return visit.page(
-            "agent.html", a=figures, span=span, issues=issues, choices=choices, most_rejections=MOST_REJECTIONS
-        )
+        return visit.page("agent.html", a=figures, span=span, issues=issues, choices=choices)
 
     async def show_comparison(visit: Visit) -> Response:
         span = await visits.span(visit)
         found, agent_names = await asyncio.gather(
-            comparison_page(pool, visit.at, span, visit.view, visit.link), agent_ids(pool, visit.at)
+            comparison_page(pool, visit.at, span, visit.view), agent_ids(pool, visit.at)
         )
         return visit.page(
             "compare.html",
@@ -303,13 +279,6 @@ def pages_router(
             return visit if isinstance(visit, Response) else await show_alerts(visit)
         return await show_alerts(visit, await carry_out(alert_administration, visit.at, request))
 
-    async def show_where(visit: Visit) -> Response:
-        view, steps = visit.view, None
-        if where is not None and view.id is not None:
-            steps = await where(*visit.at, view.id, view.of == "message")
-        conversation = next((one["conversation_id"] for one in steps or () if one["conversation_id"]), None)
-        return visit.page("where.html", known_where=where is not None, steps=steps, conversation=conversation)
-
     async def show_conversation(request: Request) -> Response:
         caller: Caller = request.state.caller
         view = view_of(request)
@@ -318,7 +287,7 @@ def pages_router(
         at = chosen(view, [] if view.at is None else await projects(current, caller.tenant, caller.projects))
         if at is None or not caller.may_touch(*at):
             return error_page(404, *NO_PROJECT)
-        visit = Visit(caller, view, at, [at], await saved_views(current, at))
+        visit = Visit(caller, view, at, [at])
         reviewer = caller.subject if REVIEW in caller.scopes else None
         span = await visits.span(visit)
         shown = await reading.conversation(current, visit.at, view, span, reviewer, trace_url_template)
@@ -357,7 +326,6 @@ def pages_router(
         (AUDIT, visits.answered(show_audit)),
         (REVIEW_PAGE, visits.answered(show_review)),
         (SESSIONS, visits.answered(show_sessions)),
-        (WHERE, visits.answered(show_where)),
         (ISSUES, visits.answered(show_issues)),
         (ISSUE, visits.answered(show_issue)),
         (ALERTS, visits.answered(show_alerts)),
@@ -383,16 +351,6 @@ def turns_in_words(one: RatingsOfLength) -> str:
     if one.turns_to is None:
         return f"{one.turns_from} or more"
     return str(one.turns_from) if one.turns_from == one.turns_to else f"{one.turns_from} to {one.turns_to}"
-
-
-def _is_oldest_first(sort: str | None) -> bool:
-    """Return True if `sort` asks for the oldest feedback first, or False if it is None.
-
-    Raises UnknownColumn for any other order.
-    """
-    if sort not in (None, OLDEST):
-        raise UnknownColumn
-    return sort == OLDEST
 
 
 def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:

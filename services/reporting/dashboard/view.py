@@ -109,8 +109,6 @@ class View(BaseModel):
     """Transcript: id of the review that was just submitted."""
     id: Annotated[Id | None, Empty] = None
     """Transcript: id of the conversation."""
-    of: Literal["event", "message"] = "event"
-    """Event page: type of the id in `id`."""
     turn: Annotated[Id | None, Empty] = None
     """Transcript: id of the turn to show."""
     feedback: Annotated[UUID | None, Empty] = None
@@ -134,8 +132,8 @@ class View(BaseModel):
     b: Annotated[Id | None, Empty] = None
     every: Annotated[bool, BeforeValidator(bool)] = False
     """Overview: True to list all agents, False to list only the worst ones."""
-    sort: Annotated[Annotated[str, Field(max_length=40)] | None, Empty] = None
-    """Sort order of the page's table or list (see `queries/sorting.py`); None for the default order."""
+    sort: Annotated[Literal["oldest"] | None, Empty] = None
+    """Feedback list: the oldest feedback first."""
     cursor: _Position = None
     stamp: _Position = None
     """Stamp of the data that the page shows (see `dashboard/queries/changes.py`)."""
@@ -287,7 +285,6 @@ class View(BaseModel):
             "sort",
             "stamp",
             "every",
-            "of",
             *_IN_QUEUE,
         )
         for name in ("tenant", "project", *pages):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,17 +12,12 @@ from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
 from contracts.scopes import EXPORT
-from reporting.dashboard.health import Health, HealthFacts, SharedHealth
-from reporting.dashboard.queries.saved_views import SavedView, saved_views
 from reporting.dashboard.rendering import error_page, page
-from reporting.dashboard.sample import SAMPLE, SampleLoader, may_load
-from reporting.dashboard.savable import can_be_saved
 from reporting.dashboard.view import View, address, chosen
 from reporting.dashboard.zones import known_zones
 from reporting.queries.cursor import BadCursor
 from reporting.queries.projects import first_reaction, is_known, projects
 from reporting.queries.selection import Project, TimeSpan
-from reporting.queries.sorting import UnknownColumn
 from servicekit import Caller, Clock
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
@@ -42,7 +37,7 @@ class PageRoute(APIRoute):
         async def guarded(request: Request) -> Response:
             try:
                 return await handler(request)
-            except (ValidationError, BadCursor, UnknownColumn):
+            except (ValidationError, BadCursor):
                 return error_page(400, "This address does not work", "One of its filters is not valid.")
 
         return guarded
@@ -56,10 +51,6 @@ class Visit:
     view: View
     at: Project
     known: list[Project]
-    views: Sequence[SavedView] = ()
-    """Saved views of the project."""
-    here: str | None = None
-    """URL of the page if it can be saved as a view."""
     parameters: Mapping[str, Any] = field(init=False)
     """URL parameters of the page's filters, computed once because a page has about a hundred links with them."""
 
@@ -79,8 +70,6 @@ class Visit:
             link=self.link,
             zone=self.view.zone,
             may_export=EXPORT in self.caller.scopes,
-            views=self.views,
-            here_url=self.here,
             caller=self.caller,
             **values,
         )
@@ -98,30 +87,12 @@ def view_of(request: Request) -> View:
     return View.model_validate(said)
 
 
-def _savable(request: Request) -> str | None:
-    path, query = request.url.path, request.url.query
-    return f"{path}?{query}" if request.method == "GET" and can_be_saved(path) else None
-
-
 class Visits:
-    """Factory of page contexts.
+    """Factory of page contexts."""
 
-    Args:
-        health: Function that returns the data for the health panel, if available.
-        sample: Sample conversations that the page offers to load if there are no projects.
-    """
-
-    def __init__(
-        self, pool: asyncpg.Pool, clock: Clock, health: Health | None, sample: SampleLoader | None = None
-    ) -> None:
+    def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
         self._pool = pool
         self._clock = clock
-        self._sample = sample
-        self._health = SharedHealth(health, clock)
-
-    async def health_for(self, caller: Caller) -> HealthFacts | None:
-        """Return the platform's health if the caller may see all tenants and projects, otherwise None."""
-        return await self._health.facts() if caller.tenant is None and caller.project is None else None
 
     async def of(self, request: Request) -> Visit | Response:
         """Return the context of a page request, or the page to show instead.
@@ -134,16 +105,10 @@ class Visits:
         known = await projects(self._pool, caller.tenant, caller.projects)
         at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
         if at is None and view.at is None and view.tenant is None:
-            return page(
-                "empty.html",
-                health=await self.health_for(caller),
-                base=str(request.base_url).rstrip("/"),
-                sample=self._sample if may_load(caller) else None,
-                sample_path=SAMPLE,
-            )
+            return page("empty.html", base=str(request.base_url).rstrip("/"))
         if at is None or not caller.may_touch(*at) or not (at in known or await is_known(self._pool, at)):
             return error_page(404, *NO_PROJECT)
-        return Visit(caller, view, at, known, await saved_views(self._pool, at), _savable(request))
+        return Visit(caller, view, at, known)
 
     def answered(self, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         """Return a request handler that renders a page with `show`.

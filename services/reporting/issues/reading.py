@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,20 +12,10 @@ from contracts.instants import DAY
 from reporting.issues.resolution import AffectedPeople, Resolution, Share, TopicCount, resolution
 from reporting.issues.store import IssueState
 from reporting.queries.selection import Project
-from reporting.queries.sorting import SortOrder
 from reporting.sql import SQL
 
 TREND_DAYS: Final = 14
 EXAMPLES: Final = 3
-_COLUMNS: Final[Mapping[str, tuple[str, str]]] = {
-    "turns": ("i.turns", "i.turns"),
-    "people": ("i.people", "i.people"),
-    "topic": (SQL.part("topic_bound", sign="+"), SQL.part("topic_bound", sign="-")),
-    "last": ("i.last_at", "i.last_at"),
-}
-ISSUE_COLUMNS: Final = _COLUMNS.keys()
-"""Columns by which issues can be sorted. `topic` sorts by a confidence bound of the rejected share."""
-MOST_FIRST: Final = SortOrder("turns", descending=True)
 MOST_TURNS: Final = 100
 """Maximum number of turns on an issue's page. The feedback list shows all of them."""
 
@@ -124,34 +114,16 @@ async def list_issues(
     agent_id: str | None = None,
     states: Sequence[IssueState] | None = None,
     limit: int = 100,
-    order: SortOrder = MOST_FIRST,
 ) -> list[Issue]:
-    """Return the issues that have turns, with their trends. By default, those with the most turns come first.
+    """Return the issues that have turns, with their trends, those with the most turns first.
 
     Args:
         now: The current time in microseconds, for the trends.
         agent_id: Only issues of this agent.
         states: Only issues in one of these states.
     """
-    statement = SQL.list_issues.filled(**list_slots(order))
-    rows = await pool.fetch(*statement(**at._asdict(), agent_id=agent_id, states=states, limit=limit))
+    rows = await pool.fetch(*SQL.list_issues(**at._asdict(), agent_id=agent_id, states=states, limit=limit))
     return await _with_days(pool, at, rows, now)
-
-
-def list_slots(order: SortOrder) -> dict[str, str]:
-    """Return the SQL fragments for the placeholders of `list_issues`.
-
-    If the issues are sorted by topic, the query needs the counts of all issues. Otherwise, it reads only the counts of
-    the listed ones.
-    """
-    counts = SQL.part("counts_of_issue") if order.column == "topic" else ""
-    return {"order": order_of(order), "ordered_by": counts}
-
-
-def order_of(order: SortOrder) -> str:
-    """Return the SQL expression for a sort order. Issues without a value come last."""
-    ascending, descending = _COLUMNS[order.column]
-    return f"{descending} desc nulls last" if order.descending else f"{ascending} nulls last"
 
 
 async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:

@@ -18,7 +18,6 @@ from reporting.queries.cursor import Moment, decode, encode, question
 from reporting.queries.rollup_counts import votes
 from reporting.queries.satisfaction import window_of
 from reporting.queries.selection import Filters, Project, TimeSpan
-from reporting.queries.sorting import VOTES_COLUMNS, SortOrder
 from reporting.queries.votes import Votes
 from reporting.sql import SQL
 
@@ -118,7 +117,7 @@ class RankedAgent(Counts):
 
 
 class Ranking(ResponseModel):
-    """Agents by the upper confidence bound of their satisfaction, lowest first, unless `sort` requests another order.
+    """Agents by the upper confidence bound of their satisfaction, lowest first.
 
     An agent is ranked if it has at least `min_votes` verdicts by people or at least `min_votes` by the machine. The
     other agents come last, in the same order.
@@ -128,11 +127,11 @@ class Ranking(ResponseModel):
     project: Annotated[str, Field(description="The project in the path.")]
     window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     min_votes: Annotated[int, Field(description="The requested minimum number of verdicts.")]
-    agents: Annotated[list[RankedAgent], Field(description="Agents, worst first, or in the order of `sort`.")]
+    agents: Annotated[list[RankedAgent], Field(description="Agents, worst first.")]
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
 
 
-_PLACE: Final = TypeAdapter(tuple[Moment, Moment, bool, float, bool, float, int, Id])
+_PLACE: Final = TypeAdapter(tuple[Moment, Moment, bool, float, int, Id])
 
 
 async def ranking(
@@ -144,7 +143,6 @@ async def ranking(
     limit: int = MOST_AGENTS,
     cursor: str | None = None,
     given: tuple[object, ...] = (),
-    order: SortOrder | None = None,
 ) -> Ranking:
     """Return one page of agents, ranked by the upper confidence bound of their satisfaction, lowest first.
 
@@ -154,7 +152,6 @@ async def ranking(
     Args:
         cursor: Cursor of the previous page. It is valid only for a query with the same `given`.
         given: The parameters of the query.
-        order: Column of `VOTES_COLUMNS` by which to sort the agents. Rank then breaks ties.
 
     Raises:
         BadCursor: If the cursor belongs to another query.
@@ -167,30 +164,16 @@ async def ranking(
     for row in await pool.fetch(*SQL.count_by_origin.filled(source=source.sql)(**source.values)):
         rows[row["agent_id"]].append(row)
 
-    def place(one: AgentEvidence) -> tuple[bool, float, bool, float, int, str]:
-        return *_sort_key(one, order), *one.rank(min_votes)
-
-    found = sorted((_evidence(agent, some) for agent, some in rows.items()), key=place)
-    left = found if after is None else [one for one in found if place(one) > after[2:]]
+    agents = sorted((_evidence(agent, some) for agent, some in rows.items()), key=lambda agent: agent.rank(min_votes))
+    left = agents if after is None else [agent for agent in agents if agent.rank(min_votes) > after[2:]]
     return Ranking(
         tenant=at.tenant,
         project=at.project,
         window=window_of(span),
         min_votes=min_votes,
         agents=[_ranked(one, rows[one.agent_id], min_votes) for one in left[:limit]],
-        next_cursor=encode(asked, (*span, *place(left[limit - 1]))) if len(left) > limit else None,
+        next_cursor=encode(asked, (*span, *left[limit - 1].rank(min_votes))) if len(left) > limit else None,
     )
-
-
-def _sort_key(one: AgentEvidence, order: SortOrder | None) -> tuple[bool, float]:
-    """Return the agent's sort key for `order`.
-
-    Agents without a value come last. If `order` is None, all keys are equal.
-    """
-    value = 0.0 if order is None else VOTES_COLUMNS[order.column](one, order.descending)
-    if value is None:
-        return True, 0.0
-    return False, -value if order is not None and order.descending else value
 
 
 def _evidence(agent_id: str, rows: list[asyncpg.Record]) -> AgentEvidence:

@@ -363,26 +363,20 @@ left join lateral (
     limit 1
 )
 
--- fragment: topic_bound(sign)
--- Bound of the Wilson interval of the rejected share (`contracts/intervals.py`); null without answers.
-(c.topic_rejected + {z} * {z} / 2 {sign} {z} * sqrt(
-    c.topic_rejected * (c.topic_turns - c.topic_rejected)::float8 / nullif(c.topic_turns, 0) + {z} * {z} / 4
-)) / nullif(c.topic_turns + {z} * {z}, {z} * {z})
-
--- name: list_issues(order, ordered_by)
--- Read counts and questions of the listed issues only, unless the sort order needs the counts of all issues.
+-- name: list_issues
+-- Read counts and questions of the listed issues only.
 select {issue_columns}, {question_of(typical)} as typical_question
 from (
-    select i.*, row_number() over (order by {order}, i.turns desc, i.id) as place from issues i {ordered_by}
+    select i.* from issues i
     where i.tenant = :tenant and i.project = :project and i.merged_into is null and i.turns > 0
       and (:agent_id::text is null or i.agent_id = :agent_id) and (:states::text[] is null or i.state = any(:states))
-    order by place limit :limit
+    order by i.turns desc, i.id limit :limit
 ) i {counts_of_issue}
 left join lateral (
     select t.conversation_id, t.asked_at, t.asker_id from issue_turns t
     where t.issue_id = i.id and t.tenant = i.tenant order by t.nearness desc nulls last, t.occurred_at desc limit 1
 ) typical on true
-order by i.place
+order by i.turns desc, i.id
 
 -- name: find_issue
 select {issue_columns}, null as typical_question from issues i {counts_of_issue}

@@ -1087,33 +1087,13 @@ create table access_log (
     -- changed in the views or the access
     about text not null,
     primary key (id, tenant),
-    check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access', 'changed view']))
+    check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access']))
 );
 create index access_log_at on access_log (at);
 create unique index access_log_erased on access_log (tenant, about) where action = 'erased';
 create unique index access_log_read on access_log (actor, about, tenant, project, (at / '3600000000'::bigint))
     where action = 'read';
 create index access_log_tenant on access_log (tenant, at desc);
-
--- Pages with filters that readers of a project saved under a name
-create table saved_views (
-    id bigint generated always as identity,
-    tenant text not null,
-    project text not null,
-    name text not null,
-    -- Path of the page
-    page text not null,
-    -- Its filters as a query string, without tenant and project, positions in lists, and ids of people
-    query text not null,
-    -- Time in microseconds
-    created_at bigint not null,
-    -- Subject of the token, account or key
-    created_by text not null,
-    primary key (id, tenant),
-    unique (tenant, project, name),
-    check (length(name) >= 1 and length(name) <= 80),
-    check (length(query) <= 2000)
-);
 
 -- The outcome of ignored and dead-lettered records, by event and message id
 create table journal (

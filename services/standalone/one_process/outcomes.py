@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from contracts.topics import INBOUND_TOPICS
@@ -16,10 +16,6 @@ _NAMES = {"stored": "good", "unchanged": "duplicate", "ignored": "ignored", "par
 """Name of each kind of outcome in the file."""
 
 
-MOST_LETTERS = 1_000
-"""Maximum number of dead letters that a run remembers, without their content, for the list on the dashboard."""
-
-
 class Outcomes:
     """Observer that counts the outcomes of events for the summary, and can keep the last outcome of each chat event.
 
@@ -28,26 +24,19 @@ class Outcomes:
 
     Args:
         keep: True to keep the outcome of each chat event.
-        now: Returns the current time in microseconds, for the list of dead letters.
     """
 
-    def __init__(self, *, keep: bool = False, now: Callable[[], int] = int) -> None:
+    def __init__(self, *, keep: bool = False) -> None:
         self._keep = keep
-        self._now = now
         self._bridge: dict[str, Outcome] = {}
         self._derived: dict[str, Outcome] = {}
         self.ignored: Counter[str] = Counter()
         self.dead_letters: Counter[str] = Counter()
-        self.letters_by_reason: Counter[str] = Counter()
-        self.letters: deque[tuple[int, Observation]] = deque(maxlen=MOST_LETTERS)
-        """The newest dead letters, each with its time in microseconds."""
 
     def __call__(self, observation: Observation) -> None:
         group, topic, outcome = observation.group, observation.topic, observation.outcome
         if outcome.kind == "dead_lettered":
             self.dead_letters[topic] += 1
-            self.letters_by_reason[outcome.reason] += 1
-            self.letters.append((self._now(), observation))
         elif outcome.kind == "ignored" and group in ("chat_bridge", "feedback"):
             self.ignored[outcome.reason] += 1
         if not self._keep:

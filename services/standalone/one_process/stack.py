@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import chat_bridge.service
 import feedback.service
@@ -15,20 +15,16 @@ import inference.service
 import reporting.service
 from agent_feedback_kit.deadlines import within
 from chat_bridge.settings import ChatBridgeSettings
-from contracts.instants import format_instant
 from contracts.topics import Consumer
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
-from reporting.dashboard.sample import SampleLoader
 from reporting.settings import ReportingSettings
 from servicekit.log.messages import Producer
-from servicekit.log.outcome import Observation
 from servicekit.log.producer import BatchProducer
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.auth import Authenticator
 from standalone.embedded.backpressure import Backpressure
-from standalone.where import Params, trace_event
 
 T = TypeVar("T")
 PROGRAMS = (
@@ -53,18 +49,12 @@ class Stack:
         context: ServiceContext,
         database_url: str,
         backpressure: Backpressure | None = None,
-        dead_letters: Callable[[], Mapping[str, int]] = dict,
         reporting: Mapping[str, Any] | None = None,
-        letters: Sequence[tuple[int, Observation]] = (),
-        sample: SampleLoader | None = None,
     ) -> None:
         self._made: list[Service] = []
         self._context = replace(context, on_made=self._made.append)
         self._backpressure = backpressure
-        self._dead_letters = dead_letters
         self._reporting = reporting or {}
-        self._letters = letters
-        self._sample = sample
         self.database_url = database_url
         self.services: dict[str, Service] = {}
         self.intake = BatchProducer(context.bootstrap, client_id="agent-feedback-intake")
@@ -83,9 +73,7 @@ class Stack:
             chat_bridge.service.PROGRAM.build(of_bridge, around),
             feedback.service.PROGRAM.build(of_feedback, around),
             inference.service.PROGRAM.build(of_inference, around),
-            reporting.service.PROGRAM.build(
-                *(of_reporting, around, self.health, self.where, self.unprocessed, self._sample)
-            ),
+            reporting.service.PROGRAM.build(of_reporting, around),
         )
         self.services = {service.name: service for service in built}
         if self._backpressure is not None:
@@ -159,46 +147,6 @@ class Stack:
             before = written if lag == 0 else None
             await asyncio.sleep(0.03)
 
-    async def health(self) -> dict[str, Any]:
-        """Return the health of the platform.
-
-        The result is `{"lag": {group: records}, "parked": events, "dead_letters": {reason: number}, "warnings":
-        [sentence]}`. Dead letters of earlier runs are not counted.
-        """
-        subscriptions = [sub for service in self.services.values() for sub in service.subscriptions]
-        lags = await asyncio.gather(*(subscription.lag() for subscription in subscriptions))
-        return {
-            "lag": {sub.group: lag for sub, lag in zip(subscriptions, lags, strict=True)},
-            "parked": await self.fact("parked"),
-            "dead_letters": dict(self._dead_letters()),
-            "warnings": self.warnings,
-        }
-
-    async def unprocessed(self, kind: Literal["dead letters", "parked"]) -> list[dict[str, str]]:
-        """Return this run's dead letters, newest first, or the parked events, oldest first, without their content."""
-        if kind == "parked":
-            parked: list[dict[str, str]] = await self.fact("parked events")
-            return parked
-        return [_letter(noted_at, seen) for noted_at, seen in reversed(self._letters)]
-
-    async def where(self, tenant: str, project: str, id_: str, is_message: bool) -> list[dict[str, str]]:
-        """Return what the services did with an event, or with all events about a message, as a list of steps.
-
-        See `EventTrace.steps`.
-        """
-
-        async def ask(part: str, parameters: Params) -> Mapping[str, Any]:
-            given = {name: [value for key, value in parameters if key == name] for name, _ in parameters}
-            ids = (given.get(name, []) for name in ("event_id", "message_id", "cause", "feedback_id"))
-            found = await self._lookup(f"where {part}")(tenant, project, *ids)
-            answer: dict[str, Any] = found.model_dump()
-            return answer
-
-        return (await trace_event(ask, id_, is_message=is_message)).steps()
-
-    def _lookup(self, name: str) -> Callable[..., Awaitable[Any]]:
-        return next(service.lookups[name] for service in self.services.values() if name in service.lookups)
-
     async def fact(self, name: str) -> Any:
         """Return the value that a service reports under `name`.
 
@@ -209,22 +157,6 @@ class Stack:
             if name in service.facts:
                 return await service.facts[name]()
         raise KeyError(name)
-
-
-def _letter(noted_at: int, seen: Observation) -> dict[str, str]:
-    ids = seen.ids
-    return {
-        "group": seen.group,
-        "record": seen.record,
-        "cause": seen.cause,
-        "reason": seen.outcome.reason,
-        "detail": seen.outcome.detail,
-        "noted_at": format_instant(noted_at),
-        "tenant": "" if ids is None else ids.tenant,
-        "project": "" if ids is None else ids.project,
-        "event_id": (ids and ids.event_id) or "",
-        "message_id": (ids and ids.message_id) or "",
-    }
 
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:

@@ -39,7 +39,6 @@ from standalone.one_process.api import SURFACE, routers_of
 from standalone.one_process.outage_watch import Dependency, broker_at, database_at, while_answered
 from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import ReplayResult, replay
-from standalone.one_process.sample_task import SampleTask
 from standalone.one_process.stack import Stack
 from standalone.one_process.startup import each_once, start_stack
 from standalone.one_process.summary import print_summary, summary
@@ -104,7 +103,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    account, outcomes = ReplayResult(), Outcomes(keep=options.outcomes is not None, now=SystemClock().now)
+    account, outcomes = ReplayResult(), Outcomes(keep=options.outcomes is not None)
     async with AsyncExitStack() as parts:
         state = parts.enter_context(StateFolder(options.state))
         token = state.token(options.token)
@@ -118,15 +117,6 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         issued = AnyOfLater(lambda: None if stack is None else stack.authenticators)
         authenticator = AnyOf(_authenticator(auth, token), issued)
 
-        async def load_sample() -> None:
-            assert stack is not None
-            silent = replace(options, json=True)
-            await _tell_sample(
-                state, stack, partial(_replay, silent, [_sample_file(state)], stack, ReplayResult()), say
-            )
-
-        sample = SampleTask(load_sample, say)
-
         async def not_ready() -> str | None:
             return "the services are starting" if stack is None else await stack.not_ready()
 
@@ -134,11 +124,10 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         await server.start(
             guarded(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds, lambda: stack is None)
         )
-        started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, sample, parts, say)))
+        started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
         if started is None:
             return None
         stack = started.stack
-        parts.push_async_callback(sample.stop)
         add_routes(app, routers_of(stack))
         url = f"http://{options.host}:{server.port}/"
         facts_of_run = {
@@ -211,9 +200,7 @@ class _Started(NamedTuple):
     postgres: EmbeddedPostgres | None
 
 
-async def _start(
-    options: Options, state: StateFolder, outcomes: Outcomes, sample: SampleTask, parts: AsyncExitStack, say: Say
-) -> _Started:
+async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say) -> _Started:
     postgres: EmbeddedPostgres | None = None
     if options.database_url is None:
         say("Starting PostgreSQL ...")
@@ -232,7 +219,7 @@ async def _start(
     if traces is not None:
         parts.push_async_callback(traces.close)
     context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=tell, traces=traces)
-    starting = start_stack(lambda: _stack(context, options, database_url, outcomes, sample, state), tell)
+    starting = start_stack(lambda: _stack(context, options, database_url, state), tell)
     if options.patience is not None:
         brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]
         starting = _bounded(starting, [database_at(database_url), *brokers])
@@ -250,8 +237,6 @@ def _stack(
     context: ServiceContext,
     options: Options,
     database_url: str,
-    outcomes: Outcomes,
-    sample: SampleTask,
     state: StateFolder,
 ) -> Stack:
     backpressure = Backpressure() if options.broker == "memory" else None
@@ -264,9 +249,7 @@ def _stack(
         )
     # The run listens on this machine only. Its webhooks may therefore call private addresses.
     reporting = {"secret_key": state.secret_key(), "private_channels": True}
-    return Stack(
-        context, database_url, backpressure, lambda: outcomes.letters_by_reason, reporting, outcomes.letters, sample
-    )
+    return Stack(context, database_url, backpressure, reporting)
 
 
 async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:

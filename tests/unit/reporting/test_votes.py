@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.intervals import difference
-from reporting.dashboard.queries.agent import typical_words
 from reporting.queries.votes import Votes
 
 COUNTS = st.integers(0, 3_000)
@@ -35,11 +34,3 @@ def test_few_votes_are_no_certain_change_and_many_are() -> None:
     few, many = Votes(3, 0, 7).since(Votes(6, 0, 4)), Votes(300, 0, 700).since(Votes(600, 0, 400))
     assert few is not None and not few.certain
     assert many is not None and many.certain
-
-
-def test_words_of_rejected_questions_are_told_from_words_of_all() -> None:
-    rejected = [f"Cancel the parcel number {at}" for at in range(20)]
-    others = [f"Where is the parcel number {at}" for at in range(20)]
-    assert [word.word for word in typical_words(rejected, others)] == ["cancel"]
-    assert typical_words(rejected, rejected) == []
-    assert typical_words([], others) == []

@@ -9,13 +9,9 @@ from pathlib import Path
 import pytest
 
 from contracts.topics import Consumer
-from servicekit.clock import FixedClock
 from servicekit.log.outcome import Observation, Outcome
-from servicekit.log.record_ids import RecordIds
-from servicekit.service import ServiceContext
-from standalone.one_process.outcomes import MOST_LETTERS, Outcomes, write_outcomes
+from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import Line, RejectedLine, ReplayResult
-from standalone.one_process.stack import Stack
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
 WAITS = Outcome.parked("original_unknown")
@@ -116,7 +112,6 @@ def test_ignored_records_of_bridge_and_feedback_and_all_dead_letters_are_counted
         outcomes(Observation(group, MESSAGE, "chat:0:3", Outcome.STORED))
     assert outcomes.ignored == Counter({"by chat_bridge": 1, "by feedback": 1})
     assert outcomes.dead_letters == Counter({MESSAGE: 4})
-    assert outcomes.letters_by_reason == Counter(invalid_event=4)
 
 
 def test_without_keep_no_record_is_remembered() -> None:
@@ -131,27 +126,3 @@ def test_of_a_message_that_the_feedback_service_reads_too_the_bridges_outcome_co
         == Outcome.STORED
     )
     assert fate(("chat_bridge", REACTION, WAITS), ("feedback", "feedback.reaction.received", Outcome.STORED)) == WAITS
-
-
-async def test_the_newest_dead_letters_are_listed_without_content() -> None:
-    outcomes = Outcomes(now=FixedClock(1_790_000_000_000_000).now)
-    ids = RecordIds("acme", "support", "e1", None, None)
-    for number in range(MOST_LETTERS + 5):
-        letter = Outcome.dead_lettered("invalid_event", "content: is missing")
-        outcomes(Observation("chat_bridge", MESSAGE, "chat:0:1", letter, f"chat:0:{number}", ids if number else None))
-        outcomes(Observation("chat_bridge", MESSAGE, "chat:0:2", Outcome.STORED))
-    stack = Stack(ServiceContext("localhost:1"), "", letters=outcomes.letters)
-    listed = await stack.unprocessed("dead letters")
-    assert (len(listed), listed[0]["record"], listed[-1]["record"]) == (MOST_LETTERS, "chat:0:1004", "chat:0:5")
-    assert listed[0] == {
-        "group": "chat_bridge",
-        "record": "chat:0:1004",
-        "cause": "chat:0:1",
-        "reason": "invalid_event",
-        "detail": "content: is missing",
-        "noted_at": "2026-09-21T14:13:20.000000Z",
-        "tenant": "acme",
-        "project": "support",
-        "event_id": "e1",
-        "message_id": "",
-    }

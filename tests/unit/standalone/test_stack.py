@@ -38,7 +38,7 @@ class Part(Service):
 
 
 def stack_of(*parts: Part, backpressure: Backpressure | None = None) -> Stack:
-    stack = Stack(AROUND, "", backpressure, lambda: Counter(invalid_json=2))
+    stack = Stack(AROUND, "", backpressure)
     stack.services = {part.name: part for part in parts}
     return stack
 
@@ -107,7 +107,6 @@ async def test_a_fact_is_that_of_the_service_that_reports_it() -> None:
         await stack.fact("nothing")
     warnings = ["a is full", "b is full", "b is late"]
     assert stack.warnings == warnings
-    assert await stack.health() == {"lag": {}, "parked": 7, "dead_letters": {"invalid_json": 2}, "warnings": warnings}
 
 
 async def test_the_results_of_work_together_are_in_order_and_a_failure_ends_the_rest() -> None:
@@ -175,7 +174,7 @@ async def test_a_stack_starts_and_stops_all_services_with_one_database(monkeypat
     monkeypatch.setenv("REPORTING_PRIVATE_CHANNELS", "false")
     backpressure = Backpressure()
     defaults = {"private_channels": True, "secret_key": "a-key"}
-    stack = Stack(AROUND, "postgresql://x", backpressure, reporting=defaults, sample=None)
+    stack = Stack(AROUND, "postgresql://x", backpressure, reporting=defaults)
     await stack.start()
     names = ["chat_bridge", "feedback", "inference", "reporting"]
     assert list(stack.services) == names == stack.groups
@@ -209,41 +208,3 @@ async def test_a_stack_that_fails_to_start_stops_what_it_has_made(monkeypatch: p
         await stack.start()
     await stack.stop()
     assert events == ["intake stops", "chat_bridge stops", "feedback stops", "inference stops"]
-
-
-async def test_the_steps_of_an_event_come_from_the_services_lookups() -> None:
-    asked: list[Any] = []
-    record = {
-        "at": "chat.message.ingested:0:1", "event_id": "e1", "conversation_id": "c1", "message_id": "m1",
-        "cause": "x:0:1", "feedback_id": None, "outcome": "stored", "reason": "", "detail": "", "noted_at": "t",
-    }  # fmt: skip
-
-    def looking(part: str) -> Callable[..., Awaitable[Any]]:
-        async def look(*given: Any) -> SimpleNamespace:
-            asked.append((part, *given))
-            found: dict[str, Any] = {"records": [record] if part == "chat" else [], "feedbacks": [], "judged": []}
-            return SimpleNamespace(model_dump=lambda: found)
-
-        return look
-
-    one, other = Part("a"), Part("b")
-    one.lookups["where chat"] = looking("chat")
-    for part in ("inference", "feedback", "reports"):
-        other.lookups[f"where {part}"] = looking(part)
-    steps = await stack_of(one, other).where("acme", "support", "e1", False)
-    assert [(step["service"], step["outcome"]) for step in steps] == [("chat_bridge", "stored")]
-    assert asked == [
-        ("chat", "acme", "support", ["e1"], [], [], []), ("inference", "acme", "support", ["e1"], ["m1"], [], []),
-        ("feedback", "acme", "support", ["e1"], ["m1"], ["x:0:1"], []),
-        ("reports", "acme", "support", ["e1"], ["m1"], ["x:0:1"], []),
-    ]  # fmt: skip
-
-
-async def test_parked_events_are_listed_by_their_service() -> None:
-    async def parked() -> list[dict[str, str]]:
-        return [{"event_id": "e1"}]
-
-    part = Part("a")
-    part.facts["parked events"] = parked
-    assert await stack_of(part).unprocessed("parked") == [{"event_id": "e1"}]
-    assert await stack_of(part).unprocessed("dead letters") == []

@@ -97,7 +97,6 @@ async function look() {
     const fresh = await read(`/dashboard/live?${query}`);
     if (loading) return;
     const known = keys();
-    swap("health", fresh);
     if (fresh.getElementById("newest")) {
       stamp = fresh.getElementById("newest").dataset.stamp;
       swap("newest", fresh);
@@ -105,7 +104,7 @@ async function look() {
         if (!known.has(item.dataset.key)) item.classList.add("fresh");
       }
       const whole = await read(location.href);
-      if (!loading) for (const part of ["figures", "agents", "response", "moved"]) swap(part, whole);
+      if (!loading) for (const part of ["figures", "agents", "moved"]) swap(part, whole);
       offerCopies();
     }
     tellTimes();
