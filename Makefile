@@ -149,8 +149,8 @@ mutants-map: $(VENV)/.dev ## Run the tests and record the lines that each one ru
 COMPILE = $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
   --no-header --no-emit-package agent-feedback-kit
 lock: ## Pin all dependencies with hashes (needs uv)
-	@$(COMPILE) --upgrade --extra standalone --extra local --extra encoder --extra issues pyproject.toml -o requirements.txt
-	@$(COMPILE) --extra standalone --extra local --extra encoder --extra issues --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
+	@$(COMPILE) --upgrade --extra standalone --extra encoder --extra issues pyproject.toml -o requirements.txt
+	@$(COMPILE) --extra standalone --extra encoder --extra issues --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
 	@$(COMPILE) --extra standalone --extra encoder --extra issues --extra artifacts --extra tracing -c requirements.txt -c requirements-dev.txt \
 	  pyproject.toml -o requirements-image.txt
 	@$(COMPILE) --group release -o requirements-release.txt

@@ -1,4 +1,4 @@
-"""Memory of `agent-feedback up` and its child processes after it has processed the sample or a file, by kind of log.
+"""Memory of `agent-feedback up` and its child processes after it has processed the sample or a file.
 
 The unit is the proportional set size. With the sample, issues are grouped before the measurement. The child process
 that groups them is not included.
@@ -21,20 +21,19 @@ import psutil
 from benchmarks.workload import scratch
 
 READY_SECONDS: Final = 180
-LOGS: Final = {"in_process_log": "memory", "local_kafka": "local"}
 
 
-def memory(source: Path | None = None) -> dict[str, dict[str, float]]:
-    """Return the memory in MiB, by log (see LOGS) and by part: ours, PostgreSQL's, Java's, and the sum.
+def memory(source: Path | None = None) -> dict[str, float]:
+    """Return the memory in MiB by part: ours, PostgreSQL's, and the sum.
 
     `source` is a file with chat events, or None for the sample.
     """
     with scratch() as folder:
-        return {name: _one(source, broker, folder / name) for name, broker in LOGS.items()}
+        return _after_serving(source, folder / "state")
 
 
-def _one(source: Path | None, broker: str, state: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "standalone", "up", "--port", "0", "--state", str(state), "--broker", broker]
+def _after_serving(source: Path | None, state: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "standalone", "up", "--port", "0", "--state", str(state)]
     command += ["--sample"] if source is None else ["--replay", str(source)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
@@ -42,7 +41,7 @@ def _one(source: Path | None, broker: str, state: Path) -> dict[str, float]:
         deadline = time.monotonic() + READY_SECONDS
         while "Serving" not in (line := process.stderr.readline()):
             if not line or time.monotonic() > deadline:
-                raise AssertionError(f"`agent-feedback up --broker {broker}` did not come to serve")
+                raise AssertionError("`agent-feedback up` did not come to serve")
         return _shares(psutil.Process(process.pid))
     finally:
         process.send_signal(signal.SIGINT)
@@ -50,12 +49,12 @@ def _one(source: Path | None, broker: str, state: Path) -> dict[str, float]:
 
 
 def _shares(root: psutil.Process) -> dict[str, float]:
-    shares = {"ours": 0.0, "postgres": 0.0, "java": 0.0}
+    shares = {"ours": 0.0, "postgres": 0.0}
     for process in [root, *root.children(recursive=True)]:
         name = process.name()
         if "servicekit.child_program" in process.cmdline():  # runs only while issues are grouped
             continue
-        part = "java" if "java" in name else "postgres" if "postgres" in name else "ours"
+        part = "postgres" if "postgres" in name else "ours"
         shares[part] += process.memory_full_info().pss / 2**20
     return {part: round(size, 1) for part, size in {**shares, "all": sum(shares.values())}.items()}
 

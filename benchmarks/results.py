@@ -166,11 +166,10 @@ def print_http(console: Console, rates: Mapping[str, Any]) -> None:
         console.print(table)
 
 
-def print_memory(console: Console, held: Mapping[str, Mapping[str, float]]) -> None:
+def print_memory(console: Console, shares: Mapping[str, float]) -> None:
     """Print the figures of `memory`, in MiB."""
-    for log, shares in held.items():
-        parts = ", ".join(f"{part} {size:,.0f}" for part, size in shares.items() if part != "all" and size)
-        console.print(f"All in one, {log.replace('_', ' ')}: {shares['all']:,.0f} MiB (PSS: {parts})")
+    parts = ", ".join(f"{part} {size:,.0f}" for part, size in shares.items() if part != "all" and size)
+    console.print(f"All in one: {shares['all']:,.0f} MiB (PSS: {parts})")
 
 
 def _row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:

@@ -12,8 +12,8 @@ import asyncpg
 from benchmarks.jobs import Job
 from benchmarks.workload import Workload
 from servicekit.log.topics import ensure_topics
-from standalone.embedded.local_kafka import LocalKafka, LocalKafkaError
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.local_kafka import LocalKafka, LocalKafkaError
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,18 +162,14 @@ def _refused(constant: str) -> None:
 
 
 def log_of(options: argparse.Namespace) -> dict[str, str]:
-    """Return the connection to the Kafka at `--broker`, or to a running `agent-feedback up`, with its credentials."""
+    """Return the connection to the Kafka at `--broker`, or to that of a running `agent-feedback up`."""
     if options.run is None:
         return {"bootstrap_servers": options.broker}
     try:
         run = json.loads((options.run / "run.json").read_text())
     except (OSError, ValueError):
         raise SystemExit(f"Nothing runs on {options.run}: start it with `agent-feedback up`.") from None
-    servers = {"bootstrap_servers": run["broker"]}
-    if "kafka_secret" not in run:
-        return servers
-    known = {"sasl_plain_username": "agent-feedback", "sasl_plain_password": run["kafka_secret"]}
-    return servers | {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"} | known
+    return {"bootstrap_servers": run["broker"]}
 
 
 async def follow(log: Mapping[str, str], rewards: Rewards, *, once: bool = False) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.ports import LOOPBACK, free_port
+from tests.support.local_kafka import LocalKafka
 
 _SETTINGS = "server.properties"
 

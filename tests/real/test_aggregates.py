@@ -18,8 +18,8 @@ from servicekit.log.cluster import Bootstrap
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.topics import ensure_topics
-from standalone.embedded.local_kafka import LocalKafka
 from tests.support.aggregate_recount import Raw, announced, recounted
+from tests.support.local_kafka import LocalKafka
 from tests.support.processes import Members, stop_service
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]

@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 
 from standalone.embedded import postgres
-from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.embedded.postgres_home import find_home, hand_over
+from tests.support.local_kafka import LocalKafka
 from tests.support.pg_programs import folder_for, pg
 from tests.support.recovery import ALL_TIME, Installation, assert_recovered, events, wait_for_primary
 from tests.support.server_folders import server_folder

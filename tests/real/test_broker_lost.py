@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from standalone.embedded.local_kafka import LocalKafka
 from tests.support.command import COMMAND, starting, state_folder
+from tests.support.local_kafka import LocalKafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 

@@ -25,7 +25,7 @@ from servicekit.log.outcome import Observation
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from servicekit.web.application import add_routes, application, guarded
-from standalone.embedded.local_kafka import LocalKafka
+from tests.support.local_kafka import LocalKafka
 from tests.support.running_stack import Tokens, message
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from standalone.embedded.local_kafka import LocalKafka
+from tests.support.local_kafka import LocalKafka
 from tests.support.recovery import Installation, assert_recovered, events
 from tests.support.replicas import Pair, execute, pair
 

@@ -22,8 +22,8 @@ from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
 from servicekit.log.topics import ensure_topics
-from standalone.embedded.local_kafka import LocalKafka
 from tests.support.group_reading import reading
+from tests.support.local_kafka import LocalKafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 REACTION = CHAT_REACTION.name

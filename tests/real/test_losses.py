@@ -25,9 +25,9 @@ from contracts.topics import (
 from servicekit.log.cluster import Cluster
 from servicekit.log.reader import records_of
 from servicekit.log.topics import ensure_topics
-from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import agent_feedback
+from tests.support.local_kafka import LocalKafka
 from tests.support.recovery import ALL_TIME, Installation, assert_recovered, assert_said, events
 from tests.support.server_folders import server_folder
 

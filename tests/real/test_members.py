@@ -9,9 +9,9 @@ import asyncpg
 import pytest
 
 from servicekit.log.topics import ensure_topics
-from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import agent_feedback, said_at, state_folder
+from tests.support.local_kafka import LocalKafka
 from tests.support.processes import GROUPS, Members, stop_service, until_quiet
 from tests.support.recount import lines_of, recount
 from tests.support.samples import CHAT_EVENTS, needs_samples

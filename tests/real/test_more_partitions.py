@@ -27,7 +27,7 @@ from servicekit.log.reader import records_of
 from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
-from standalone.embedded.local_kafka import LocalKafka
+from tests.support.local_kafka import LocalKafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 NAMES = [f"c{number}" for number in range(40)]

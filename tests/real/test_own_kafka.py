@@ -8,8 +8,8 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
 from servicekit.log.topics import partitions_by_topic
-from standalone.embedded.local_kafka import LocalKafka
 from tests.support.command import agent_feedback
+from tests.support.local_kafka import LocalKafka
 
 pytestmark = pytest.mark.real
 

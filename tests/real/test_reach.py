@@ -16,7 +16,7 @@ from feedback.settings import FeedbackSettings
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from servicekit.web.application import add_routes, application, guarded
-from standalone.embedded.local_kafka import LocalKafka
+from tests.support.local_kafka import LocalKafka
 from tests.support.running_stack import Tokens, exchange
 
 pytestmark = pytest.mark.real

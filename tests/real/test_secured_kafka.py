@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import stat
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -21,8 +19,6 @@ from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
 from servicekit.log.settings import Mechanism
 from servicekit.log.topics import ensure_topics
-from standalone.embedded.local_kafka import LocalKafka
-from standalone.log import facts_of_log, log_of
 from tests.support.command import agent_feedback
 from tests.support.group_reading import reading
 from tests.support.secured_kafka import PASSWORD, USER, SecuredKafka
@@ -91,22 +87,6 @@ async def test_without_the_password_nobody_gets_in(
     producer = BatchProducer(cluster_at(kafka.secured), client_id="agent-feedback-test")
     with pytest.raises(LogUnavailable):
         await producer.send([Message(REACTION, "key", b"no JSON")])
-
-
-async def test_the_kafka_of_a_run_lets_in_who_knows_its_secret(tmp_path: Path) -> None:
-    folder = tmp_path / "kafka"
-    async with LocalKafka(folder, secret="abc123") as local:
-        await ensure_topics(local.cluster)
-        assert not await gets_in(local.bootstrap)
-        assert not await gets_in(LocalKafka(folder, port=1, secret="other").cluster, local.bootstrap)
-        facts = facts_of_log("local", local.cluster)
-        assert await gets_in(log_of(facts), within_ms=20_000)
-        (tmp_path / "run.json").write_text(json.dumps(facts))
-        assert await catches_up("--run", str(tmp_path)) == 0
-        assert await catches_up("--broker", local.bootstrap) == 1
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        controller = (folder / "server.properties").read_text().split("CONTROLLER://")[1].split()[0]
-        assert not await gets_in(controller)
 
 
 async def catches_up(*options: str) -> int:

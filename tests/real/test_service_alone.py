@@ -13,9 +13,9 @@ import pytest
 import pytest_asyncio
 
 from servicekit.log.topics import ensure_topics
-from standalone.embedded.local_kafka import LocalKafka
 from standalone.embedded.ports import free_port
 from tests.support.extra_alone import distributions_of, environment_of
+from tests.support.local_kafka import LocalKafka
 from tests.support.processes import stop_service
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")

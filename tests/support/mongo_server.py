@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from standalone.embedded.kafka_parts import LocalKafkaError, find_java, sole_download
+from tests.support.kafka_parts import LocalKafkaError, find_java, sole_download
 
 ADDRESS = "AGENT_FEEDBACK_TEST_MONGO_URL"
 """The environment variable that names a real MongoDB replica set, without a database."""

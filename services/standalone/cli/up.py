@@ -16,10 +16,7 @@ from standalone.terminal import run as run_work
 
 Broker = Annotated[
     str,
-    typer.Option(
-        help="The Kafka to use: `memory` (lost at the end of the run), `local` (on disk, started for you; needs "
-        "Java or the extra `local`), or the `HOST:PORT,...` of your own."
-    ),
+    typer.Option(help="The Kafka to use: `memory` (lost at the end of the run), or the `HOST:PORT,...` of your own."),
 ]
 _EXIT = (
     "Stop when all input is processed, instead of serving. At start, wait up to "

@@ -210,9 +210,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
         database_url = options.database_url
         # Wait for the database once here, instead of in each service.
         await within(options.patience, wait_for_database(database_url, say), shown(database_url))
-    if options.broker == "local":
-        say("Starting Kafka ...")
-    bootstrap = await parts.enter_async_context(open_log(options.broker, state.path, say, options.patience))
+    bootstrap = await parts.enter_async_context(open_log(options.broker, say, options.patience))
     say("Starting the services ...")
     tell = each_once(say)
     traces = open_traces()

