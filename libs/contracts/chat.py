@@ -97,7 +97,9 @@ class ProducerProvenance(ProvenanceFields):
 class ChatMessageIngested(ProducerProvenance, ChatEvent):
     """Event sent when a message is written or edited.
 
-    If a conversation has several events with the same `message_id`, the latest one counts.
+    If a conversation has several events with the same `message_id`, the latest one counts: the one with the highest
+    `occurredAt`, which is the time of the edit, then the highest `sequence`. Among events of one time without a
+    `sequence`, the one that was logged last counts.
     """
 
     message_id: MessageId

@@ -7,9 +7,7 @@ that editing a question does not move it behind the answer. Neither depends on t
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from operator import attrgetter
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
 from contracts.posts import PostCommented, PostPublished
@@ -22,10 +20,22 @@ COPY: Final = b"\x00"
 _REPLY, _MESSAGE = b"\x01", b"\x02"
 FROM_MESSAGES: Final = _MESSAGE
 """Bound between kinds of events. Versions from message events are greater, versions from reply events are less."""
-_ENVELOPE: Final = frozenset({"event_id", "occurred_at", "sequence", "tenant", "project", "version"})
-_SAID: Final = tuple(name for name in ChatMessageIngested.model_fields if name not in _ENVELOPE)
-_VALUES: Final = attrgetter(*_SAID)
-_OPENED: Final = tuple(f"({name!r}, " for name in _SAID)
+
+
+class LogPosition(NamedTuple):
+    """Sort key of records, for events of the same time.
+
+    Attributes:
+        log_time: Time at which the record first appeared in the log, in microseconds.
+    """
+
+    log_time: int = 0
+    partition: int = 0
+    offset: int = 0
+
+
+UNLOGGED: Final = LogPosition()
+"""Position of an event that is not in the log."""
 
 
 def message_in(event: MessageEvent) -> ChatMessageIngested:
@@ -56,16 +66,17 @@ def message_in(event: MessageEvent) -> ChatMessageIngested:
     )
 
 
-def version_of(event: MessageEvent) -> bytes:
-    """Return a 25-byte sort key for the versions of a message, the highest of which wins.
+def version_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> bytes:
+    """Return a 37-byte sort key for the versions of a message, the highest of which wins.
 
     Versions from reply events sort below all others, because a reply has fewer fields. Versions from the same kind of
-    event are ordered by (occurredAt, sequence), with -1 for a missing sequence. Ties are broken by a hash of the
-    content, so that all indexes choose the same version. Versions with the same content and time are equal.
+    event are ordered by occurredAt, then by sequence, with -1 for a missing one, and then by their position in the log.
     """
     rank = _REPLY if isinstance(event, ChatMessageReplyIngested) else _MESSAGE
     occurred_at, sequence = place_of(event)
-    return rank + occurred_at.to_bytes(8) + (sequence + 1).to_bytes(8) + _digest(message_in(event))
+    log_time, partition, offset = logged
+    written = log_time.to_bytes(8) + partition.to_bytes(4) + offset.to_bytes(8)
+    return rank + occurred_at.to_bytes(8) + (sequence + 1).to_bytes(8) + written
 
 
 def place_of(event: MessageEvent) -> tuple[int, int]:
@@ -76,25 +87,3 @@ def place_of(event: MessageEvent) -> tuple[int, int]:
 def same_source(one: bytes, other: bytes) -> bool:
     """Return True if both versions come from message events or both come from reply events."""
     return (one < FROM_MESSAGES) == (other < FROM_MESSAGES)
-
-
-def _digest(message: ChatMessageIngested) -> bytes:
-    """Return an 8-byte hash of the fields of a message.
-
-    Empty fields are left out, so that a new optional field does not change the hashes of stored messages.
-    """
-    return blake2b(_written(message).encode(), digest_size=8).digest()
-
-
-def _written(message: ChatMessageIngested) -> str:
-    """Return the fields of a message as text, equal to the `repr` of a list of (name, value) pairs.
-
-    Fields that are None are left out. Concatenating strings is faster than calling `repr`.
-    """
-    values: tuple[Any, ...] = _VALUES(message)
-    pairs = [
-        f"{opened}{sorted(value.items()) if type(value) is dict else value!r})"
-        for opened, value in zip(_OPENED, values, strict=True)
-        if value is not None
-    ]
-    return f"[{', '.join(pairs)}]"

@@ -224,7 +224,7 @@ def _read(received: Received[Any]) -> BatchedEvent:
     if isinstance(event, ChatMessageReactionIngested | PostReacted):
         return BatchedEvent(received, about=about, copy=_copy_in(about))
     position = Position(*place_of(event), received.first_log_time, received.raw.coordinates.offset)
-    message = indexed(message_in(event), event.tenant, event.project, version_of(event), position)
+    message = indexed(message_in(event), event.tenant, event.project, version_of(event, received.position), position)
     return BatchedEvent(received, message, about, _copy_in(about))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from contracts.chat import ChatMessageIngested
 from contracts.exchange import thread_of
 from contracts.provenance import Provenance, provenance_of
-from contracts.versions import MessageEvent, message_in, version_of
+from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, version_of
 
 
 class TurnKey(NamedTuple):
@@ -147,7 +147,7 @@ class Registry(Protocol):
         ...
 
 
-def turn_of(event: MessageEvent) -> RegisteredTurn | None:
+def turn_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> RegisteredTurn | None:
     """Return the facts in a message about its turn: the answer, or the person who asked.
 
     An agent's message without a turn id gets its message id as turn id. Returns None for a person's message without a
@@ -156,7 +156,7 @@ def turn_of(event: MessageEvent) -> RegisteredTurn | None:
     message = message_in(event)
     if message.sender_type == "agent" and message.agent_id is not None:
         answer = AgentAnswer(
-            version_of(event),
+            version_of(event, logged),
             message.message_id,
             message.agent_id,
             provenance_of(message),
@@ -170,12 +170,13 @@ def turn_of(event: MessageEvent) -> RegisteredTurn | None:
     return RegisteredTurn(_key(message, message.turn_id), asker=asker)
 
 
-def role_of(event: MessageEvent) -> Role | None:
+def role_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> Role | None:
     """Return the user type of a message's author, or None if it is not given or the author is an agent."""
     message = message_in(event)
     if message.sender_type == "agent" or message.user_type is None:
         return None
-    return Role(ProjectPerson(message.tenant, message.project, message.sender_id), message.user_type, version_of(event))
+    person = ProjectPerson(message.tenant, message.project, message.sender_id)
+    return Role(person, message.user_type, version_of(event, logged))
 
 
 def newest_roles(roles: Iterable[Role | None]) -> list[Role]:

@@ -55,9 +55,9 @@ class TurnHandler(Handler):
 
     def _facts(self, received: Received[MessageEvent], erased: ErasedAt) -> MessageFacts:
         event, person = received.event, author_of(received.event)
-        turn = turn_of(event)
+        turn = turn_of(event, received.position)
         if person is None or not is_erased(event.occurred_at, erased.get(person), received.first_log_time):
-            return MessageFacts(turn, role_of(event))
+            return MessageFacts(turn, role_of(event, received.position))
         if turn is not None and turn.asker is not None:
             turn = replace(turn, asker=replace(turn.asker, user_id=self._erasures.name_of(person)))
         return MessageFacts(turn, None)

@@ -10,7 +10,7 @@ from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
 from contracts.headers import Headers, derived_headers
 from contracts.provenance import NO_PROVENANCE, provenance_of
-from contracts.versions import MessageEvent, message_in, version_of
+from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, version_of
 from detector.detector import Detector
 from detector.model import Message
 from inference.judging import Judging
@@ -41,7 +41,7 @@ class ConversationHandler(Handler):
         self.judging = Judging(store, turns, producer, detector, gate)
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        messages = [indexed(received.event) for received in batch]
+        messages = [indexed(received.event, received.position) for received in batch]
         changed = await self._store.index(collapse(messages))
         arrived = {message.key for message in messages}
         judged = await self.judging.judge(lambda: self._ranges(arrived))
@@ -63,7 +63,7 @@ class ConversationHandler(Handler):
         return message_ranges(await self._store.around(places, REACH), places)
 
 
-def indexed(event: MessageEvent) -> IndexedMessage:
+def indexed(event: MessageEvent, logged: LogPosition = UNLOGGED) -> IndexedMessage:
     """Convert a message event to its row in the message index."""
     said = message_in(event)
     from_agent = said.sender_type == "agent"
@@ -81,7 +81,7 @@ def indexed(event: MessageEvent) -> IndexedMessage:
     return IndexedMessage(
         ConversationKey(said.tenant, said.project, said.conversation_id),
         message,
-        version_of(event),
+        version_of(event, logged),
         provenance_of(said) if from_agent else NO_PROVENANCE,
         None if from_agent else said.user_type,
     )

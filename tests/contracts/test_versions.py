@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from contracts.versions import COPY, FROM_MESSAGES, message_in, same_source, version_of
+from contracts.versions import COPY, FROM_MESSAGES, LogPosition, message_in, same_source, version_of
 from tests.support.reporting_events import message, reply
 
 
@@ -26,16 +26,24 @@ def test_a_messages_own_event_holds_over_a_reply_event_and_any_event_over_a_copy
     assert not same_source(version_of(own), version_of(found))
 
 
-def test_versions_are_equal_where_they_say_the_same_whatever_their_event_is_called() -> None:
-    one = message("m1", content="a", at=1, attributes={"b": "2", "a": "1"})
-    again = one.model_copy(update={"event_id": "another", "attributes": {"a": "1", "b": "2"}})
-    assert version_of(one) == version_of(again)
-    assert version_of(one) != version_of(one.model_copy(update={"content": "b"}))
+def test_of_versions_of_one_time_the_one_that_was_logged_last_holds() -> None:
+    positions = [LogPosition(5, 3, 9), LogPosition(6, 0, 1), LogPosition(6, 1, 0), LogPosition(6, 1, 1)]
+    for order in permutations(enumerate(positions)):
+        by_version = sorted(order, key=lambda one: version_of(message("m1", content=str(one[0]), at=1), one[1]))
+        assert [number for number, _ in by_version] == [0, 1, 2, 3]
+    sequenced = version_of(message("m1", at=1, sequence=0), LogPosition(1))
+    assert sequenced > version_of(message("m1", at=1), LogPosition(9))
+
+
+def test_a_repeated_record_is_the_same_version() -> None:
+    event = message("m1", content="a", at=1)
+    assert version_of(event, LogPosition(5, 1, 2)) == version_of(event, LogPosition(5, 1, 2))
 
 
 def test_versions_take_every_time_and_sequence() -> None:
     last = message("m1", sequence=2**63 - 1).model_copy(update={"occurred_at": 253_402_300_799_999_999})
-    assert len(version_of(last)) == len(version_of(message("m1"))) == 25
+    logged = LogPosition(253_402_300_799_999_999, 2**31 - 1, 2**63 - 1)
+    assert len(version_of(last, logged)) == len(version_of(message("m1"))) == 37
 
 
 def test_a_reply_event_carries_a_message() -> None:

@@ -16,6 +16,7 @@ from contracts.feedback import FeedbackCreated
 from reporting.queries.counts import totals
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit import Received
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import Event, batch, feedback, message, reply
 
@@ -87,11 +88,11 @@ def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, asyncpg.Pool]]:
         running.run(opened.__aexit__(None, None, None))
 
 
-async def _projected(pool: asyncpg.Pool, batches: list[list[Event]]) -> tuple[Any, Any, dict[str, int]]:
+async def _projected(pool: asyncpg.Pool, batches: list[list[Received[Any]]]) -> tuple[Any, Any, dict[str, int]]:
     await pool.execute("truncate feedbacks, replies, messages")
     projector = ProjectionHandler(PostgresReadModels(pool))
-    for events in batches:
-        await projector.handle(batch(*events))
+    for records in batches:
+        await projector.handle(records)
     feedbacks = await pool.fetch(
         "select * from feedbacks union all select * from replies order by feedback_type, feedback_id"
     )
@@ -111,8 +112,9 @@ def test_any_order_duplication_or_replay_gives_the_same_read_model(
 ) -> None:
     running, pool = runner
     events = data.draw(ledgers())
-    straight = running.run(_projected(pool, [[event] for event in events]))
-    repeated = data.draw(st.permutations(events + data.draw(st.lists(st.sampled_from(events), max_size=5))))
+    records = batch(*events)
+    straight = running.run(_projected(pool, [[record] for record in records]))
+    repeated = data.draw(st.permutations(records + data.draw(st.lists(st.sampled_from(records), max_size=5))))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(repeated)), max_size=4)))
     batches = [repeated[a:b] for a, b in zip([0, *cuts], [*cuts, len(repeated)], strict=True) if a < b]
     assert running.run(_projected(pool, batches)) == straight

@@ -18,6 +18,7 @@ from contracts.inbound import SPELLING
 from contracts.log_time import at_log_time, future_fault
 from contracts.optional_fields import droppable
 from contracts.topics import COMPACTED, FEEDBACK_CREATED, FOREIGN
+from contracts.versions import LogPosition
 from servicekit.log.unpacking import UNPACKED_LIMIT
 
 E = TypeVar("E", bound=Envelope)
@@ -130,6 +131,11 @@ class Received(NamedTuple, Generic[R_co]):
     @property
     def first_log_time(self) -> int:
         return self.raw.first_log_time
+
+    @property
+    def position(self) -> LogPosition:
+        """The record's rank among records of the same event time."""
+        return LogPosition(self.raw.first_log_time, self.raw.coordinates.partition, self.raw.coordinates.offset)
 
     @property
     def cause(self) -> str:

@@ -16,7 +16,7 @@ from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
-from contracts.versions import MessageEvent, message_in, place_of, version_of
+from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, place_of, version_of
 from servicekit import Outcome
 
 SUPERSEDED = Outcome.ignored("superseded")
@@ -181,7 +181,9 @@ def person_slot(tenant: str, project: str, conversation_id: str, turn_id: str, u
     return derived_id(tenant, project, conversation_id, turn_id, user_id)
 
 
-def message_row(event: MessageEvent, attributes: frozenset[str] = frozenset()) -> MessageRow:
+def message_row(
+    event: MessageEvent, attributes: frozenset[str] = frozenset(), logged: LogPosition = UNLOGGED
+) -> MessageRow:
     """Return the row for the message in an event.
 
     If an agent's message has no turn id, its message id is used instead.
@@ -215,7 +217,7 @@ def message_row(event: MessageEvent, attributes: frozenset[str] = frozenset()) -
         message.reply_to_message_id,
         "" if message.thread_id in (None, message.message_id) else message.thread_id or "",
         _attributes(message, attributes),
-        version_of(event),
+        version_of(event, logged),
         occurred_at,
         sequence,
     )
