@@ -57,8 +57,8 @@ $(HELM):
 	@GOBIN="$(CURDIR)/$(@D)" go install helm.sh/helm/v3/cmd/helm@v3.19.0
 
 .PHONY: test-helm
-test-helm: $(VENV)/.dev $(HELM) ## Render the Helm chart with five files of values, and compare it with the schemas of Kubernetes
-	@HELM="$(CURDIR)/$(HELM)" $(BIN)/pytest -q -m helm tests/deploy/test_helm_chart.py
+test-helm: $(VENV)/.dev $(HELM) ## Render the Helm chart and compare it with the schemas of Kubernetes, and run oauth2-proxy (Go builds Helm, oauth2-proxy and an OpenID provider)
+	@HELM="$(CURDIR)/$(HELM)" $(BIN)/pytest -q -m helm tests/deploy
 
 check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the compose file
 	@$(BIN)/ruff check -q .

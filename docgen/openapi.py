@@ -18,6 +18,7 @@ from feedback.api_impressions import impressions_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from inference.api import inference_router
+from reporting.access.own_caller import callers_router
 from reporting.api.alerts import alerts_router
 from reporting.api.audit.routes import audit_router
 from reporting.api.conversations import conversations_router
@@ -25,7 +26,6 @@ from reporting.api.exports import exports_router
 from reporting.api.figures import figures_router
 from reporting.api.issues import issues_router
 from reporting.api.webhooks import webhooks_router
-from servicekit.web.account_pages import callers_router
 from servicekit.web.application import application
 from standalone.one_process.stack import PROGRAMS
 

@@ -22,5 +22,13 @@ INGEST: Final = "ingest"
 ON_BEHALF: Final = "on_behalf"
 """Give and read feedback on behalf of other people."""
 ADMIN: Final = "admin"
-"""Use the routes for dead letters, erasure, purging, webhooks, metrics and accounts."""
+"""Use the routes for dead letters, erasure, purging, webhooks, metrics and keys."""
 ALL_SCOPES: Final = frozenset({READ, REVIEW, EXPORT, OPERATE, DETECT, INGEST, ON_BEHALF, ADMIN})
+
+ROLES: Final = {
+    "reader": frozenset({READ}),
+    "reviewer": frozenset({READ, REVIEW}),
+    "operator": frozenset({READ, REVIEW, EXPORT, OPERATE}),
+    "admin": frozenset({READ, REVIEW, EXPORT, OPERATE, ADMIN}),
+}
+"""Scopes of each role that a group of an identity provider may get."""

@@ -27,9 +27,11 @@ PUBLIC_NAMES: Final = {
         "service": "Service",
         "stages": "stage",
         "settings": "FileSettings ReadSettings Settings",
-        "web.auth": "Caller",
+        "web.auth": "COOKIE Caller",
         "web.bodies": "read_body",
         "web.forms": "Form",
+        "web.guard": "brings_token",
+        "web.projects": "ProjectSet member_name",
         "web.routes": "Routes",
     }.items()
     for name in names.split()
@@ -52,9 +54,11 @@ if TYPE_CHECKING:
     from servicekit.service import Service
     from servicekit.settings import FileSettings, ReadSettings, Settings
     from servicekit.stages import stage
-    from servicekit.web.auth import Caller
+    from servicekit.web.auth import COOKIE, Caller
     from servicekit.web.bodies import read_body
     from servicekit.web.forms import Form
+    from servicekit.web.guard import brings_token
+    from servicekit.web.projects import ProjectSet, member_name
     from servicekit.web.routes import Routes
 else:
 

@@ -26,12 +26,10 @@ from servicekit.log.journal import FeedbackOf, Journal, JournalingHandler, Journ
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
 from servicekit.service import Periodic, Service, ServiceContext
-from servicekit.web.account_pages import ACCOUNT_ROUTES, SIGN_OUT, AccountPort, account_pages_router, callers_router
 from servicekit.web.application import Surface
 from servicekit.web.journal import States, Verdicts, WhereLookup, nothing_found, where_router
-from servicekit.web.permissions import PUBLIC, Permissions, merged, need_of, needs
-from servicekit.web.provider_pages import PROVIDER_ANSWER
-from servicekit.web.sign_in import PROVIDER_SIGN_IN, SIGN_IN, refused_page, sign_in_router
+from servicekit.web.permissions import Permissions, merged, need_of, needs
+from servicekit.web.refusals import RefusedPage
 
 P = TypeVar("P")
 """Type of a service's parts, which are the resources that its `opens` function returns."""
@@ -74,13 +72,12 @@ class Reads(Generic[P]):
 class Serves(Generic[P]):
     """HTTP routes of a service, each with its permission: scopes, "any token" or "no token" (see `web/permissions.py`).
 
-    `pages` is True for routes that people open in a browser. Errors are then shown as pages, and people without a token
-    get the sign-in form.
+    `page` renders the refusals of routes that people open in a browser.
     """
 
     router: Callable[[P], APIRouter]
     access: Mapping[tuple[str, str], str | tuple[str, ...]]
-    pages: bool = False
+    page: RefusedPage | None = None
 
     @property
     def routes(self) -> Permissions:
@@ -169,9 +166,6 @@ class ServiceDefinition(Generic[P]):
     """Function that returns the look-up of feedback records' states, for the same route."""
     verdicts: Callable[[P], Verdicts] = lambda _: nothing_found
     """Function that returns the look-up of verdicts on messages, for the same route."""
-    accounts: Callable[[P], AccountPort] | None = None
-    """Factory of the service's accounts. If it is given, the platform serves their sign-in and the description of a
-    token."""
     checks: Callable[[Any], object] = lambda settings: None
     """Function that reads the files and keys that the settings name. Raises StartError before anything is connected."""
     body_limits: Mapping[str, int] = field(default_factory=dict)
@@ -181,24 +175,16 @@ class ServiceDefinition(Generic[P]):
     def permissions(self) -> Permissions:
         """Permissions of all routes."""
         where: Permissions = {("GET", WHERE + self.where): needs(READ)} if self.where else {}
-        sign_in: Permissions = {("POST", SIGN_IN): PUBLIC} if self._has_pages else {}
-        accounts: Permissions = {} if self.accounts is None else ACCOUNT_ROUTES
-        return merged(*(one.routes for one in self.serves), accounts, sign_in, where)
+        return merged(*(one.routes for one in self.serves), where)
 
     def where_router(self, lookup: WhereLookup) -> APIRouter:
         """Return a router with the route that searches the service's journal."""
         return where_router(WHERE + self.where, self.where_tag or self.where, lookup)
 
     @property
-    def _has_pages(self) -> bool:
-        return any(one.pages for one in self.serves)
-
-    @property
     def surface(self) -> Surface:
         """Permissions, body limits and error pages of the routes, for the HTTP application."""
-        pages = {path: refused_page for one in self.serves if one.pages for _, path in one.routes}
-        if self.accounts is not None:
-            pages |= dict.fromkeys((SIGN_OUT, PROVIDER_SIGN_IN, PROVIDER_ANSWER), refused_page)
+        pages = {path: one.page for one in self.serves if one.page is not None for _, path in one.routes}
         return Surface(self.permissions, self.body_limits, pages)
 
     def expiries(self, settings: Any, pool: str = "pool") -> list[Expiry]:
@@ -230,10 +216,6 @@ class ServiceDefinition(Generic[P]):
                 for name, work in _named(every.name, every.work(parts)):
                     service.every(Periodic(name, seconds, work, every.delay))
         service.routers += [one.router(parts) for one in self.serves]
-        if self._has_pages:
-            service.routers.append(sign_in_router())
-        if self.accounts is not None:
-            service.routers += [callers_router(), account_pages_router(self.accounts(parts))]
         if self.where:
             reader = JournalReader(getattr(parts, self.where_reads))
             lookup = service.lookups[f"where {self.where}"] = WhereLookup(

@@ -29,7 +29,7 @@ from servicekit.settings import content_of, read_env_file, read_settings
 from servicekit.tracing import open_traces
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, AnyOfLater
-from servicekit.web.auth_settings import AuthSettings, authenticator_for, remote_accounts
+from servicekit.web.auth_settings import AuthSettings, authenticator_for, remote_keys
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
 
@@ -53,7 +53,7 @@ def main(program: ServiceDefinition[Any]) -> None:
     parser = argparse.ArgumentParser(
         prog=f"python -m {program.name}",
         description="Run this service against your Kafka and database, configured by its environment and the file .env "
-        "(see .env.example). AGENT_FEEDBACK_TOKEN is the HTTP API's access token, if AUTH_ISSUER is not set.",
+        "(see .env.example). AGENT_FEEDBACK_TOKEN is the HTTP API's access token, if AUTH_ISSUERS is not set.",
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", default=8080, type=int, help="the HTTP port; 0 takes a free one (default: 8080)")
@@ -77,7 +77,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
 
     Args:
         token: The access token. By default, it is read from the file that AGENT_FEEDBACK_TOKEN_FILE names. With
-            neither, callers need tokens issued by AUTH_ISSUER.
+            neither, callers need tokens of one of AUTH_ISSUERS.
 
     Raises:
         StartError: If the service cannot start.
@@ -89,7 +89,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopping)
     service: Service | None = None
-    remote = remote_accounts(auth)
+    remote = remote_keys(auth)
     issued = AnyOfLater(lambda: None if service is None else service.authenticators or remote)
     authenticator = AnyOf(authenticator_for(auth, token), issued)
 
@@ -99,7 +99,10 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     server = HttpServer(host, port)
     app = application(not_ready, lambda: () if service is None else service.warnings)
     await server.start(
-        guarded(app, authenticator, program.surface, auth.cors_origins, http.request_seconds, lambda: service is None)
+        guarded(
+            *(app, authenticator, program.surface, auth.cors_origins, http.request_seconds, lambda: service is None),
+            sign_in_url=auth.sign_in_url,
+        )
     )
     starting = asyncio.create_task(_start(program, traces))
     waiting = asyncio.create_task(stopping.wait())
@@ -118,8 +121,8 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
         await server.stop()
         if service is not None:
             await service.stop()
-        for remote_account in remote:
-            await remote_account.close()
+        for keys in remote:
+            await keys.close()
         if traces is not None:
             await traces.close()
 

@@ -11,12 +11,8 @@ import asyncpg
 
 from chat_completions.endpoint import LlmEndpoint
 from contracts.where import FeedbackState
-from reporting.access.accounts import Accounts
-from reporting.access.admission import Admission
-from reporting.access.identity_provider import read_identity_provider
 from reporting.access.keys import ApiKeys
 from reporting.access.log import AccessLog
-from reporting.access.sessions import AccountSessions
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.page_channels import PageChannels, keys_of
@@ -79,16 +75,11 @@ class ReportingParts:
     alert_courier: AlertCourier
     page_channels: PageChannels
     feedback_metrics: FeedbackMetrics
-    sessions: AccountSessions
     keys: ApiKeys
 
     @property
     def clock(self) -> Clock:
         return self.service.context.clock
-
-    @property
-    def accounts(self) -> Accounts:
-        return Accounts(self.pool, self.clock)
 
     @property
     def access_log(self) -> AccessLog:
@@ -149,7 +140,6 @@ def check_settings(settings: ReportingSettings) -> None:
 
     Raises StartError if one of them is invalid.
     """
-    read_identity_provider(settings.identity_provider)
     read_alerts(settings.alerts)
     if settings.webhooks:
         read_endpoints(settings.webhooks)
@@ -179,11 +169,8 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
     page_channels = PageChannels(pool, service.context.clock, settings.secret_key, private=settings.private_channels)
     alert_courier = AlertCourier(alerts, AlertMessages(pool), service.context.clock, page_channels=page_channels)
     service.resources.push_async_callback(alert_courier.close)
-    sessions = AccountSessions(
-        pool, service.context.clock, settings.session_days, admission=_admission(settings, service, pool)
-    )
     keys = ApiKeys(pool, service.context.clock)
-    service.authenticators += [sessions, keys]
+    service.authenticators.append(keys)
     service.facts["report"] = partial(totals, pool)
     return ReportingParts(
         settings=settings,
@@ -206,18 +193,8 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
         alert_courier=alert_courier,
         page_channels=page_channels,
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),
-        sessions=sessions,
         keys=keys,
     )
-
-
-def _admission(settings: ReportingSettings, service: Service, pool: asyncpg.Pool) -> Admission | None:
-    """Return the sign-in with the identity provider, or None if no provider is configured.
-
-    Raises StartError if the provider's file is invalid.
-    """
-    provider, clock = read_identity_provider(settings.identity_provider), service.context.clock
-    return None if provider is None else Admission(pool, clock, provider, AccessLog(pool, clock))
 
 
 async def _mirror(

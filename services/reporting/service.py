@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contracts.access import OWN_CALLER
 from contracts.scopes import ADMIN, DETECT, EXPORT, OPERATE, READ, REVIEW
+from reporting.access.own_caller import callers_router
+from reporting.access.sign_in import SIGN_IN, SIGN_OUT, refused_page, sign_in_router
 from reporting.api import routes as api
-from reporting.dashboard.access import ACCESS, ACCOUNTS, KEYS, access_router
+from reporting.dashboard.access import ACCESS, KEYS, access_router
 from reporting.dashboard.erasure import ERASE, erasure_router
 from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
 from reporting.dashboard.routes import FILES, PAGES, pages_router
@@ -100,19 +103,20 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             {("GET", path): READ for path in PAGES}
             | {("GET", path): EXPORT for path in FILES}
             | {("POST", ALERTS_PAGE): (OPERATE, ADMIN)},
-            pages=True,
+            page=refused_page,
+        ),
+        Serves(lambda _: callers_router(), {("GET", OWN_CALLER): "any token"}),
+        Serves(
+            lambda _: sign_in_router(),
+            {("POST", SIGN_IN): "no token", ("POST", SIGN_OUT): "any token"},
+            page=refused_page,
         ),
         Serves(
-            lambda parts: access_router(parts.sessions, parts.accounts, parts.keys, parts.reads, parts.access_log),
-            {
-                ("GET", ACCESS): READ,
-                ("POST", ACCESS): READ,
-                ("POST", ACCOUNTS): ADMIN,
-                ("POST", KEYS): ADMIN,
-            },
-            pages=True,
+            lambda parts: access_router(parts.keys, parts.reads, parts.access_log),
+            {("GET", ACCESS): READ, ("POST", KEYS): ADMIN},
+            page=refused_page,
         ),
-        Serves(lambda parts: erasure_router(parts.reads), {("GET", ERASE): ADMIN}, pages=True),
+        Serves(lambda parts: erasure_router(parts.reads), {("GET", ERASE): ADMIN}, page=refused_page),
     ],
     every=[
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),
@@ -138,14 +142,12 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("alert_messages", "alert_days", "created_at", "microseconds"),
         Keeps("alert_digests", "alert_days", "period_end", "microseconds"),
         Keeps("journal", "journal_days", "noted_at"),
-        Keeps("account_sessions", "session_days", "created_at", "microseconds"),
         Keeps("access_log", "access_log_days", "at", "microseconds"),
-        Keeps("sign_in_attempts", "session_days", "since", "microseconds"),
+        Keeps("attempts", "alert_days", "since", "microseconds"),
         # Rows of `forgotten` keep older announcements from restoring erased feedback. They are not needed after the
         # topics' retention has removed these announcements. Revisions are log times in milliseconds.
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
     ],
-    accounts=lambda parts: parts.sessions,
     checks=check_settings,
     where="reports",
     where_tag="reporting",

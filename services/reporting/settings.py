@@ -75,10 +75,6 @@ class ReportingSettings(ReadSettings):
     rejected its answers; 0 disables the event."""
     resolved_notice_days: float = Field(default=7, gt=0, le=3_650)
     """Maximum age of a resolution for people to be notified of it, in days. Also the retention of the notices."""
-    session_days: float = Field(default=7, gt=0)
-    """Lifetime of a session after sign-in with a password, in days."""
-    identity_provider: Path | None = None
-    """File with the OpenID provider for sign-in (docs/access.md); None: sign-in with passwords only."""
     access_log_days: float = Field(default=365, ge=0)
     """Retention of the access log (docs/access.md), in days; 0 keeps all."""
     artifact_store_url: str | None = Field(

@@ -25,7 +25,7 @@ BUILT = Path(__file__).parents[2] / ".agent-feedback" / "helm" / "helm"
 HELM = os.environ.get("HELM") or shutil.which("helm") or (str(BUILT) if BUILT.exists() else "")
 VERSIONS = ("1.27", "1.31", "1.35")
 FOREIGN = {"ScaledObject", "ServiceMonitor"}
-PUBLIC = {"AUTH_JWKS_URL", "REPORTING_ARTIFACT_STORE_URL"}
+PUBLIC = {"REPORTING_ARTIFACT_STORE_URL"}
 SERVICES = {"chat_bridge", "feedback", "inference", "reporting"}
 pytestmark = [
     pytest.mark.helm,
@@ -88,7 +88,11 @@ def test_a_wrong_manifest_is_found() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_variable_is_a_setting_and_every_service_has_its_addresses(name: str) -> None:
-    known = set().union(*(names_of(one) for one in SETTINGS)) | {"AGENT_FEEDBACK_TOKEN", "AWS_REGION"}
+    known = set().union(*(names_of(one) for one in SETTINGS)) | {
+        "AGENT_FEEDBACK_TOKEN",
+        "AWS_REGION",
+        "FORWARDED_ALLOW_IPS",
+    }
     found = pods(rendered(name))
     for pod in found.values():
         names = [one["name"] for one in pod["containers"][0].get("env", ())]
@@ -204,7 +208,7 @@ def test_calls_come_from_the_gateway_and_named_peers_only() -> None:
         ("kafka.brokers=", "kafka.brokers: HOST:PORT"),
         ("image.repository=", "image.repository: the image"),
         ("database.secret.name=", "database.secret: name the secret"),
-        ("token.secret.name=", "token.secret.name or settings.AUTH_ISSUER"),
+        ("token.secret.name=", "token.secret.name or settings.AUTH_ISSUERS"),
         ("settings.HTTP_REQEST_SECONDS=9", "HTTP_REQEST_SECONDS"),
         ("ingress.enabled=true", "ingress.host"),
         ("replicas=3", "replicas"),

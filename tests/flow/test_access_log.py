@@ -8,6 +8,7 @@ import os
 import pwd
 import re
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 import asyncpg
 import pytest_asyncio
@@ -54,10 +55,10 @@ async def test_each_access_to_texts_is_logged_with_who_did_it(stack: RunningStac
         rule = {"name": "few", "kind": "silence"}
         assert (await acme.post(f"{PLACE}/alerts/rules", json=rule)).status_code == 200
         assert (await acme.post(f"{PLACE}/alerts/removals", json={"name": "few"})).status_code == 200
-        added = {"name": "bo", "role": "reader", "place": "acme/support"}
-        assert (await acme.post("/dashboard/access/accounts", data=added)).status_code == 200
+        added = {"name": "bo", "scope": "read", "place": "acme/support", "days": "9"}
+        assert (await acme.post("/dashboard/access/keys", data=added)).status_code == 200
         refused = {**added, "place": "globex/support"}
-        assert (await acme.post("/dashboard/access/accounts", data=refused)).status_code == 403
+        assert (await acme.post("/dashboard/access/keys", data=refused)).status_code == 403
         gone = await local.delete("/tenants/acme/users/someone")
         assert gone.status_code == 202
         await stack.quiet()
@@ -68,7 +69,7 @@ async def test_each_access_to_texts_is_logged_with_who_did_it(stack: RunningStac
         ("ann", "exported", "csv", *place),
         ("ann", "exported", "jsonl", *place),
         ("ann", "exported", "kto", *place),
-        ("ann", "changed access", "account bo: added as reader", "acme", None),
+        ("ann", "changed access", "key bo: created with read", "acme", None),
         ("local", "erased", gone.json()["request_id"], "acme", None),
     ]
     assert ("ann", "changed rule", "few", *place) in await entries(stack)
@@ -89,33 +90,21 @@ async def test_administrators_see_the_entries_of_their_projects_alone(stack: Run
         assert "Access log" not in (await rita.get("/dashboard/access")).text
 
 
-async def test_a_change_is_logged_for_the_tenant_whose_access_changed(stack: RunningStack) -> None:
-    accounts, keys = "/dashboard/access/accounts", "/dashboard/access/keys"
+async def test_a_change_of_a_key_is_logged_for_its_tenant(stack: RunningStack) -> None:
+    path = "/dashboard/access/keys"
     async with stack.client("all") as local:
-        for path, form in (
-            (accounts, {"name": "bo", "role": "reader", "place": "acme/support"}),
-            (accounts, {"link": "bo"}),
-            (accounts, {"disable": "bo"}),
-            (accounts, {"enable": "bo"}),
-            (accounts, {"change": "bo", "role": "admin", "place": "globex/support"}),
-            (accounts, {"remove": "bo"}),
-            (keys, {"name": "crm", "scope": "read", "place": "acme/support", "days": "9"}),
-            (accounts, {"name": "cy", "role": "reader", "places": "*/*"}),
+        for form in (
+            {"name": "crm", "scope": ["review", "read"], "place": "acme/support", "days": "9"},
+            {"name": "cy", "scope": "read", "places": "*/*", "days": "9"},
         ):
             assert (await local.post(path, data=form)).status_code == 200, form
-        [key] = await stack.rows("select id from reporting.api_keys")
-        assert (await local.post(keys, data={"revoke": str(key["id"])})).status_code == 200
-    found = [(about, tenant) for _, _, about, tenant, _ in await entries(stack)]
-    moved = [one for one in found if one[0] == "account bo: admin"]
-    assert sorted(moved) == [("account bo: admin", "acme"), ("account bo: admin", "globex")]
-    assert [one for one in found if one not in moved] == [
-        ("account bo: added as reader", "acme"),
-        ("account bo: link", "acme"),
-        ("account bo: disabled", "acme"),
-        ("account bo: enabled", "acme"),
-        ("account bo: removed", "globex"),
-        ("key crm: created", "acme"),
-        ("account cy: added as reader", "*"),
+        [key] = await stack.rows("select id from reporting.api_keys where name = 'crm'")
+        for change in ("renew", "revoke"):
+            assert (await local.post(path, data={change: str(key["id"])})).status_code == 200
+    assert [(about, tenant) for _, _, about, tenant, _ in await entries(stack)] == [
+        ("key crm: created with read review", "acme"),
+        ("key cy: created with read", "*"),
+        ("key crm: renewed", "acme"),
         ("key crm: revoked", "acme"),
     ]
     async with stack.client("acme") as acme:
@@ -130,22 +119,17 @@ async def test_commands_are_noted_with_the_operating_systems_user(stack: Running
         return ended.out
 
     place = ("--project", "acme/support")
-    await command("users", "add", "Bo@example.org", "--role", "reviewer", *place, "--url", "http://x")
-    await command("users", "link", "bo@example.org", "--url", "http://x")
-    for action in ("disable", "enable", "remove"):
-        await command("users", action, "bo@example.org")
     assert "There are no keys yet" in await command("keys", "list")
     await command("keys", "add", "crm", "--scope", "read", *place)
     assert re.search(r"crm +read +acme/support", await command("keys", "list"))
     [key] = json.loads(await command("keys", "list", "--json"))
     await command("keys", "revoke", key["id"])
-    await command("users", "remove", "nobody", code=FAILED)
+    await command("keys", "renew", key["id"])
+    await command("keys", "revoke", str(UUID(int=0)), code=FAILED)
     who = f"command line: {pwd.getpwuid(os.getuid()).pw_name}"
-    about = [
-        "account bo@example.org: " + one for one in ("added as reviewer", "link", "disabled", "enabled", "removed")
-    ]
     assert await entries(stack) == [
-        (who, "changed access", one, "acme", None) for one in (*about, "key crm: created", "key crm: revoked")
+        (who, "changed access", f"key crm: {change}", "acme", None)
+        for change in ("created with read", "revoked", "renewed")
     ]
     async with stack.client("acme") as acme:
         assert who in (await acme.get("/dashboard/access")).text

@@ -1,4 +1,4 @@
-"""Keys of programs: created and revoked by administrators, limited to their scopes and projects, in all services."""
+"""Keys of colleagues and programs: made by administrators, limited to their scopes and projects, in all services."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ import pytest
 import pytest_asyncio
 
 from contracts.instants import DAY
-from reporting.access.keys import ApiKeys
-from reporting.access.roles import ALL, ProjectSet
+from contracts.scopes import ALL_SCOPES, ROLES
+from reporting.access.keys import MOST_KEYS, ApiKeys, Maker
+from servicekit.clock import SystemClock
 from servicekit.errors import RequestRefused
-from servicekit.web.auth import AnyOf, AnyOfLater
+from servicekit.web.auth import AnyOf, AnyOfLater, Caller
+from servicekit.web.projects import ALL, ProjectSet
+from servicekit.web.remote_keys import RemoteKeys
 from tests.support.databases import empty_schema
+from tests.support.filled_rows import insert
 from tests.support.hand_clock import HandClock
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 
 EVERYWHERE = ProjectSet(ALL, (ALL,))
+PLATFORM = Maker("command line", ALL_SCOPES, EVERYWHERE)
+OWN = {"Origin": "http://stack"}
 PATH = "/dashboard/access/keys"
 ADMIN = {"Authorization": "Bearer all"}
 
@@ -53,28 +59,142 @@ async def test_a_key_of_the_page_works_until_it_is_revoked(stack: RunningStack) 
         assert (await http.post("/conversations/acme/support/feedback/search", json={}, headers=key)).status_code == 200
         assert (await http.get("/conversations/acme/support/exports/kto", headers=key)).status_code == 403
         assert (await http.post(PATH, data=form, headers=key)).status_code == 403
+        own = (await http.get("/access/caller", headers=key)).json()
+        assert (own["subject"], own["projects"], own["is_person"]) == ("member:crm", ["support"], False)
         [row] = await stack.rows("select id, used_at from reporting.api_keys")
         assert row["used_at"] is not None
         said = await http.post(PATH, data={"revoke": str(row["id"])}, headers=ADMIN)
-        assert (said.status_code, "crm was revoked" in said.text) == (200, True)
+        assert (said.status_code, "The key of crm was revoked" in said.text) == (200, True)
         assert (await http.get("/access/caller", headers=key)).status_code == 401
-        assert (await http.post(PATH, data={"revoke": str(row["id"])}, headers=ADMIN)).status_code == 404
+        taken = await http.post(PATH, data=form, headers=ADMIN)
+        assert taken.status_code == 409, "the name stays with the person"
+        renewed = re.search(
+            r'value="(afk_[\w-]{43})"', (await http.post(PATH, data={"renew": str(row["id"])}, headers=ADMIN)).text
+        )
+        assert renewed and renewed[1] != found[1]
+        again = await http.get("/access/caller", headers={"Authorization": f"Bearer {renewed[1]}"})
+        assert again.json() == own, "the same person"
+        assert (await http.get("/access/caller", headers=key)).status_code == 401
         assert (await http.post(PATH, data={"revoke": "x"}, headers=ADMIN)).status_code == 404
+
+
+async def test_a_colleague_signs_in_with_a_key_and_stays_signed_in_until_it_ends(stack: RunningStack) -> None:
+    app = stack.app(AnyOf(Tokens(), AnyOfLater(lambda: stack.stack.authenticators)), seconds=60)
+    turn = "/conversations/acme/support/c1/turns/t1/reviews"
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://stack") as http:
+        form = {"name": "Ann@Example.org", "scope": ["read", "review"], "place": "acme/support", "days": "9"}
+        page = (await http.post(PATH, data=form, headers=ADMIN)).text
+        [key] = re.findall(r'value="(afk_[\w-]{43})"', page)
+        front = await http.get("/dashboard/feedback", headers={"Accept": "text/html"})
+        assert front.status_code == 401
+        assert 'autocomplete="username"' in front.text and 'autocomplete="current-password"' in front.text
+        wrong = await http.post("/sign-in", data={"token": "afk_" + "x" * 43}, headers=OWN)
+        assert (wrong.status_code, "does not work" in wrong.text, http.cookies.get("agent_feedback_token")) == (
+            422,
+            True,
+            None,
+        )
+        signed_in = await http.post("/sign-in", data={"token": key, "next": "/dashboard/feedback"}, headers=OWN)
+        assert (signed_in.status_code, signed_in.headers["location"]) == (303, "/dashboard/feedback")
+        assert {"httponly", "samesite=lax", "max-age=34560000"} <= {
+            flag.strip().lower() for flag in signed_in.headers["set-cookie"].split(";")
+        }
+        assert (await http.get("/dashboard/feedback")).status_code == 200
+        assert (await http.get("/dashboard/feedback?at=acme/sales")).status_code in (403, 404)
+        assert (await http.post(turn, json={"reaction": "ok"}, headers=OWN)).status_code == 202
+        await stack.quiet()
+        [review] = await stack.rows("select user_id from reporting.feedbacks where origin = 'reviewer'")
+        assert review["user_id"] == "member:ann@example.org"
+        assert (await http.post(PATH, data=form, headers=OWN)).status_code == 403
+        [row] = await stack.rows("select id from reporting.api_keys where name = 'ann@example.org'")
+        await http.post(PATH, data={"revoke": str(row["id"])}, headers=ADMIN)
+        assert (await http.get("/dashboard/feedback")).status_code == 401
+        assert (await http.post("/sign-out", headers=OWN)).status_code == 401
+
+
+async def test_sign_out_forgets_the_key(stack: RunningStack) -> None:
+    app = stack.app(Tokens(), seconds=60)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://stack") as http:
+        await http.post("/sign-in", data={"token": "all"}, headers=OWN)
+        assert (await http.get("/dashboard/access")).status_code == 200
+        assert (await http.post("/sign-out", headers=OWN)).headers["location"] == "/"
+        assert (await http.get("/dashboard/access")).status_code == 401
+
+
+CHANGES = [
+    ("POST", "/dashboard/access/keys", {"data": {"name": "x"}}),
+    ("POST", "/conversations/acme/support/c1/turns/t1/reviews", {"json": {"reaction": "ok"}}),
+    ("POST", "/conversations/acme/support/c1/turns/t1/feedback", {"json": {"reaction": "ok", "user_id": "bob"}}),
+    ("DELETE", "/tenants/acme/users/nobody", {}),
+    ("POST", "/sign-out", {}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "sent"), CHANGES)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Origin": "null"},
+        {"Origin": "https://evil.test"},
+        {"Origin": "http://stack.evil.test"},
+        {"Origin": "http://stack:8080"},
+        {"Origin": "https://evil.test", "Sec-Fetch-Site": "same-origin"},
+    ],
+)
+async def test_a_cookie_changes_nothing_for_a_page_of_another_site(
+    stack: RunningStack, method: str, path: str, sent: dict[str, object], headers: dict[str, str]
+) -> None:
+    app = stack.app(Tokens(), seconds=60)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://stack") as http:
+        assert (await http.post("/sign-in", data={"token": "all"}, headers=headers)).status_code == 403
+        http.cookies.set("agent_feedback_token", "all")
+        refused = await http.request(method, path, headers=headers, **sent)  # type: ignore[arg-type]
+        assert refused.status_code == 403, refused.text
+        assert (await http.get("/dashboard/access", headers=headers)).status_code == 200
+        bearer = await http.request("DELETE", "/tenants/acme/users/nobody", headers={**headers, **ADMIN})
+        assert bearer.status_code == (403 if headers else 202), "with a token, a program names no origin"
+
+
+@pytest.mark.parametrize("lacks", sorted(ROLES["admin"]))
+async def test_nobody_gives_access_that_they_lack(stack: RunningStack, lacks: str) -> None:
+    class OneToken:
+        async def authenticate(self, token: str) -> Caller | None:
+            return Caller("eraser", "acme", None, ROLES["admin"] - {lacks})
+
+    transport = httpx.ASGITransport(stack.app(OneToken(), seconds=60))
+    async with httpx.AsyncClient(transport=transport, base_url="http://stack", headers=ADMIN) as http:
+        form = {"name": f"mole-{lacks}", "scope": ["detect", lacks], "place": "acme/support", "days": "9"}
+        assert (await http.post(PATH, data=form)).status_code == 403
+    assert await stack.rows("select * from reporting.api_keys where name like 'mole-%'") == []
+
+
+async def test_another_service_asks_reporting(stack: RunningStack) -> None:
+    [keys] = stack.stack.authenticators
+    assert isinstance(keys, ApiKeys)
+    token = (await keys.add("remote", ["read"], ["acme/support", "acme/sales"], "1", PLATFORM)).secret
+    remote = RemoteKeys("http://reporting", SystemClock(), httpx.ASGITransport(stack.app(keys, seconds=60)))
+    assert await remote.authenticate(token) == await keys.authenticate(token)
+    assert await remote.authenticate("afk_" + "x" * 43) is None
+    assert await remote.authenticate("all") is None
+    await remote.close()
 
 
 @pytest.mark.parametrize(
     ("changed", "status"),
     [
-        ({"name": ""}, 422), ({"name": "a\nb"}, 422), ({"scopes": []}, 422), ({"scopes": ["all"]}, 422),
-        ({"days": "0"}, 422), ({"days": "3651"}, 422), ({"days": "٣"}, 422), ({"places": []}, 422),
-        ({"places": ["globex/support"]}, 403), ({"places": ["acme/*"]}, 403), ({"places": ["*/*"]}, 403), ({}, 0),
+        ({"name": ""}, 422), ({"name": "a\nb"}, 422), ({"name": "a b"}, 422), ({"scopes": []}, 422),
+        ({"scopes": ["all"]}, 422), ({"scopes": ["read", "detect"]}, 403),
+        ({"days": "0"}, 422), ({"days": "3651"}, 422), ({"days": "٣"}, 422), ({"projects": []}, 422),
+        ({"projects": ["globex/support"]}, 403), ({"projects": ["acme/*"]}, 403), ({"projects": ["*/*"]}, 403), ({}, 0),
     ],
 )  # fmt: skip
 async def test_an_administrator_creates_keys_of_their_projects(
     postgres_url: str, changed: dict[str, object], status: int
 ) -> None:
     within = ProjectSet("acme", ("sales", "support"))
-    values = {"name": "n", "scopes": ["read"], "places": ["acme/support"], "days": "1", "within": within, "by": "t"}
+    maker = Maker("t", frozenset({"admin", "read"}), within)
+    values = {"name": "n", "scopes": ["read"], "projects": ["acme/support"], "days": "1", "maker": maker}
     async with empty_schema(postgres_url, "reporting") as pool:
         keys = ApiKeys(pool, HandClock())
         if status:
@@ -82,19 +202,23 @@ async def test_an_administrator_creates_keys_of_their_projects(
                 await keys.add(**values | changed)  # type: ignore[arg-type]
             assert refused.value.status == status
         else:
-            assert await keys.authenticate(await keys.add(**values)) is not None  # type: ignore[arg-type]
+            assert await keys.authenticate((await keys.add(**values)).secret) is not None  # type: ignore[arg-type]
 
 
 async def test_a_key_expires_and_is_revoked_by_its_own_administrators_only(postgres_url: str) -> None:
     clock = HandClock()
     async with empty_schema(postgres_url, "reporting") as pool:
         keys = ApiKeys(pool, clock)
-        key = await keys.add("n", ["detect"], ["acme/support", "acme/sales"], "2", EVERYWHERE, "t")
+        key = (await keys.add("n", ["detect"], ["acme/support", "acme/sales"], "2", PLATFORM)).secret
         [shown] = await keys.list(ProjectSet("acme", (ALL,)))
         for other in (ProjectSet("globex", (ALL,)), ProjectSet("acme", ("support",))):
             assert await keys.list(other) == []
             with pytest.raises(RequestRefused):
                 await keys.revoke(str(shown.id), other)
+            with pytest.raises(RequestRefused):
+                await keys.renew(str(shown.id), "1", Maker("t", ALL_SCOPES, other))
+        with pytest.raises(RequestRefused):
+            await keys.renew(str(shown.id), "1", Maker("t", ALL_SCOPES - {"detect"}, EVERYWHERE))
         caller = await keys.authenticate(key)
         assert caller and (caller.tenant, caller.projects, caller.scopes) == (
             "acme", ["sales", "support"], frozenset({"detect"}),
@@ -103,3 +227,63 @@ async def test_a_key_expires_and_is_revoked_by_its_own_administrators_only(postg
         assert await keys.authenticate(key) is not None
         clock.forward(1)
         assert await keys.authenticate(key) is None, "also while it is remembered"
+
+
+async def test_a_name_belongs_to_one_person_of_a_tenant(postgres_url: str) -> None:
+    """Tenants do not see each other's names; the platform's names are nobody else's."""
+    async with empty_schema(postgres_url, "reporting") as pool:
+        keys = ApiKeys(pool, HandClock())
+        await keys.add("ann", ["read"], ["acme/support"], "1", PLATFORM)
+        await keys.add("ann", ["read"], ["globex/support"], "1", PLATFORM)
+        await keys.add("olga", ["read"], ["*/*"], "1", PLATFORM)
+        for name, project in (("Ann ", "acme/sales"), ("ann", "*/*"), ("olga", "acme/support"), ("olga", "*/*")):
+            with pytest.raises(RequestRefused) as refused:
+                await keys.add(name, ["read"], [project], "1", PLATFORM)
+            assert refused.value.status == 409, (name, project)
+
+
+async def test_a_tenant_has_five_hundred_keys_at_most(postgres_url: str) -> None:
+    async with empty_schema(postgres_url, "reporting") as pool:
+        keys = ApiKeys(pool, HandClock())
+        rows = [
+            {"name": f"n{n}", "tenant": "acme", "projects": ["sales"], "key_hash": str(n).encode()}
+            for n in range(MOST_KEYS - 1)
+        ]
+        await insert(pool, "api_keys", *rows)
+        await keys.add("last", ["read"], ["acme/support"], "1", PLATFORM)
+        with pytest.raises(RequestRefused) as refused:
+            await keys.add("more", ["read"], ["acme/support"], "1", PLATFORM)
+        assert refused.value.status == 409
+        await keys.add("elsewhere", ["read"], ["globex/support"], "1", PLATFORM)
+        [last] = await keys.list(ProjectSet("acme", ("support",)))
+        await keys.revoke(str(last.id), EVERYWHERE)
+        await keys.add("more", ["read"], ["acme/support"], "1", PLATFORM)
+
+
+async def test_the_last_use_of_a_key_is_known_to_the_minute(postgres_url: str) -> None:
+    clock = HandClock()
+    async with empty_schema(postgres_url, "reporting") as pool:
+        keys = ApiKeys(pool, clock)
+        key = (await keys.add("n", ["read"], ["acme/support"], "1", PLATFORM)).secret
+        first = clock.now()
+        used = []
+        for seconds in (0, 57, 3, 30):  # a process remembers a key for two seconds
+            clock.forward(seconds)
+            assert await keys.authenticate(key)
+            used += [shown.used_at for shown in await keys.list(EVERYWHERE)]
+        assert used == [first, first, first + 60_000_000, first + 60_000_000]
+        for wrong in (key[:-1], key + "x", "afs_" + key[4:], key.upper()):
+            assert await keys.authenticate(wrong) is None
+
+
+async def test_a_key_that_another_process_revokes_ends_within_two_seconds(postgres_url: str) -> None:
+    clock = HandClock()
+    async with empty_schema(postgres_url, "reporting") as pool:
+        keys = ApiKeys(pool, clock)
+        key = (await keys.add("n", ["read"], ["acme/support"], "1", PLATFORM)).secret
+        assert await keys.authenticate(key)
+        await ApiKeys(pool, clock).revoke(str((await keys.list(EVERYWHERE))[0].id), EVERYWHERE)
+        clock.forward(1.999)
+        assert await keys.authenticate(key), "a lookup per request would be a query per request"
+        clock.forward(0.001)
+        assert await keys.authenticate(key) is None

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest_asyncio
 
-from servicekit.clock import SystemClock
 from servicekit.log.topics import partitions_by_topic
-from servicekit.web.jwks import KeySet
-from servicekit.web.jwt import JwtAuthenticator
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.ports import free_port
 from tests.support.command import COMMAND
-from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
+from tests.support.issuer import Issuer, accepting, issuer, issuers_file
 from tests.support.running_stack import RunningStack, exchange
 
 PATH = "/conversations/acme/support/c-jwt/turns/t1/feedback"
@@ -32,7 +30,7 @@ async def source() -> AsyncIterator[Issuer]:
 
 
 def client(stack: RunningStack, source: Issuer) -> httpx.AsyncClient:
-    authenticator = JwtAuthenticator(KeySet(source.url, SystemClock(), seconds=20), issuer=ISSUER, audience=AUDIENCE)
+    authenticator = accepting(source)
     transport = httpx.ASGITransport(stack.app(authenticator, [SITE], seconds=60))
     return httpx.AsyncClient(transport=transport, base_url="http://stack")
 
@@ -80,16 +78,14 @@ async def test_only_named_sites_may_call_and_never_with_cookies(stack: RunningSt
         assert "access-control-allow-origin" not in closed.headers
 
 
-async def test_a_service_of_its_own_asks_the_issuer(source: Issuer, postgres_url: str) -> None:
+async def test_a_service_of_its_own_asks_the_issuer(source: Issuer, postgres_url: str, tmp_path: Path) -> None:
     port = free_port()
     with MemoryBroker(partitions_by_topic()) as broker:
         found = {name: value for name, value in os.environ.items() if name != "AGENT_FEEDBACK_TOKEN"} | {
             "FEEDBACK_BROKER": broker.bootstrap,
             "FEEDBACK_DATABASE_URL": postgres_url,
             "FEEDBACK_STORE_URL": postgres_url,
-            "AUTH_ISSUER": ISSUER,
-            "AUTH_AUDIENCE": AUDIENCE,
-            "AUTH_JWKS_URL": source.url,
+            "AUTH_ISSUERS": str(issuers_file(tmp_path, jwks_url=source.url)),
             "AUTH_CORS_ORIGINS": SITE,
         }
         process = await asyncio.create_subprocess_exec(

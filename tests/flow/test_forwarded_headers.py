@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from servicekit.web.sign_in import signed_in_answer
+from reporting.access.sign_in import signed_in_answer
 from tests.support.served import served
 
 

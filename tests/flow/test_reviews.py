@@ -192,20 +192,20 @@ async def test_only_a_live_verdict_of_the_machine_on_that_turn_is_reviewed(stack
 
 async def test_the_form_goes_back_to_the_transcript_and_comes_from_it_alone(stack: RunningStack) -> None:
     verdict = await judged_by_machine(stack, "r-5")
-    home = "/dashboard/conversation?at=acme%2Fsupport&id=r-5"
+    home, own = "/dashboard/conversation?at=acme%2Fsupport&id=r-5", {"Origin": "http://stack"}
     fields = {"verdict": verdict, "reaction": "ok", "text": "", "correction": "", "next": home + "#here"}
     async with stack.client(None) as http:
         http.cookies.set(COOKIE, "all")
-        for site in ("cross-site", "same-site"):
-            refused = await http.post(path_of("r-5"), data=fields, headers={"Sec-Fetch-Site": site})
+        for origin in ("https://evil.test", "http://pages.stack"):
+            refused = await http.post(path_of("r-5"), data=fields, headers={"Origin": origin})
             assert refused.status_code == 403
-        done = await http.post(path_of("r-5"), data=fields, headers={"Sec-Fetch-Site": "same-origin"})
+        done = await http.post(path_of("r-5"), data=fields, headers=own)
         assert done.status_code == 303
         assert re.fullmatch(re.escape(home) + r"&reviewed=[0-9a-f-]{36}#here", done.headers["location"])
         for elsewhere in ("https://evil.example/", "//evil.example", "/sign-in", ""):
-            away = await http.post(path_of("r-5"), data=fields | {"next": elsewhere})
+            away = await http.post(path_of("r-5"), data=fields | {"next": elsewhere}, headers=own)
             assert away.headers["location"].startswith("/dashboard/conversation?")
-        plain = await http.post(path_of("r-5"), content="verdict=x", headers={"Content-Type": "text/plain"})
+        plain = await http.post(path_of("r-5"), content="verdict=x", headers={**own, "Content-Type": "text/plain"})
         assert plain.status_code == 415
 
 

@@ -15,6 +15,7 @@ import httpx
 
 from standalone.embedded.ports import free_port
 from tests.support.command import COMMAND, HANG_SECONDS, state_folder
+from tests.support.issuer import issuers_file
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "issuer.py"
 
@@ -58,11 +59,8 @@ async def until_ready(http: httpx.AsyncClient, state: Path) -> str:
 async def test_people_bring_tokens_of_the_example_issuer(tmp_path: Path) -> None:
     key, keys_port, port = tmp_path / "key.pem", free_port(), free_port()
     ann = await minted(key, "ann", "--tenant", "demo", "--project", "widget")
-    auth: dict[str, Any] = {
-        "AUTH_ISSUER": "http://127.0.0.1:9100",
-        "AUTH_AUDIENCE": "agent-feedback",
-        "AUTH_JWKS_URL": f"http://127.0.0.1:{keys_port}/jwks.json",
-    }
+    keys_url = f"http://127.0.0.1:{keys_port}/jwks.json"
+    auth: dict[str, Any] = {"AUTH_ISSUERS": str(issuers_file(tmp_path, "http://127.0.0.1:9100", jwks_url=keys_url))}
     judge = "/conversations/demo/widget/c-1/turns/t-1/feedback"
     async with (
         state_folder() as state,
@@ -78,7 +76,7 @@ async def test_people_bring_tokens_of_the_example_issuer(tmp_path: Path) -> None
         async with program(*serve, stdout=asyncio.subprocess.PIPE) as serving:
             assert serving.stdout is not None
             async with asyncio.timeout(30):
-                assert auth["AUTH_JWKS_URL"] in (await serving.stdout.readline()).decode()
+                assert keys_url in (await serving.stdout.readline()).decode()
                 while (own := await http.get(judge, headers=ann)).status_code == 503:
                     await asyncio.sleep(0.2)
             assert own.status_code == 200

@@ -1,4 +1,4 @@
-"""Access for a colleague in a browser: two clicks for the link, then a password, sign-in and sign-out."""
+"""Access for a colleague in a browser: a key made on the page, sign-in with it, and sign-out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-async def test_a_colleague_gets_access_in_two_clicks(
+async def test_a_colleague_gets_a_key_and_signs_in_with_it(
     stack: RunningStack, browser: Any, scheme: str, width: int
 ) -> None:
     async def looked_at(page: Any, name: str) -> None:
@@ -44,9 +44,10 @@ async def test_a_colleague_gets_access_in_two_clicks(
         await admin.goto(url + "/?token=all")
         await admin.click("text=Access")
         assert await admin.locator("nav.pages a").count() == 10, "the page has the navigation of the others"
+        await admin.click("text=Create a key")
         await admin.fill("input[name=name]", name)
-        await admin.click("text=Add, and show the link")
-        link = await admin.input_value("#new-link")
+        await admin.click("text=Create, and show the key")
+        key = await admin.input_value("#new-key")
         assert await faint_texts(admin) == []
         log = admin.get_by_role("region", name="Access log")
         sides = "cells => cells.map(one => getComputedStyle(one).textAlign)"
@@ -59,28 +60,24 @@ async def test_a_colleague_gets_access_in_two_clicks(
         assert await log.locator("tbody td").first.evaluate(lines) == 1, "a time stays in one line"
         await looked_at(admin, "access")
         async with opened(browser, **look) as (page, complaints):
-            await page.goto(link)
+            await page.goto(url + "/dashboard/feedback")
             assert await faint_texts(page) == []
-            await looked_at(page, "set-password")
-            await page.fill("#password", "correct horse")
-            await page.fill("#again", "correct horse")
-            await page.keyboard.press("Enter")
-            await page.wait_for_selector("main[data-zone]")
-            assert await page.inner_text(".where") == "acme / support"
-            await looked_at(page, "overview")
-            await page.click("text=Access")
-            assert await page.locator("text=Add a colleague").count() == 0
-            await page.click("text=Change the password")
-            await looked_at(page, "own-access")
-            await page.click("text=Sign out")
-            await page.wait_for_selector("#password")
             await looked_at(page, "sign-in")
             await page.fill("#name", name)
-            await page.fill("#password", "wrong horse")
+            await page.fill("#token", "afk_wrong")
             await page.keyboard.press("Enter")
             await page.wait_for_selector("[role=alert]")
             await page.fill("#name", name)
-            await page.fill("#password", "correct horse")
+            await page.fill("#token", key)
             await page.keyboard.press("Enter")
             await page.wait_for_selector("main[data-zone]")
+            assert page.url == url + "/dashboard/feedback"
+            assert await page.inner_text(".where") == "acme / support"
+            await looked_at(page, "overview")
+            await page.click("text=Access")
+            assert await page.locator("text=Create a key").count() == 0
+            assert await page.locator(f"text={name}").count() == 1
+            await looked_at(page, "own-access")
+            await page.click("text=Sign out")
+            await page.wait_for_selector("#token")
             assert [one for one in complaints if "422" not in one and "401" not in one] == []

@@ -12,19 +12,18 @@ import pytest
 
 from reporting.dashboard.routes import pages_router
 from reporting.service import PROGRAM
-from servicekit.clock import FixedClock, SystemClock
+from servicekit.clock import FixedClock
 from servicekit.web.application import application, guarded
 from servicekit.web.auth import COOKIE
 from servicekit.web.failures import REQUEST_SECONDS
-from servicekit.web.jwks import KeySet
-from servicekit.web.jwt import JwtAuthenticator
-from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
+from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
 BROWSER = {"Accept": "text/html,*/*"}
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
+OWN = {"Origin": "http://reporting"}
 
 
 def visitor(read_models: asyncpg.Pool, token: str | None = "all") -> httpx.AsyncClient:
@@ -38,7 +37,7 @@ def guarded_by(source: Issuer, seconds: float = REQUEST_SECONDS) -> httpx.AsyncC
         return None
 
     source.add("rsa")
-    authenticator = JwtAuthenticator(KeySet(source.url, SystemClock(), seconds=20), issuer=ISSUER, audience=AUDIENCE)
+    authenticator = accepting(source)
     guard = guarded(application(ready), authenticator, PROGRAM.surface, seconds=seconds)
     cookies = {COOKIE: source.token("rsa", scope="read")}
     return httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://reporting", cookies=cookies)
@@ -91,7 +90,10 @@ async def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address(re
     async with visitor(read_models, None) as http:
         answer = await http.get("/?token=acme&period=7d")
         assert (answer.status_code, answer.headers["location"]) == (303, "/?period=7d")
-        assert answer.headers["set-cookie"] == "agent_feedback_token=acme; HttpOnly; Path=/; SameSite=strict"
+        assert (
+            answer.headers["set-cookie"]
+            == "agent_feedback_token=acme; HttpOnly; Max-Age=34560000; Path=/; SameSite=lax"
+        )
         assert (await http.get("/")).status_code == 200
 
 
@@ -269,12 +271,16 @@ async def test_the_sign_in_form_takes_a_token_and_goes_where_one_was_going(
         assert asked.status_code == 401
         assert 'name="next" value="/dashboard/feedback?at=acme%2Fsupport&amp;q=%3Cb%3E"' in asked.text
         assert "does not work" not in asked.text
-        wrong = await http.post("/sign-in", data={"token": "wrong", "next": "/dashboard/feedback"})
+        wrong = await http.post("/sign-in", headers=OWN, data={"token": "wrong", "next": "/dashboard/feedback"})
         assert wrong.status_code == 422
-        assert "This token does not work" in wrong.text
+        assert "This key does not work" in wrong.text
         assert 'value="/dashboard/feedback"' in wrong.text
         assert "set-cookie" not in wrong.headers
-        right = await http.post("/sign-in", data={"token": "acme", "next": "/dashboard/feedback?at=acme/support"})
+        right = await http.post(
+            "/sign-in",
+            headers=OWN,
+            data={"token": "acme", "next": "/dashboard/feedback?at=acme/support"},
+        )
         assert (right.status_code, right.headers["location"]) == (303, "/dashboard/feedback?at=acme/support")
         assert (await http.get("/dashboard/feedback")).status_code == 200
 
@@ -282,22 +288,22 @@ async def test_the_sign_in_form_takes_a_token_and_goes_where_one_was_going(
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", "", "/a b", "x"])
 async def test_the_sign_in_form_never_leads_to_another_site(read_models: asyncpg.Pool, target: str) -> None:
     async with visitor(read_models, None) as http:
-        answer = await http.post("/sign-in", data={"token": "acme", "next": target})
+        answer = await http.post("/sign-in", headers=OWN, data={"token": "acme", "next": target})
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"token", b"token=" + b"x" * 60_000, b"&" * 2_000, b"token=%C3%A9"])
 async def test_a_sign_in_that_makes_no_sense_is_a_wrong_one(read_models: asyncpg.Pool, body: bytes) -> None:
     async with visitor(read_models, None) as http:
-        answer = await http.post("/sign-in", content=body)
+        answer = await http.post("/sign-in", headers=OWN, content=body)
         assert answer.status_code == 422
-        assert "This token does not work" in answer.text
+        assert "This key does not work" in answer.text
 
 
 async def test_an_old_cookie_says_that_the_token_no_longer_works(read_models: asyncpg.Pool) -> None:
     async with visitor(read_models, None) as http:
         http.cookies.set("agent_feedback_token", "expired")
-        assert "This token does not work" in (await http.get("/")).text
+        assert "This key does not work" in (await http.get("/")).text
 
 
 async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere(read_models: asyncpg.Pool) -> None:

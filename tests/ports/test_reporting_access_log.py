@@ -7,7 +7,7 @@ import pytest
 
 from contracts.feedback import FeedbackErasureRequested
 from reporting.access.log import AccessEntry, AccessLog
-from reporting.access.roles import ProjectSet
+from servicekit.web.projects import ProjectSet
 from tests.support.hand_clock import HandClock
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jwt
@@ -16,7 +17,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 from starlette.types import Receive, Scope, Send
 
+from servicekit.clock import SystemClock
+from servicekit.web.issuers import Issuer as IssuerSettings
 from servicekit.web.server import HttpServer
+from servicekit.web.tokens import TokenAuthenticator
 
 ISSUER = "https://issuer.example"
 AUDIENCE = "agent-feedback"
@@ -83,7 +87,7 @@ class Issuer:
             return
         self.asked += 1
         await self.gate.wait()
-        keys = [public_jwk(key, key_id) for key_id, (_, key) in self.keys.items()]
+        keys = [public_jwk(key, key_id, alg=name) for key_id, (name, key) in self.keys.items()]
         body = self.answer if self.answer is not None else json.dumps({"keys": keys}).encode()
         headers = [(b"content-type", b"application/json"), (b"location", b"http://127.0.0.1:9/")]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -101,3 +105,23 @@ async def issuer() -> AsyncIterator[Issuer]:
     finally:
         running.gate.set()
         await server.stop()
+
+
+def settings_of(source: Issuer, **fields: Any) -> IssuerSettings:
+    """Return the settings with which a service accepts the tokens of `source`."""
+    return IssuerSettings.model_validate(
+        {"issuer": ISSUER, "audience": AUDIENCE, "jwks_url": source.url, "leeway_seconds": 0, **fields}
+    )
+
+
+def accepting(source: Issuer, **fields: Any) -> TokenAuthenticator:
+    """Return an authenticator for the tokens of `source`."""
+    return TokenAuthenticator(settings_of(source, **fields), SystemClock(), seconds=20)
+
+
+def issuers_file(folder: Path, issuer: str = ISSUER, *, jwks_url: str, more: str = "") -> Path:
+    """Write a file for AUTH_ISSUERS with one issuer; `more` are further lines of it."""
+    path = folder / "issuers.toml"
+    lines = ["[[issuer]]", f'issuer = "{issuer}"', f'audience = "{AUDIENCE}"', f'jwks_url = "{jwks_url}"', more]
+    path.write_text("\n".join(lines), "utf-8")
+    return path

@@ -9,11 +9,11 @@ from fastapi import APIRouter
 from starlette.types import ASGIApp
 
 from contracts.scopes import ALL_SCOPES
+from reporting.access.sign_in import sign_in_router
 from reporting.service import PROGRAM
 from servicekit.web.application import add_routes, guarded
 from servicekit.web.application import application as servicekit_application
 from servicekit.web.auth import Caller
-from servicekit.web.sign_in import sign_in_router
 
 CALLERS = {
     "all": Caller("local", scopes=ALL_SCOPES),

@@ -77,11 +77,15 @@ class RunningStack:
         return httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers)
 
     def app(
-        self, authenticator: Authenticator | None = None, origins: Sequence[str] = (), seconds: float = REQUEST_SECONDS
+        self,
+        authenticator: Authenticator | None = None,
+        origins: Sequence[str] = (),
+        seconds: float = REQUEST_SECONDS,
+        sign_in_url: str | None = None,
     ) -> ASGIApp:
         """The complete HTTP application, as `agent-feedback up` mounts it."""
         authenticator = authenticator or Tokens()
-        return guarded(self._routes, authenticator, SURFACE, origins, seconds)
+        return guarded(self._routes, authenticator, SURFACE, origins, seconds, sign_in_url=sign_in_url)
 
     @cached_property
     def _routes(self) -> FastAPI:

@@ -11,7 +11,6 @@ SLOWEST: Final = (
     "tests/flow/test_sample_history.py",
     "tests/flow/test_command_line.py",
     "tests/flow/test_route_answers.py",
-    "tests/flow/test_identity_provider.py",
     "tests/flow/test_import.py",
     "tests/flow/test_subject_access.py",
     "tests/flow/test_erase_command.py",

@@ -102,8 +102,7 @@ LIMITS = [
     Limit("reporting", "alert_messages", "created_at", 90, "microseconds"),
     Limit("reporting", "alert_digests", "period_end", 90, "microseconds"),
     Limit("reporting", "journal", "noted_at", 7),
-    Limit("reporting", "account_sessions", "created_at", 7, "microseconds", {"name": "ann"}),
-    Limit("reporting", "sign_in_attempts", "since", 7, "microseconds"),
+    Limit("reporting", "attempts", "since", 90, "microseconds"),
     Limit("reporting", "access_log", "at", 365, "microseconds", {"action": "exported"}),
     Limit("reporting", "forgotten", "revision", 30, "milliseconds"),
 ]
@@ -116,7 +115,6 @@ async def pools(postgres_url: str) -> AsyncIterator[Mapping[str, asyncpg.Pool]]:
             service: await parts.enter_async_context(empty_schema(postgres_url, service, size=1))
             for service in SERVICES
         }
-        await insert(found["reporting"], "accounts", {"name": "ann", "role": "reader", "projects": ["*"]})
         yield found
 
 

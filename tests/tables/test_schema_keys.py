@@ -54,7 +54,7 @@ KEYS: Mapping[str, list[set[str]]] = {
         {"tenant", "project", "actor", "action", "about", "at"},
     ],
     "reporting.alert_digests": [{"tenant", "project", "period_end"}],
-    "reporting.accounts": [{"name"}, {"issuer", "subject"}],
+    "reporting.api_keys": [{"id"}, {"key_hash"}, {"tenant", "name"}],
     "reporting.alert_rules": [{"tenant", "project", "name"}],
     "reporting.alerts": [{"id"}, {"tenant", "project", "rule", "kind", "agent", "version", "issue", "over_at"}],
     "reporting.audit_draws": [TURN, {"id", "tenant"}],
@@ -73,10 +73,7 @@ OF_ALL_TENANTS = {
     "inference.gate_answers": "digest",
     "inference.rejudgements": "epoch",
     "inference.user_reactions": "feedback_id",
-    "reporting.account_secrets": "name",
-    "reporting.account_sessions": "session_hash",
     "reporting.alert_messages": "id",
-    "reporting.api_keys": "id",
     "reporting.deliveries": "endpoint subject",
     "reporting.feedbacks": "feedback_id",
     "reporting.forgotten": "feedback_id",
@@ -84,7 +81,7 @@ OF_ALL_TENANTS = {
     "reporting.issues": "id",
     "reporting.replies": "feedback_id",
     "reporting.resolution_notices": "issue_id resolution user_id",
-    "reporting.sign_in_attempts": "subject",
+    "reporting.attempts": "subject",
 }
 """Keys of ids that are derived from tenant and project, of random ids, and of data without a tenant."""
 _UNIQUE = """

@@ -25,9 +25,7 @@ from servicekit.validation_errors import error_summary
 from servicekit.web.application import Surface, application, guarded
 from servicekit.web.auth import AccessToken
 from servicekit.web.auth_settings import access_token
-from servicekit.web.jwks import keys_in
 from servicekit.web.permissions import PUBLIC
-from tests.support.issuer import key_for, public_jwk
 from tests.support.logs import example, raw
 
 FIRST = "feedback.reply.received"
@@ -169,17 +167,6 @@ def test_an_access_token_has_16_characters_at_least() -> None:
     assert access_token("x" * 16)
     with pytest.raises(StartError, match="shorter than 16 characters"):
         access_token("x" * 15)
-
-
-def test_a_hundred_keys_of_an_issuer_are_read() -> None:
-    one = public_jwk(key_for("ES256"), "k")
-    assert len(keys_in({"keys": [one] * 101})) == 100
-    assert len(keys_in({"keys": [{"kty": "oct"}] * 99 + [one]})) == 1
-
-
-@pytest.mark.parametrize(("bits", "keys"), [(2_048, 1), (2_040, 0)])
-def test_an_rsa_key_has_2_048_bits_at_least(bits: int, keys: int) -> None:
-    assert len(keys_in({"keys": [public_jwk(key_for("RS256", f"{bits}", bits), "k")]})) == keys
 
 
 @pytest_asyncio.fixture

@@ -21,14 +21,11 @@ from chat_bridge.sources.webhook_signature import is_signed
 from contracts.erasure import is_erased
 from contracts.instants import format_instant
 from contracts.topics import TOPICS
-from servicekit.errors import Unavailable
 from servicekit.log.records import Received, Unreadable, read
 from servicekit.log.topics import declared_topics, topic_config
-from servicekit.web.auth_settings import AuthSettings, issuer_of
-from servicekit.web.jwks import KeySet
-from servicekit.web.jwt import JwtAuthenticator
+from servicekit.web.issuers import Issuer as IssuerSettings
 from tests.support.hand_clock import HandClock
-from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer
+from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.logs import NOW, example, raw
 
 SECOND = 1_000_000
@@ -57,55 +54,19 @@ async def source() -> AsyncIterator[Issuer]:
     ],
 )
 async def test_tokens_have_a_leeway_of_30_seconds(source: Issuer, claims: dict[str, int], known: bool) -> None:
-    authenticator = issuer_of(AuthSettings(issuer=ISSUER, audience=AUDIENCE, jwks_url=source.url))
-    assert authenticator is not None
+    authenticator = accepting(source, leeway_seconds=IssuerSettings.model_fields["leeway_seconds"].default)
     said: dict[str, Any] = {name: int(time.time()) + seconds for name, seconds in claims.items()}
     assert (await authenticator.authenticate(source.token("rsa", **said)) is not None) == known
 
 
-@pytest.mark.parametrize(("leeway", "known"), [("0", False), ("300", True)])
-async def test_the_leeway_is_the_environments(
-    source: Issuer, monkeypatch: pytest.MonkeyPatch, leeway: str, known: bool
-) -> None:
-    for name, value in {"LEEWAY_SECONDS": leeway, "TENANT_CLAIM": "org", "SCOPE_CLAIM": "permissions"}.items():
-        monkeypatch.setenv(f"AUTH_{name}", value)
-    authenticator = issuer_of(AuthSettings(issuer=ISSUER, audience=AUDIENCE, jwks_url=source.url))
-    assert authenticator is not None
+@pytest.mark.parametrize(("leeway", "known"), [(0, False), (300, True)])
+async def test_the_leeway_and_the_claims_are_the_files(source: Issuer, leeway: int, known: bool) -> None:
+    fields = {"leeway_seconds": leeway, "tenant_claim": "org", "scope_claim": "permissions"}
     expired: dict[str, Any] = {"exp": int(time.time()) - 100, "tenant": None, "scope": None}
-    caller = await authenticator.authenticate(source.token("rsa", **expired, org="globex", permissions="read"))
+    token = source.token("rsa", **expired, org="globex", permissions="read")
+    caller = await accepting(source, **fields).authenticate(token)
     assert (caller is not None) == known
     assert caller is None or (caller.tenant, {*caller.scopes}) == ("globex", {"read"})
-
-
-async def test_without_settings_a_token_has_the_same_leeway(source: Issuer) -> None:
-    authenticator = JwtAuthenticator(KeySet(source.url, HandClock()), issuer=ISSUER, audience=AUDIENCE)
-    assert await authenticator.authenticate(source.token("rsa", exp=int(time.time()) - 25)) is not None
-    assert await authenticator.authenticate(source.token("rsa", exp=int(time.time()) - 35)) is None
-
-
-async def test_keys_are_kept_ten_minutes_and_asked_for_again_every_ten_seconds(source: Issuer) -> None:
-    clock = HandClock()
-    keys = KeySet(source.url, clock)
-    for seconds, asked in ((0, 1), (599.5, 1), (0.5, 2)):
-        clock.forward(seconds)
-        assert await keys.key("rsa", "RS256") is not None
-        assert source.asked == asked, seconds
-    for seconds, asked in ((9.5, 2), (0.5, 3), (9.5, 3), (0.5, 4)):
-        clock.forward(seconds)
-        assert await keys.key("unknown", "RS256") is None
-        assert source.asked == asked, seconds
-
-
-async def test_keys_at_hand_are_used_for_a_day_while_the_issuer_is_away(source: Issuer) -> None:
-    clock = HandClock()
-    keys = KeySet(source.url, clock)
-    assert await keys.key("rsa", "RS256") is not None
-    source.status = 500
-    clock.forward(86_399)
-    assert await keys.key("rsa", "RS256") is not None
-    clock.forward(1)
-    with pytest.raises(Unavailable):
-        await keys.key("rsa", "RS256")
 
 
 @pytest.mark.parametrize(("age", "known"), [(300, True), (301, False), (-300, True), (-301, False)])

@@ -226,7 +226,7 @@ export interface Calibration {
 
 /** The holder of an access token, and the tenant, projects and scopes that the token grants access to. */
 export interface CallerFacts {
-  /** The holder, for example `account:ann`. */
+  /** The holder, for example `member:ann`. */
   subject: string;
   /** The tenant; null for all tenants. */
   tenant: string | null;
@@ -234,7 +234,7 @@ export interface CallerFacts {
   projects: string[] | null;
   /** The scopes. */
   scopes: string[];
-  /** True if the holder is a person who gives feedback; false for accounts and keys. */
+  /** True if the holder is a person who gives feedback; false for colleagues and programs. */
   is_person: boolean;
 }
 

@@ -35,8 +35,8 @@
 {{- /* Variables of every service. Takes the root. */ -}}
 {{- if .Values.token.secret.name }}
 {{ include "agent-feedback.fromSecret" (dict "name" "AGENT_FEEDBACK_TOKEN" "secret" .Values.token.secret "what" "token.secret") }}
-{{- else if not (or .Values.settings.AUTH_ISSUER .Values.secrets.AUTH_ISSUER) }}
-{{- fail "token.secret.name or settings.AUTH_ISSUER: name the secret of the access token, or the issuer of your tokens" }}
+{{- else if not (or .Values.settings.AUTH_ISSUERS .Values.settings.AUTH_KEYS_URL) }}
+{{- fail "token.secret.name or settings.AUTH_ISSUERS: name the secret of the access token, or the file with the issuers of your tokens" }}
 {{- end }}
 {{- if .Values.networkPolicy.enabled }}
 - name: FORWARDED_ALLOW_IPS # the network policy lets only the gateway connect

@@ -89,7 +89,6 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
         "/openapi.json": Document(lambda: _as_json(app.openapi()), "application/json"),
         "/asyncapi.json": Document(lambda: _as_json(asyncapi()), "application/json"),
     }
-    app.state.provider = ""
     app.state.direct = {("GET", path): document for path, document in app.state.documents.items()}
     for path, document in app.state.documents.items():
         app.add_route(path, document.answer, ["GET"], include_in_schema=False)
@@ -140,7 +139,6 @@ def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
     for router in routers:
         # `include_router` would build every route a second time and look each request up twice.
         app.router.routes.extend(router.routes)
-        app.state.provider = getattr(router, "provider", "") or app.state.provider
         for route in router.routes:
             if isinstance(route, DirectRoute):
                 app.state.direct |= {(method, template_of(route.path)): route for method in route.methods or ()}
@@ -174,6 +172,7 @@ def guarded(
     origins: Sequence[str] = (),
     seconds: float = REQUEST_SECONDS,
     starting: Callable[[], bool] = lambda: False,
+    sign_in_url: str | None = None,
 ) -> ASGIApp:
     """Wrap `app` in middleware for permissions, deadlines and request body limits.
 
@@ -182,6 +181,7 @@ def guarded(
         seconds: The time within which a response must start.
         starting: A function that returns True during the start. Routes of services then respond with 503, while the
             routes of the process itself work.
+        sign_in_url: The address at which people sign in with an identity provider.
     """
     own = {template_of(path) for _, path in OWN_ROUTES}
     table = PermissionTable(merged(OWN_ROUTES, surface.permissions))
@@ -193,7 +193,8 @@ def guarded(
         table,
         surface.refused_pages,
         lambda template: starting() and template not in own,
-        lambda: str(app.state.provider),
+        origins,
+        sign_in_url,
     )
     behind = DeadlineMiddleware(guard, seconds)
     if not origins:

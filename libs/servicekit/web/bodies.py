@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from servicekit.errors import RequestRefused
 from servicekit.validation_errors import error_summary
-from servicekit.web.forms import FORM, media_type_of, refuse_foreign_form
+from servicekit.web.forms import media_type_of
 
 T = TypeVar("T")
 
@@ -20,15 +20,11 @@ async def read_body(request: Request, readers: Mapping[str, Callable[[bytes], T]
 
     Raises RequestRefused with one of these statuses:
 
-    - 415 for a media type without a reader, because a page of another site can send forms and plain text with a
-      person's cookie
+    - 415 for a media type without a reader
     - 415 for a compressed body
-    - 403 for a form from a page of another site
     - 422 if the reader raises ValueError
     """
     media_type = media_type_of(request)
-    if media_type == FORM:
-        refuse_foreign_form(request)
     if media_type not in readers:
         raise RequestRefused(415, f"Send the body as {' or '.join(readers)}.")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":

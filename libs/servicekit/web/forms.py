@@ -21,10 +21,8 @@ class Form(dict[str, list[str]]):
     async def read(cls, request: Request) -> Self:
         """Return the form in a request.
 
-        Raises RequestRefused with status 403 for a form of another site, and with status 422 for a form that cannot be
-        read.
+        Raises RequestRefused with status 422 for a form that cannot be read.
         """
-        refuse_foreign_form(request)
         body = await request.body()
         if media_type_of(request) != FORM or len(body) > _MOST_BYTES:
             raise RequestRefused(422, "The form could not be read.")
@@ -36,16 +34,6 @@ class Form(dict[str, list[str]]):
     def field(self, name: str) -> str:
         """Return the first value of a field, or the empty string."""
         return self.get(name, [""])[0]
-
-
-def refuse_foreign_form(request: Request) -> None:
-    """Raise RequestRefused (403) if the request was sent by a page of another site.
-
-    The cookie attribute SameSite=Strict alone does not suffice, because browsers count sibling domains as the same
-    site.
-    """
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise RequestRefused(403, "This form was not sent from its own page.")
 
 
 def media_type_of(request: Request) -> str:

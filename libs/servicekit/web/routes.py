@@ -26,8 +26,7 @@ class Routes(APIRouter):
     """Router for routes with the same `tag`, which groups them in the HTTP reference.
 
     A handler declares `caller: Caller` and typed path parameters, which the reference describes with the texts in
-    `contracts/path_names.py`. `provider` is the name of the identity provider with which the routes sign people in, or
-    an empty string.
+    `contracts/path_names.py`.
 
     Args:
         refuses: The meaning of each status of a refused request.
@@ -35,8 +34,6 @@ class Routes(APIRouter):
         token: False if the routes need no token.
         hidden: True to omit the routes from the reference.
     """
-
-    provider: str = ""
 
     def __init__(
         self,

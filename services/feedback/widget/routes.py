@@ -14,7 +14,7 @@ _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'self'"
 )
-_PAGE: Final = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"}
+_PAGE: Final = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "same-origin"}
 
 
 def widget_router() -> Routes:

@@ -1,1 +1,1 @@
-"""Accounts of operators: roles, passwords, sessions and sign-in."""
+"""API keys, sign-in to the pages, and the access log."""

@@ -1,23 +1,23 @@
-"""API keys for programs: authentication and administration."""
+"""API keys of colleagues and programs: authentication and administration.
+
+A name belongs to one person or program for the whole life of the installation: a renewed key is the same caller.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 from uuid import UUID, uuid4
 
 import asyncpg
 
 from contracts.instants import DAY, MINUTE
-from contracts.scopes import ALL_SCOPES
-from reporting.access.roles import ALL, ProjectSet
+from contracts.scopes import ADMIN, ALL_SCOPES
 from reporting.access.secret_values import KEY, digest, is_secret, new_secret
 from reporting.sql import SQL
-from servicekit import Caller, Clock, RequestRefused
+from servicekit import Caller, Clock, ProjectSet, RequestRefused, member_name
 
-SUBJECT: Final = "key:"
-"""Prefix of the subject of a caller that uses an API key. The id of the key follows."""
 DEFAULT_DAYS: Final = 365
 MOST_DAYS: Final = 3_650
 MOST_KEYS: Final = 500
@@ -25,7 +25,8 @@ MOST_KEYS: Final = 500
 REMEMBERED_SECONDS: Final = 2.0
 """Time in seconds for which a process caches a key."""
 _MOST_REMEMBERED: Final = 5_000
-_LONGEST_NAME: Final = 100
+_NO_KEY: Final = "There is no such key, or it is not within your scopes and projects."
+_ALL: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,34 @@ class ApiKey:
     created_by: str
     expires_at: int
     used_at: int | None
+    is_revoked: bool
+
+
+class NewKey(NamedTuple):
+    """Secret of a new or renewed key, with the key's name and tenant."""
+
+    secret: str
+    name: str
+    tenant: str
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Who makes a key: nobody can give other people more access than they have themselves.
+
+    `name` is recorded as the author of the key.
+    """
+
+    name: str
+    scopes: frozenset[str]
+    projects: ProjectSet
+
+    @classmethod
+    def of(cls, caller: Caller) -> Self:
+        """Return the caller as a maker of keys. Raises RequestRefused if the caller may not make keys."""
+        if ADMIN not in caller.scopes:
+            raise RequestRefused(403, "To manage keys you need the scope admin.")
+        return cls(caller.subject, caller.scopes, ProjectSet.of(caller))
 
 
 class RevokedKey(NamedTuple):
@@ -74,49 +103,70 @@ class ApiKeys:
             return None
         await self._pool.execute(*SQL.note_api_key_use(id=row["id"], now=now, before=now - MINUTE))
         access = ProjectSet(row["tenant"], tuple(row["projects"]))
-        caller = access.caller(f"{SUBJECT}{row['id']}", frozenset(row["scopes"]))
+        caller = access.member(row["name"], frozenset(row["scopes"]))
         if len(self._remembered) >= _MOST_REMEMBERED:
             self._remembered.clear()
         self._remembered[hashed] = (monotonic, row["expires_at"], caller)
         return caller
 
-    async def add(
-        self, name: str, scopes: Sequence[str], places: Sequence[str], days: str, within: ProjectSet, by: str
-    ) -> str:
-        """Create an API key and return its secret, which is not stored.
+    async def add(self, name: str, scopes: Sequence[str], projects: Sequence[str], days: str, maker: Maker) -> NewKey:
+        """Create an API key. Its secret is not stored.
 
         Args:
-            places: The projects of the key, as `tenant/project`.
+            projects: The projects of the key, as `tenant/project`.
             days: Validity of the key in days, 1 to MOST_DAYS, as entered by the user.
-            within: The caller's projects.
-            by: Name recorded as the key's creator.
 
         Raises:
-            RequestRefused: If an argument is invalid, the caller lacks one of the projects, or the tenant has too many
-                keys.
+            RequestRefused: If an argument is invalid, the maker lacks one of the scopes or projects, the name is taken,
+                or the tenant has too many keys.
         """
-        name, access = name.strip(), ProjectSet.parse(places)
-        if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
-            raise RequestRefused(422, f"A key needs a name of at most {_LONGEST_NAME} characters, for example: crm.")
+        try:
+            name, access = member_name(name), ProjectSet.parse(projects)
+        except ValueError as error:
+            raise RequestRefused(422, str(error)) from None
         if not scopes or not ALL_SCOPES.issuperset(scopes):
             raise RequestRefused(422, f"Choose one or more of the scopes {', '.join(sorted(ALL_SCOPES))}.")
-        if not (days.isascii() and days.isdecimal() and len(days) <= 4 and 0 < int(days) <= MOST_DAYS):
-            raise RequestRefused(422, f"A key is valid for 1 to {MOST_DAYS} days.")
-        if not within.covers(access):
+        if not maker.scopes.issuperset(scopes):
+            raise RequestRefused(403, "You may give scopes that you have yourself only.")
+        if not maker.projects.covers(access):
             raise RequestRefused(403, "You may create keys for your own projects only.")
         if await self._pool.fetchval(*SQL.count_api_keys(tenant=access.tenant)) >= MOST_KEYS:
             raise RequestRefused(409, f"A tenant has at most {MOST_KEYS} keys: revoke one first.")
         secret, now = new_secret(KEY), self._clock.now()
         values = {"tenant": access.tenant, "projects": list(access.projects), "scopes": sorted({*scopes})}
-        times = {"now": now, "expires_at": now + int(days) * DAY}
-        await self._pool.execute(
-            *SQL.add_api_key(id=uuid4(), name=name, key_hash=digest(secret), by=by, **values, **times)
+        added = await self._pool.fetchval(
+            *SQL.add_api_key(
+                id=uuid4(),
+                name=name,
+                key_hash=digest(secret),
+                by=maker.name,
+                now=now,
+                expires_at=now + _span(days),
+                **values,
+            )
         )
-        return secret
+        if added is None:
+            raise RequestRefused(409, "This name is taken: renew its key, or choose another name.")
+        return NewKey(secret, name, access.tenant)
+
+    async def renew(self, id_: str, days: str, maker: Maker) -> NewKey:
+        """Replace the secret of a key, which may be expired or revoked. Its holder keeps the name.
+
+        Raises:
+            RequestRefused: If there is no such key, or the maker lacks one of its scopes or projects.
+        """
+        secret = new_secret(KEY)
+        values = {"key_hash": digest(secret), "expires_at": self._clock.now() + _span(days)}
+        limits = {**_limits(maker.projects), "scopes": sorted(maker.scopes)}
+        row = await self._pool.fetchrow(*SQL.renew_api_key(id=_id(id_), **values, **limits))
+        if row is None:
+            raise RequestRefused(404, _NO_KEY)
+        self._remembered.clear()
+        return NewKey(secret, row["name"], row["tenant"])
 
     async def list(self, within: ProjectSet) -> Sequence[ApiKey]:
-        """Return the keys whose projects are all in `within`, sorted by name."""
-        rows = await self._pool.fetch(*SQL.list_api_keys(**_limits(within), limit=MOST_KEYS))
+        """Return the keys whose projects are all in `within`, sorted by name, with the revoked ones last."""
+        rows = await self._pool.fetch(*SQL.list_api_keys(**_limits(within), limit=2 * MOST_KEYS))
         return [
             ApiKey(
                 row["id"],
@@ -127,6 +177,7 @@ class ApiKeys:
                 row["created_by"],
                 row["expires_at"],
                 row["used_at"],
+                row["is_revoked"],
             )
             for row in rows
         ]
@@ -139,17 +190,27 @@ class ApiKeys:
         Raises:
             RequestRefused: If there is no such key, or it has a project outside `within`.
         """
-        try:
-            key = UUID(id_)
-        except ValueError:
-            raise RequestRefused(404, "There is no such key.") from None
-        row = await self._pool.fetchrow(*SQL.revoke_api_key(id=key, **_limits(within)))
+        row = await self._pool.fetchrow(*SQL.revoke_api_key(id=_id(id_), **_limits(within)))
         if row is None:
-            raise RequestRefused(404, "There is no such key, or it is not within your projects.")
+            raise RequestRefused(404, _NO_KEY)
         self._remembered.clear()
         return RevokedKey(row["name"], row["tenant"])
 
 
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise RequestRefused(404, _NO_KEY) from None
+
+
+def _span(days: str) -> int:
+    """Return a number of days, as entered by the user, in microseconds."""
+    if not (days.isascii() and days.isdecimal() and len(days) <= 4 and 0 < int(days) <= MOST_DAYS):
+        raise RequestRefused(422, f"A key is valid for 1 to {MOST_DAYS} days.")
+    return int(days) * DAY
+
+
 def _limits(within: ProjectSet) -> dict[str, str | list[str] | None]:
-    tenant = None if within.tenant == ALL else within.tenant
-    return {"tenant": tenant, "projects": None if within.projects == (ALL,) else [*within.projects]}
+    tenant = None if within.tenant == _ALL else within.tenant
+    return {"tenant": tenant, "projects": None if within.projects == (_ALL,) else [*within.projects]}

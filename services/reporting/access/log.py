@@ -1,4 +1,4 @@
-"""Access log: who read, exported or erased data, or changed alert rules, views, accounts or keys."""
+"""Access log: who read, exported or erased data, or changed alert rules or keys."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final, Literal
 import asyncpg
 
 from contracts.feedback import FeedbackErasureRequested
-from reporting.access.roles import ALL, ProjectSet
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
-from servicekit import Clock
+from servicekit import Clock, ProjectSet
 
 AccessAction = Literal["read", "exported", "erased", "changed rule", "changed access"]
+_ALL: Final = "*"
 MOST_ENTRIES: Final = 100
 """Maximum number of entries shown on the page."""
 
@@ -73,7 +73,7 @@ class AccessLog:
 
     async def newest(self, within: ProjectSet, limit: int = MOST_ENTRIES) -> Sequence[AccessEntry]:
         """Return the newest entries about projects in `within`, newest first."""
-        tenant = None if within.tenant == ALL else within.tenant
-        projects = None if within.projects == (ALL,) else [*within.projects]
+        tenant = None if within.tenant == _ALL else within.tenant
+        projects = None if within.projects == (_ALL,) else [*within.projects]
         rows = await self._pool.fetch(*SQL.newest_access(tenant=tenant, projects=projects, limit=limit))
         return [AccessEntry(**row) for row in rows]

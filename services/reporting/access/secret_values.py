@@ -1,4 +1,4 @@
-"""Random secrets for cookies, links and API keys. Only their digests are stored."""
+"""Random secrets of API keys. Only their digests are stored."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import re
 import secrets
 from typing import Final
 
-SESSION: Final = "afs_"
-LINK: Final = "afl_"
 KEY: Final = "afk_"
 _SECRET: Final = re.compile(r"af[a-z]_[A-Za-z0-9_-]{43}")
 

@@ -11,9 +11,9 @@ import asyncpg
 
 from contracts.instants import MINUTE
 from contracts.scopes import ADMIN
-from reporting.access.attempts import seconds_to_wait
 from reporting.access.log import AccessLog
 from reporting.access.secret_values import digest
+from reporting.alerts.attempts import seconds_to_wait
 from reporting.alerts.messages import Announcement
 from reporting.alerts.page_channels import PageChannels
 from reporting.alerts.rules import MOST_CHANNELS_OF_RULE, AlertRule, ProjectRule

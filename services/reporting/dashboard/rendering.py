@@ -30,7 +30,7 @@ from reporting.queries.votes import Votes
 
 _FOLDER: Final = Path(__file__).parent
 ASSETS_AT: Final = "/dashboard/assets"
-PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff"}
 """Response headers of pages and files that contain people's text."""
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

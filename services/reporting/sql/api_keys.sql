@@ -1,23 +1,34 @@
 -- name: add_api_key
+-- Return nothing if the tenant or the platform has the name, or the platform wants a name that a tenant has.
 insert into api_keys (id, name, key_hash, tenant, projects, scopes, created_at, created_by, expires_at)
-values (:id, :name, :key_hash, :tenant, :projects, :scopes, :now, :by, :expires_at)
+select :id, :name, :key_hash, :tenant, :projects, :scopes, :now, :by, :expires_at
+where not exists (select from api_keys k where k.name = :name and (k.tenant = '*' or :tenant in ('*', k.tenant)))
+on conflict (tenant, name) do nothing returning id
+
+-- name: renew_api_key
+-- Replace the secret of a key that gives no more than :scopes, of one tenant and of these projects unless they are null.
+update api_keys set key_hash = :key_hash, expires_at = :expires_at
+where id = :id and scopes <@ :scopes and (:tenant::text is null or tenant = :tenant)
+    and (:projects::text[] is null or projects <@ :projects)
+returning name, tenant
 
 -- name: count_api_keys
-select count(*) from api_keys where tenant = :tenant
+select count(*) from api_keys where tenant = :tenant and key_hash is not null
 
 -- name: list_api_keys
 -- List keys of one tenant, and of these projects unless :projects is null.
-select id, name, tenant, projects, scopes, created_at, created_by, expires_at, used_at from api_keys
+select id, name, tenant, projects, scopes, created_at, created_by, expires_at, used_at, key_hash is null as is_revoked
+from api_keys
 where (:tenant::text is null or tenant = :tenant) and (:projects::text[] is null or projects <@ :projects)
-order by name, created_at limit :limit
+order by key_hash is null, name, tenant limit :limit
 
 -- name: revoke_api_key
-delete from api_keys where id = :id and (:tenant::text is null or tenant = :tenant)
+update api_keys set key_hash = null where id = :id and (:tenant::text is null or tenant = :tenant)
     and (:projects::text[] is null or projects <@ :projects)
 returning name, tenant
 
 -- name: find_api_key
-select id, tenant, projects, scopes, expires_at from api_keys where key_hash = :key_hash and expires_at > :now
+select id, name, tenant, projects, scopes, expires_at from api_keys where key_hash = :key_hash and expires_at > :now
 
 -- name: note_api_key_use
 update api_keys set used_at = :now where id = :id and (used_at is null or used_at <= :before)

@@ -997,67 +997,23 @@ create table held_receipts (
     primary key (id, tenant)
 );
 
--- Operators who sign in with a password or an identity provider. Times are in microseconds
-create table accounts (
-    name text primary key,
-    -- The tenant whose projects the account may use; * means all tenants
-    tenant text not null,
-    -- Names of projects; only * means all of the tenant
-    projects text[] not null,
-    role text not null,
-    created_at bigint not null,
-    created_by text not null,
-    -- Time of the last change of the password; null until the first one is set
-    password_at bigint,
-    disabled_at bigint,
-    -- The identity provider; null for an account with a password
-    issuer text,
-    -- Id of the person at the identity provider
-    subject text,
-    check ((issuer is null) = (subject is null)),
-    check (cardinality(projects) > 0),
-    check (name ~ '^[a-z0-9][a-z0-9._@+-]{0,99}$'),
-    check (role = any (array['reader', 'reviewer', 'operator', 'admin'])),
-    check (tenant <> '*' or projects = array['*'])
-);
-create unique index accounts_of_subject on accounts (issuer, subject) where issuer is not null;
-create index accounts_of_tenant on accounts (tenant, name);
-
--- Argon2 hash of each password, and SHA-256 of the unused link to set one
-create table account_secrets (
-    name text primary key,
-    password_hash text,
-    link_hash bytea,
-    link_expires_at bigint,
-    foreign key (name) references accounts(name) on delete cascade
-);
-create index account_secrets_of_link on account_secrets (link_hash) where link_hash is not null;
-
--- Signed-in browsers: SHA-256 of the cookie
-create table account_sessions (
-    session_hash bytea primary key,
-    name text not null,
-    created_at bigint not null,
-    -- End of a session that began with the identity provider, in microseconds; null for one with a password
-    expires_at bigint,
-    foreign key (name) references accounts(name) on delete cascade
-);
-create index account_sessions_of_account on account_sessions (name);
-
--- Failed attempts within a window since `since`, by SHA-256 of a name or an address
-create table sign_in_attempts (
+-- Attempts within a window since `since`, by SHA-256 of what is counted
+create table attempts (
     subject bytea primary key,
     failures integer not null,
     since bigint not null
 );
 
--- Keys of programs. A revoked key has no row. Times are in microseconds
+-- Keys of colleagues and programs. Times are in microseconds
 create table api_keys (
     id uuid primary key,
+    -- Subject of the caller, after `member:`. A revoked key keeps its row, because its name stays the person's
     name text not null,
-    -- SHA-256 of the key
-    key_hash bytea not null,
+    -- SHA-256 of the key; null after it was revoked
+    key_hash bytea,
+    -- The tenant whose projects the key may use; * means all tenants
     tenant text not null,
+    -- Names of projects; only * means all of the tenant
     projects text[] not null,
     scopes text[] not null,
     created_at bigint not null,
@@ -1065,11 +1021,12 @@ create table api_keys (
     expires_at bigint not null,
     -- Time of the last use, to the minute
     used_at bigint,
+    unique (tenant, name),
     check (cardinality(projects) > 0),
+    check (name ~ '^[a-z0-9][a-z0-9._@+-]{0,99}$'),
     check (tenant <> '*' or projects = array['*'])
 );
-create index api_keys_by_hash on api_keys (key_hash);
-create index api_keys_of_tenant on api_keys (tenant, name);
+create unique index api_keys_by_hash on api_keys (key_hash);
 
 -- Who read transcripts, exported, erased, or changed alert rules, views or access. One row for all readings of a
 -- conversation by one caller in an hour
@@ -1080,7 +1037,7 @@ create table access_log (
     tenant text not null,
     -- Null: the whole tenant
     project text,
-    -- Subject of the token, account or key
+    -- Subject of the token or key
     actor text not null,
     action text not null,
     -- The conversation, the format of an export, the id of an erasure request, the name of a rule, or what was
@@ -1118,7 +1075,5 @@ create index journal_of_event on journal (event_id);
 create index journal_of_message on journal (message_id);
 
 -- No policy allows a connection that reads for callers to see these rows.
-alter table account_secrets enable row level security;
-alter table account_sessions enable row level security;
-alter table sign_in_attempts enable row level security;
+alter table attempts enable row level security;
 alter table alert_channels enable row level security;

@@ -25,7 +25,6 @@ from standalone.cli import (
     subject_access,
     topics,
     up,
-    users,
     where,
 )
 from standalone.cli.command_group import PlainErrorGroup
@@ -72,7 +71,6 @@ for command in (
     ledger,
     migrate,
     rejudge,
-    users,
     where,
 ):
     command.register(app)

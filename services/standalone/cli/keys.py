@@ -1,18 +1,29 @@
-"""The `keys` commands, which manage API keys of programs."""
+"""The `keys` commands, which manage API keys of colleagues and programs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from standalone.cli.account_access import Database, accessed
-from standalone.state import DEFAULT_STATE
-from standalone.terminal import AsJson, State, harmless, print_json, say, show
+from servicekit.errors import RequestRefused
+from standalone.state import DEFAULT_STATE, running
+from standalone.terminal import FAILED, AsJson, State, harmless, print_json, run, say, show
 
-keys = typer.Typer(no_args_is_help=True, help="API keys for programs, with scopes, projects and an expiry date.")
+if TYPE_CHECKING:
+    from standalone.operations.keys import KeyTables
+
+Database = Annotated[
+    str | None,
+    typer.Option(help="Reporting's PostgreSQL URL; default: that of the running `up`, or the settings."),
+]
+keys = typer.Typer(
+    no_args_is_help=True, help="API keys of colleagues and programs, with scopes, projects and an expiry date."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 @keys.command("add")
 def add(
-    name: Annotated[str, typer.Argument(help="The name of the program that uses the key, for example crm.")],
+    name: Annotated[str, typer.Argument(help="The colleague or program that uses the key: ann@example.org, crm.")],
     scope: Annotated[list[str], typer.Option(help="A scope listed in docs/http.md, such as read. Repeat for several.")],
     project: Annotated[
         list[str], typer.Option(help="A project as TENANT/PROJECT; TENANT/* for all of a tenant. Repeat for several.")
@@ -36,7 +47,7 @@ def add(
 
     `agent-feedback keys add crm --scope on_behalf --project acme/support`
     """
-    key = accessed(lambda tables: tables.add_key(name, scope, project, days), database, state)
+    key = accessed(lambda tables: tables.add(name, scope, project, days), database, state)
     if as_json:
         print_json({"name": name, "key": key})
         return
@@ -48,19 +59,18 @@ def add(
 def list_keys(database: Database = None, state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
     """List all keys, without their secrets."""
     from contracts.instants import format_instant
-    from standalone.operations.users import EVERYWHERE
+    from standalone.operations.keys import EVERYWHERE
 
-    found = accessed(lambda tables: tables.keys.list(EVERYWHERE), database, state)
     rows = [
         {
-            "id": str(one.id),
-            "name": one.name,
-            "scopes": list(one.scopes),
-            "projects": one.access.places,
-            "expires_at": format_instant(one.expires_at),
-            "used_at": None if one.used_at is None else format_instant(one.used_at),
+            "id": str(key.id),
+            "name": key.name,
+            "scopes": list(key.scopes),
+            "projects": key.access.names,
+            "expires_at": None if key.is_revoked else format_instant(key.expires_at),
+            "used_at": None if key.used_at is None else format_instant(key.used_at),
         }
-        for one in found
+        for key in accessed(lambda tables: tables.keys.list(EVERYWHERE), database, state)
     ]
     if as_json:
         print_json(rows)
@@ -68,8 +78,27 @@ def list_keys(database: Database = None, state: State = DEFAULT_STATE, as_json: 
     table = Table("id", "name", "scopes", "projects", "expires", "last used", box=None, pad_edge=False)
     for row in rows:
         lists = [harmless(" ".join(row[name] or ())) for name in ("scopes", "projects")]
-        table.add_row(str(row["id"]), harmless(str(row["name"])), *lists, _day(row["expires_at"]), _day(row["used_at"]))
+        table.add_row(
+            str(row["id"]),
+            harmless(str(row["name"])),
+            *lists,
+            _day(row["expires_at"], "revoked"),
+            _day(row["used_at"], "never"),
+        )
     Console().print(table if rows else "There are no keys yet: `agent-feedback keys add NAME --scope S --project T/P`.")
+
+
+@keys.command("renew")
+def renew(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="The key's id, from `keys list`.")],
+    days: Annotated[int, typer.Option(help="Days until the key expires.")] = 365,
+    database: Database = None,
+    state: State = DEFAULT_STATE,
+) -> None:
+    """Replace a key's secret and print it. Whoever has the key stays the same caller."""
+    key = accessed(lambda tables: tables.renew(id_, days), database, state)
+    say(f"Keep this key of {key.name}: it is not stored and cannot be shown again. The key before it stops working.")
+    show(key.secret)
 
 
 @keys.command("revoke")
@@ -79,9 +108,29 @@ def revoke(
     state: State = DEFAULT_STATE,
 ) -> None:
     """Revoke a key. It stops working within seconds."""
-    name = accessed(lambda tables: tables.revoke_key(id_), database, state)
+    name = accessed(lambda tables: tables.revoke(id_), database, state)
     say(f"The key {name} is revoked.")
 
 
-def _day(moment: object) -> str:
-    return "never" if moment is None else str(moment)[:10]
+def accessed(work: Callable[[KeyTables], Awaitable[Any]], database: str | None, state: Path) -> Any:
+    """Run `work` and return its result.
+
+    If it rejects the change, the reason is printed and the command exits with code 1.
+    """
+    from standalone.operations.keys import open_keys
+
+    own = str(running(state)["database"]) if database is None and (state / "run.json").exists() else None
+
+    async def worked() -> Any:
+        async with open_keys(database or own, say) as tables:
+            return await work(tables)
+
+    try:
+        return run(worked())
+    except RequestRefused as refusal:
+        say(str(refusal), "red")
+        raise typer.Exit(FAILED) from None
+
+
+def _day(moment: object, missing: str) -> str:
+    return missing if moment is None else str(moment)[:10]

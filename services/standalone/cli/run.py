@@ -24,7 +24,7 @@ def run(
     port: Annotated[int, typer.Option(help="The HTTP port; 0 selects a free port.", min=0, max=65535)] = 8080,
     token: Annotated[
         str | None,
-        typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The HTTP API's access token, if AUTH_ISSUER is not set."),
+        typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="The HTTP API's access token, if AUTH_ISSUERS is not set."),
     ] = None,
 ) -> None:
     """Run one service with your Kafka and database, configured by environment variables and the file `.env`.

@@ -27,7 +27,7 @@ from servicekit.settings import read_settings
 from servicekit.tracing import open_traces
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, AnyOfLater, Authenticator
-from servicekit.web.auth_settings import AuthSettings, access_token, issuer_of
+from servicekit.web.auth_settings import AuthSettings, access_token, issuers_of
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
 from standalone.embedded.backpressure import Backpressure
@@ -122,7 +122,10 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
 
         app = application(not_ready, lambda: () if stack is None else stack.warnings)
         await server.start(
-            guarded(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds, lambda: stack is None)
+            guarded(
+                *(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds, lambda: stack is None),
+                sign_in_url=auth.sign_in_url,
+            )
         )
         started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
         if started is None:
@@ -186,11 +189,9 @@ async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> 
 def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
     """Return the run's authenticator.
 
-    It accepts the run's access token for every request, and tokens of an external issuer within their scopes.
+    It accepts the run's access token for every request, and the configured issuers' tokens within their scopes.
     """
-    issuer = issuer_of(auth)
-    ours = access_token(token)
-    return ours if issuer is None else AnyOf(ours, issuer)
+    return AnyOf(access_token(token), *issuers_of(auth))
 
 
 class _Started(NamedTuple):

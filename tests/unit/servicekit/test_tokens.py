@@ -9,19 +9,21 @@ import hmac
 import json
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
 import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
+from jwt.warnings import InsecureKeyLengthWarning
 
 from servicekit.errors import StartError, Unavailable
 from servicekit.web.auth import Caller
-from servicekit.web.jwks import KeySet, keys_in
-from servicekit.web.jwt import Claims, JwtAuthenticator, caller_of_claims
+from servicekit.web.issuers import IssuersFile
+from servicekit.web.tokens import IssuerKeys, TokenAuthenticator
 from tests.support.hand_clock import HandClock
-from tests.support.issuer import AUDIENCE, ISSUER, Issuer, issuer, key_for, public_jwk
+from tests.support.issuer import ISSUER, Issuer, accepting, issuer, issuers_file, key_for, public_jwk, settings_of
 
 NOW = int(time.time())
 
@@ -33,17 +35,10 @@ async def source() -> AsyncIterator[Issuer]:
         yield running
 
 
-def accepting(source: Issuer, *algorithms: str, clock: HandClock | None = None, **times: float) -> JwtAuthenticator:
-    keys = KeySet(source.url, clock or HandClock(), **{"seconds": 20.0, **times})
-    return JwtAuthenticator(
-        keys, issuer=ISSUER, audience=AUDIENCE, algorithms=algorithms or ("RS256", "ES256"), leeway=0
-    )
-
-
 @pytest.mark.parametrize("algorithm", ["RS256", "PS384", "ES256", "ES384", "EdDSA"])
 async def test_a_sound_token_names_its_caller(source: Issuer, algorithm: str) -> None:
     source.add("mine", algorithm)
-    caller = await accepting(source, algorithm).authenticate(source.token("mine"))
+    caller = await accepting(source, algorithms=[algorithm]).authenticate(source.token("mine"))
     assert caller == Caller("ann", "acme", "support", frozenset({"ingest", "on_behalf"}))
     assert caller.may_touch("acme", "support")
     assert not caller.may_touch("acme", "sales")
@@ -89,7 +84,7 @@ async def test_a_token_with_a_wrong_claim_is_refused(source: Issuer, claims: dic
 
 
 async def test_several_audiences_every_project_and_scopes_as_a_list(source: Issuer) -> None:
-    token = source.token("rsa", aud=["other", AUDIENCE], project="*", scope=["erase", 7])
+    token = source.token("rsa", aud=["other", "agent-feedback"], project="*", scope=["erase", 7])
     caller = await accepting(source).authenticate(token)
     assert caller == Caller("ann", "acme", None, frozenset({"erase"}))
 
@@ -104,8 +99,9 @@ async def test_several_audiences_every_project_and_scopes_as_a_list(source: Issu
     ],
 )
 def test_one_name_may_stand_for_all_tenants(named: str | None, tenant: str, project: str, seen: Caller | None) -> None:
-    said = {"sub": "ann", "tenant": tenant, "project": project, "scope": "admin"}
-    assert caller_of_claims(said, Claims(all_tenants=named)) == seen
+    claims = {"sub": "ann", "tenant": tenant, "project": project, "scope": "admin"}
+    settings = settings_of(Issuer("http://127.0.0.1:9/keys"), all_tenants=named)
+    assert settings.caller(claims) == seen
 
 
 async def test_the_public_key_is_no_secret(source: Issuer) -> None:
@@ -134,7 +130,7 @@ def _hand_made(header: dict[str, Any], secret: bytes | None) -> str:
 
 async def test_a_key_serves_its_own_kind_only(source: Issuer) -> None:
     source.add("ec", "ES256")
-    taking = accepting(source, "RS256", "ES256", "ES384")
+    taking = accepting(source, algorithms=["RS256", "ES256", "ES384"])
     assert await taking.authenticate(source.token("ec")) is not None
     private = source.keys["rsa"][1]
     crossed = jwt.encode(Issuer.claims(), private, "RS256", headers={"kid": "ec"})
@@ -150,7 +146,7 @@ async def test_a_key_serves_its_own_kind_only(source: Issuer) -> None:
 async def test_a_key_that_names_its_algorithm_serves_no_other(source: Issuer) -> None:
     key = source.keys["rsa"][1]
     source.answer = json.dumps({"keys": [public_jwk(key, "rsa", alg="PS256")]}).encode()
-    taking = accepting(source, "RS256", "PS256")
+    taking = accepting(source, algorithms=["RS256", "PS256"])
     assert await taking.authenticate(jwt.encode(Issuer.claims(), key, "PS256", headers={"kid": "rsa"})) is not None
     assert await taking.authenticate(source.token("rsa")) is None
 
@@ -166,14 +162,6 @@ def _encode(key: Any, headers: dict[str, Any]) -> str:
     return jwt.api_jws.encode(json.dumps(Issuer.claims()).encode(), key, "RS256", headers=headers)
 
 
-async def test_without_a_key_id_the_only_fitting_key_counts(source: Issuer) -> None:
-    key = source.keys["rsa"][1]
-    nameless = jwt.encode(Issuer.claims(), key, "RS256")
-    assert await accepting(source).authenticate(nameless) is not None
-    source.add("second", "RS256")
-    assert await accepting(source).authenticate(nameless) is None
-
-
 @pytest.mark.parametrize(
     "token", ["", "x", "a.b", "a.b.c.d", "....", "\x00", "é.é.é", "a" * 20_000, "eyJ9.e30.", "bnVsbA.bnVsbA.bnVsbA"]
 )
@@ -182,78 +170,59 @@ async def test_what_is_no_token_is_refused_without_asking_anybody(source: Issuer
     assert source.asked == 0
 
 
-async def test_keys_are_kept_and_a_new_one_is_fetched_when_a_token_names_it(source: Issuer) -> None:
-    clock = HandClock()
-    taking = accepting(source, clock=clock)
+async def test_keys_are_kept_and_an_unknown_key_is_not_asked_for_at_each_token(source: Issuer) -> None:
+    taking = accepting(source)
     for _ in range(3):
         assert await taking.authenticate(source.token("rsa")) is not None
-    assert source.asked == 1
     source.add("next")
-    assert await taking.authenticate(source.token("next")) is None
-    assert source.asked == 1, "asked again within ten seconds of the last time"
-    clock.forward(10)
-    assert await taking.authenticate(source.token("next")) is not None
-    assert source.asked == 2
     stranger = jwt.encode(Issuer.claims(), key_for("RS256"), "RS256", headers={"kid": "stranger"})
     for _ in range(20):
+        assert await taking.authenticate(source.token("next")) is None
         assert await taking.authenticate(stranger) is None
-    assert source.asked == 2
-    clock.forward(10)
-    for _ in range(20):
-        assert await taking.authenticate(stranger) is None
-    assert source.asked == 3
+    assert source.asked == 1, "asked again within ten seconds of the last time"
 
 
-async def test_a_key_that_was_withdrawn_is_forgotten(source: Issuer) -> None:
+async def test_a_token_of_another_issuer_costs_no_fetch(source: Issuer) -> None:
+    assert await accepting(source).authenticate(source.token("rsa", iss="https://elsewhere.example")) is None
+    assert source.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        (500, None),
+        (302, None),
+        (200, b""),
+        (200, b"[]"),
+        (200, b'{"keys": 7}'),
+        (200, b'{"keys": []}'),
+        (200, b"\xff"),
+        (200, b"[" * 100_000),
+    ],
+)
+async def test_an_issuer_that_fails_is_asked_again_after_ten_seconds(
+    source: Issuer, status: int, answer: bytes | None
+) -> None:
     clock = HandClock()
-    taking = accepting(source, clock=clock)
+    taking = TokenAuthenticator(settings_of(source), clock, seconds=20)
+    source.status, source.answer = status, answer
     token = source.token("rsa")
-    assert await taking.authenticate(token) is not None
-    del source.keys["rsa"]
-    assert await taking.authenticate(token) is not None
-    clock.forward(600)
-    assert await taking.authenticate(token) is None
-
-
-async def test_an_issuer_that_fails(source: Issuer) -> None:
-    clock = HandClock()
-    keys = KeySet(source.url, clock, seconds=20)
-    taking = JwtAuthenticator(keys, issuer=ISSUER, audience=AUDIENCE, algorithms=("RS256",), leeway=0)
-    token = source.token("rsa")
-    faults: list[tuple[int, bytes | None, bool]] = [
-        (500, None, True),
-        (302, None, True),
-        (200, b"", True),
-        (200, b'{"keys": 7}', True),
-        (200, b'{"keys": [7, {"kty": "RSA"}, {"kty": "oct", "k": "c2VjcmV0", "kid": "rsa"}]}', True),
-        (200, b" " * 300_000, True),
-        (200, None, False),
-    ]
-    for status, answer, answers in faults:
-        source.status, source.answer = status, answer
-        source.gate.set() if answers else source.gate.clear()
-        keys._seconds = 20 if answers else 0.2
-        if answer is not None and b"oct" in answer:
-            assert await taking.authenticate(token) is None, "it answered, and knows no such key"
-        else:
-            with pytest.raises(Unavailable, match="issuer"):
-                await taking.authenticate(token)
-        clock.forward(10)
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="issuer"):
+            await taking.authenticate(token)
+    assert source.asked == 1
     source.status, source.answer = 200, None
-    source.gate.set()
-    keys._seconds = 20
+    clock.forward(10)
     assert await taking.authenticate(token) is not None
-    source.gate.clear()
-    keys._seconds = 0.2
-    clock.forward(700)
-    assert await taking.authenticate(token) is not None, "keys at hand are used while the issuer is away"
-    source.add("next")
-    with pytest.raises(Unavailable):
-        await taking.authenticate(source.token("next"))
-    clock.forward(86_400)
-    with pytest.raises(Unavailable):
-        await taking.authenticate(token)
     assert await taking.authenticate("no token") is None
+
+
+async def test_an_issuer_that_does_not_answer_is_waited_for_three_seconds_once(source: Issuer) -> None:
+    keys = IssuerKeys(source.url, HandClock(), seconds=0.2)
+    source.gate.clear()
+    callers = await asyncio.gather(*(keys.key("rsa") for _ in range(20)), return_exceptions=True)
+    assert all(isinstance(caller, Unavailable) for caller in callers)
+    assert source.asked == 1
 
 
 async def test_many_callers_at_once_ask_the_issuer_once(source: Issuer) -> None:
@@ -264,18 +233,99 @@ async def test_many_callers_at_once_ask_the_issuer_once(source: Issuer) -> None:
     assert source.asked == 1
 
 
-def test_only_public_signing_keys_of_some_strength_are_kept() -> None:
-    good = public_jwk(key_for("RS256"), "good")
-    weak = public_jwk(key_for("RS256", bits=1_024), "weak")
-    for_encryption = {**good, "kid": "enc", "use": "enc"}
-    for_signing = {**good, "kid": "sign", "key_ops": ["sign"]}
-    symmetric = {"kty": "oct", "k": "c2VjcmV0", "kid": "oct", "alg": "HS256"}
-    renamed = {**good, "kid": "hs", "alg": "HS256"}
-    found = keys_in({"keys": [weak, for_encryption, for_signing, symmetric, renamed, {"kty": []}, None, good]})
-    assert [key.key_id for key in found] == ["good"]
+async def test_weak_and_symmetric_keys_verify_nothing(source: Issuer) -> None:
+    good, weak = key_for("RS256"), key_for("RS256", bits=1_024)
+    keys = [
+        public_jwk(weak, "weak"),
+        {**public_jwk(good, "enc"), "use": "enc"},
+        {"kty": "oct", "k": "c2VjcmV0", "kid": "oct", "alg": "HS256"},
+        public_jwk(good, "good"),
+    ]
+    source.answer = json.dumps({"keys": keys}).encode()
+    taking = accepting(source)
+    assert await taking.authenticate(jwt.encode(Issuer.claims(), good, "RS256", headers={"kid": "good"})) is not None
+    assert await taking.authenticate(jwt.encode(Issuer.claims(), good, "RS256", headers={"kid": "enc"})) is None
+    with pytest.warns(InsecureKeyLengthWarning):
+        signed = _encode(weak, {"kid": "weak"})
+    assert await taking.authenticate(signed) is None
+    assert await taking.authenticate(_hand_made({"alg": "HS256", "kid": "oct"}, b"secret")) is None
 
 
-@pytest.mark.parametrize("algorithms", [("HS256",), ("none",), ("RS256", "HS512"), ()])
-def test_algorithms_without_a_public_key_cannot_be_configured(algorithms: tuple[str, ...]) -> None:
-    with pytest.raises(StartError, match="AUTH_ALGORITHMS"):
-        JwtAuthenticator(KeySet("http://127.0.0.1:9", HandClock()), issuer="i", audience="a", algorithms=algorithms)
+@pytest.mark.parametrize("algorithms", [["HS256"], ["none"], ["RS256", "HS512"], []])
+def test_algorithms_without_a_public_key_cannot_be_configured(tmp_path: Path, algorithms: list[str]) -> None:
+    file = issuers_file(tmp_path, jwks_url="https://i.example/keys", more=f"algorithms = {json.dumps(algorithms)}")
+    with pytest.raises(StartError, match="algorithms"):
+        IssuersFile.read(file)
+
+
+GROUPS = """
+name_claim = "email"
+[[issuer.group]]
+value = "leads"
+role = "reviewer"
+projects = ["acme/support", "acme/sales"]
+[[issuer.group]]
+value = "staff"
+role = "reader"
+projects = ["acme/*"]
+"""
+ANN = {"email": "Ann@Example.org", "email_verified": True}
+
+
+@pytest.mark.parametrize(
+    ("claims", "projects", "scopes"),
+    [
+        ({"groups": "staff"}, None, {"read"}),
+        ({"groups": ["staff"]}, None, {"read"}),
+        ({"groups": ["staff", "leads"]}, ["sales", "support"], {"read", "review"}),
+        ({"groups": ["leads"], "tenant": "globex", "scope": "admin"}, ["sales", "support"], {"read", "review"}),
+        ({"groups": ["lead"]}, None, None),
+        ({"groups": []}, None, None),
+        ({"groups": {"leads": 1}}, None, None),
+        ({"groups": [["leads"]]}, None, None),
+        ({}, None, None),
+        ({"groups": "staff", "email_verified": False}, None, None),
+        ({"groups": "staff", "email_verified": "true"}, None, None),
+        ({"groups": "staff", "email": ["ann@example.org"]}, None, None),
+        ({"groups": "staff", "email": "ann\u0000@example.org"}, None, None),
+    ],
+)
+def test_the_first_group_of_the_file_gives_role_and_projects(
+    tmp_path: Path, claims: dict[str, Any], projects: list[str] | None, scopes: set[str] | None
+) -> None:
+    [settings] = IssuersFile.read(issuers_file(tmp_path, jwks_url="https://i.example/keys", more=GROUPS)).issuer
+    caller = settings.caller({**ANN, **claims})
+    if scopes is None:
+        assert caller is None
+    else:
+        assert caller is not None and (caller.subject, caller.is_person) == ("member:ann@example.org", False)
+        assert (caller.tenant, caller.projects, {*caller.scopes}) == ("acme", projects, scopes)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'role = "owner"',
+        'projects = ["acme"]',
+        "projects = []",
+        'projects = ["acme/a", "globex/b"]',
+        'value = ""',
+        "x = 1",
+    ],
+)
+def test_a_group_that_cannot_be_used_does_not_start(tmp_path: Path, line: str) -> None:
+    name = line.partition(" ")[0]
+    kept = [one for one in ('value = "v"', 'role = "reader"', 'projects = ["a/b"]') if not one.startswith(f"{name} ")]
+    file = issuers_file(tmp_path, jwks_url="https://i.example/k", more="\n".join(["[[issuer.group]]", *kept, line]))
+    with pytest.raises(StartError, match=r"is not valid: issuer\.0\.group\.0"):
+        IssuersFile.read(file)
+
+
+def test_two_issuers_have_their_own_names(tmp_path: Path) -> None:
+    file = issuers_file(tmp_path, jwks_url="https://i.example/keys")
+    text = file.read_text("utf-8")
+    file.write_text(f"{text}\n{text}", "utf-8")
+    with pytest.raises(StartError, match="two issuers"):
+        IssuersFile.read(file)
+    file.write_text(f"{text}\n{text.replace(ISSUER, 'https://other.example')}", "utf-8")
+    assert len(IssuersFile.read(file).issuer) == 2

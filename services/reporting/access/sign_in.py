@@ -1,4 +1,4 @@
-"""Sign-in to pages with a token from the URL or a form, which is then stored as a cookie."""
+"""Sign-in to pages with a key or a token from the URL or a form, which is then stored as a cookie."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import hashlib
 import re
 from html import escape
 from typing import Final, TypeVar
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from servicekit.errors import Unavailable
-from servicekit.web.auth import COOKIE, Authenticator
+from servicekit import COOKIE, Unavailable, brings_token
 
 R = TypeVar("R", bound=Response)
 _STYLE: Final = (
@@ -25,8 +24,7 @@ _STYLE: Final = (
     "code{font-size:.95em}p{margin:.75rem 0}"
     "form{display:flex;flex-wrap:wrap;gap:.5rem;margin:1.2rem 0}label{flex-basis:100%;font-size:.85rem}"
     "input,button{font:inherit;padding:.45rem .7rem;border-radius:8px;border:1px solid #8888}input{flex:1;min-width:0}"
-    "button,a.button{background:#1f6456;color:#fff;cursor:pointer}"
-    "a.button{display:inline-block;padding:.45rem .7rem;border-radius:8px;text-decoration:none}"
+    "button{background:#1f6456;color:#fff;cursor:pointer}"
     "[role=alert]{color:light-dark(#9c3320,#f4a391);font-weight:600}"
 )
 _PAGE: Final = f"""<!doctype html>
@@ -35,25 +33,19 @@ _PAGE: Final = f"""<!doctype html>
 <body><main><h1>%s</h1>
 %s</main></body></html>"""
 SIGN_IN: Final = "/sign-in"
-PASSWORD_SIGN_IN: Final = SIGN_IN + "/password"
-PROVIDER_SIGN_IN: Final = SIGN_IN + "/provider"
-_FORM: Final = f"""<form method="post" action="{PASSWORD_SIGN_IN}"><input type="hidden" name="next" value="%s">
-<label for="name">Name</label><input id="name" name="name" required autofocus autocomplete="username"
-autocapitalize="none" spellcheck="false" maxlength="100"><label for="password">Password</label>
-<input id="password" name="password" type="password" required autocomplete="current-password">
+SIGN_OUT: Final = "/sign-out"
+_FORM: Final = f"""<form method="post" action="{SIGN_IN}"><input type="hidden" name="next" value="%s">
+<label for="name">Name (for your password manager)</label><input id="name" name="name" autocomplete="username"
+autocapitalize="none" spellcheck="false" maxlength="100"><label for="token">Key or access token</label>
+<input id="token" name="token" type="password" required autofocus autocomplete="current-password" spellcheck="false">
 <button>Sign in</button></form>
-<h2>Or with an access token</h2>
-<form method="post" action="{SIGN_IN}"><input type="hidden" name="next" value="%s">
-<label for="token">Access token</label><input id="token" name="token" type="password" required
-autocomplete="off" spellcheck="false"><button>Use the token</button></form>
-<p>At start, <code>agent-feedback</code> prints an address that contains the token, and stores the token in its state
-folder (<code>.agent-feedback/token</code>). If you use your own token issuer, enter a token with the scope
-<code>read</code>.</p>
-<p>If you are signed in already and followed a link from another site, <a href="%s">open the page</a>: browsers do not
-send the sign-in cookie with such a link.</p>"""
-_OR_BY_NAME: Final = "<h2>Or with a name and a password</h2>"
-_WRONG: Final = '<p role="alert">This token does not work: it is wrong, has expired, or may not read these pages.</p>'
-TO_SIGN_IN: Final = '<p><a href="/">To the sign-in page</a></p>'
+<p>Whoever administers your projects makes a key for you on the page Access. At start, <code>agent-feedback</code>
+prints an address that contains its access token, and stores the token in its state folder
+(<code>.agent-feedback/token</code>).</p>"""
+_PROVIDER: Final = '<p><a href="%s">Sign in with your organisation</a></p><h2>Or with a key</h2>'
+_WRONG: Final = '<p role="alert">This key does not work: it is wrong, has expired, or may not read these pages.</p>'
+_REMEMBERED_SECONDS: Final = 400 * 86_400
+"""Lifetime of the cookie, as long as browsers allow. The key ends earlier, and then the cookie opens nothing."""
 _TO_OVERVIEW: Final = '<p><a href="/">To the overview</a></p>'
 _FAILURES: Final = {500: "This page failed", 503: "This page is not available at the moment"}
 _MOST_BYTES: Final = 16_384
@@ -64,7 +56,7 @@ _POLICY: Final = (
 )
 _OWN_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
-PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff"}
 
 
 async def refused_page(request: Request, status: int, why: str) -> Response:
@@ -75,7 +67,7 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
     """
     if status in _FAILURES:
         return small_page(status, _FAILURES[status], why)
-    if is_sign_in(request):
+    if brings_token(request):
         return await sign_in(request, request.query_params["token"], _without_token(request))
     if status == 404:
         return small_page(404, "There is nothing here", why, _TO_OVERVIEW)
@@ -86,25 +78,21 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
     return sign_in_page(request, _without_token(request), wrong=COOKIE in request.cookies)
 
 
-def is_sign_in(request: Request) -> bool:
-    """Return True if the request is for `/` with a token, the URL that the program prints when it starts."""
-    return request.url.path == "/" and "token" in request.query_params
-
-
 async def signed_in(request: Request) -> Response:
     """Handle a submitted sign-in form."""
     body = await request.body()
     try:
-        said = parse_qs(body[:_MOST_BYTES].decode("ascii"), max_num_fields=5)
+        fields = parse_qs(body[:_MOST_BYTES].decode("ascii"), max_num_fields=5)
     except ValueError:
-        said = {}
-    return await sign_in(request, said.get("token", [""])[0].strip(), said.get("next", ["/"])[0], refused=422)
+        fields = {}
+    return await sign_in(request, fields.get("token", [""])[0].strip(), fields.get("next", ["/"])[0], refused=422)
 
 
 def sign_in_router() -> APIRouter:
-    """Return the router with the route to which the sign-in form is submitted."""
+    """Return the routes to which the forms for sign-in and sign-out are submitted."""
     router = APIRouter(include_in_schema=False)
     router.add_api_route(SIGN_IN, signed_in, methods=["POST"], response_model=None)
+    router.add_api_route(SIGN_OUT, signed_out, methods=["POST"], response_model=None)
     return router
 
 
@@ -114,15 +102,15 @@ async def sign_in(request: Request, token: str, target: str, refused: int = 401)
     If the token is invalid, the response is the sign-in page with the status `refused`. A `target` that is not a path
     of this server is replaced by "/".
     """
-    authenticator: Authenticator = request.state.authenticator
+    authenticator = request.state.authenticator
     target = own_path(target)
     try:
-        known = await authenticator.authenticate(token) is not None
+        is_valid = await authenticator.authenticate(token) is not None
     except UnicodeEncodeError:
-        known = False
+        is_valid = False
     except Unavailable:
         return small_page(503, "Sign-in is not available at the moment", "The issuer of tokens does not answer.")
-    if not known or not _TOKEN.fullmatch(token):
+    if not is_valid or not _TOKEN.fullmatch(token):
         return sign_in_page(request, target, wrong=True, status=refused)
     return signed_in_answer(request, token, target)
 
@@ -135,19 +123,10 @@ def signed_in_answer(request: Request, token: str, target: str) -> RedirectRespo
     return _with_cookie(request, RedirectResponse(own_path(target), 303, PRIVATE), token)
 
 
-def continued_answer(request: Request, token: str, target: str) -> Response:
-    """Store `token` as the cookie and return a page that opens `target`.
-
-    A redirect would not work: after navigation from another site, browsers do not send the cookie (SameSite=Strict). A
-    `target` that is not a path of this server is replaced by "/".
-    """
-    safe = escape(own_path(target))
-    more = f'<meta http-equiv="refresh" content="0;url={safe}"><p><a href="{safe}">Continue</a></p>'
-    return _with_cookie(request, _page(200, "Signed in", more), token)
-
-
 def _with_cookie(request: Request, answer: R, token: str) -> R:
-    answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/")
+    """Store `token` as the cookie. With SameSite=Lax a link on another site opens a page, but changes nothing."""
+    is_secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, token, _REMEMBERED_SECONDS, httponly=True, samesite="lax", secure=is_secure, path="/")
     return answer
 
 
@@ -156,39 +135,22 @@ def own_path(target: str) -> str:
     return target if _OWN_PATH.fullmatch(target) else "/"
 
 
-def to_sign_in() -> RedirectResponse:
-    """Redirect to `/`, which shows the sign-in form to people without a session."""
-    return RedirectResponse("/", 303, PRIVATE)
-
-
-def signed_out(answer: R) -> R:
-    """Add a header to the response that deletes the session's cookie."""
+async def signed_out(_: Request) -> RedirectResponse:
+    """Delete the cookie and redirect to `/`, which shows the sign-in form."""
+    answer = RedirectResponse("/", 303, PRIVATE)
     answer.delete_cookie(COOKIE, path="/")
     return answer
 
 
-def sign_in_page(
-    request: Request, target: str, *, wrong: bool = False, status: int = 401, why: str = ""
-) -> HTMLResponse:
-    """Return the page with the sign-in forms.
+def sign_in_page(request: Request, target: str, *, wrong: bool = False, status: int = 401) -> HTMLResponse:
+    """Return the page with the sign-in form and, if there is an identity provider, the link to it.
 
     Args:
-        wrong: True to say that the token does not work.
-        why: The message to show if `wrong` is False.
+        wrong: True to say that the key does not work.
     """
-    safe = escape(target)
-    said = _WRONG if wrong else f'<p role="alert">{escape(why)}</p>' if why else ""
-    label: str = getattr(request.state, "provider", "")
-    link = "" if not label else provider_link(target, f"Sign in with {label}") + _OR_BY_NAME
-    return _page(status, "Sign in", said + link + _FORM % (safe, safe, safe))
-
-
-def provider_link(target: str, text: str) -> str:
-    """Return the HTML of the link that starts a sign-in with the identity provider.
-
-    A form would not work, because the pages' Content Security Policy forbids a form to redirect to another site.
-    """
-    return f'<p><a class="button" href="{PROVIDER_SIGN_IN}?next={quote(target, safe="/")}">{escape(text)}</a></p>'
+    url = getattr(request.state, "sign_in_url", None)
+    link = "" if url is None else _PROVIDER % escape(f"{url}?{urlencode({'rd': target})}")
+    return _page(status, "Sign in", (_WRONG if wrong else "") + link + _FORM % escape(target))
 
 
 def _without_token(request: Request) -> str:

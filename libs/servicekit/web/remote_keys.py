@@ -1,4 +1,4 @@
-"""Authentication of sessions and keys by asking the reporting service, which issues them."""
+"""Authentication of API keys by asking the reporting service, which stores them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ REMEMBERED_SECONDS: Final = 2.0
 """Time for which a process caches a token's caller, in seconds."""
 _MOST_REMEMBERED: Final = 5_000
 _SECONDS: Final = 3.0
-_TOKEN: Final = re.compile(r"af[sk]_[A-Za-z0-9_-]{43}")
+_TOKEN: Final = re.compile(r"afk_[A-Za-z0-9_-]{43}")
 
 
-class RemoteAccounts:
-    """Authenticator for sessions and keys issued by the service at `url`.
+class RemoteKeys:
+    """Authenticator for the API keys that the service at `url` stores.
 
     It asks that service who owns a token, and sends the token itself as authentication. Only the holder of a token can
     therefore learn who owns it. Valid tokens are cached for two seconds. Raises Unavailable if the service does not
@@ -48,7 +48,7 @@ class RemoteAccounts:
             answer.raise_for_status()
             caller = _caller(CallerFacts.model_validate_json(answer.content))
         except (httpx.HTTPError, ValidationError):
-            raise Unavailable("the service of accounts (AUTH_ACCOUNTS_URL) does not answer") from None
+            raise Unavailable("the service of keys (AUTH_KEYS_URL) does not answer") from None
         if len(self._remembered) >= _MOST_REMEMBERED:
             self._remembered.clear()
         self._remembered[token] = (now, caller)
