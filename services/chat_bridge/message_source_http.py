@@ -113,7 +113,7 @@ class HttpMessageSource:
                 received += chunk
                 if len(received) > ANSWER_LIMIT:
                     raise BadAnswer
-        answer: object = from_json(self._redact(bytes(received), place))
+        answer: object = from_json(await asyncio.to_thread(self._redact, bytes(received), place))
         return answer
 
     def _failed(self, error: str) -> None:

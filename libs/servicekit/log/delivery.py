@@ -26,7 +26,7 @@ from servicekit.log.messages import Producer
 from servicekit.log.observing import log_outcome, observe
 from servicekit.log.outcome import TOMBSTONE, Observer, Outcome
 from servicekit.log.records import RawRecord, Unreadable, is_tombstone, read, read_tombstone
-from servicekit.log.redacting import redact
+from servicekit.log.redacting import redact_all
 from servicekit.log.slots import Slot
 from servicekit.log.stall import Stall
 from servicekit.logging import frames, logger
@@ -124,6 +124,7 @@ class Delivery:
         slots = [Slot(raw) for raw in records]
         with self._measured(slots):
             with stage("read"):
+                await self._redact(slots)
                 self._read(slots)
             await self._settle([slot for slot in slots if slot.outcome is None])
             done = list(takewhile(lambda slot: slot.outcome is not None, slots))
@@ -135,11 +136,14 @@ class Delivery:
                 await self._repair([slot for slot in done if slot.received is not None])
         return len(done)
 
-    def _read(self, slots: Sequence[Slot]) -> None:
-        """Redact and parse the records, and set the outcomes of those that do not reach the handler."""
+    async def _redact(self, slots: Sequence[Slot]) -> None:
         if self._redactor is not None and not self._redactor.is_off:
-            for slot in slots:
-                slot.raw = redact(slot.raw, self._redactor, self._letter_topics)
+            redacted = await redact_all([slot.raw for slot in slots], self._redactor, self._letter_topics)
+            for slot, raw in zip(slots, redacted, strict=True):
+                slot.raw = raw
+
+    def _read(self, slots: Sequence[Slot]) -> None:
+        """Parse the records, and set the outcomes of those that do not reach the handler."""
         for slot in slots:
             if is_tombstone(slot.raw):
                 slot.received = read_tombstone(slot.raw) if self._handler.takes_tombstones else None

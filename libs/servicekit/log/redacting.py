@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import asyncio
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from contracts.topics import EXPLICIT_RECEIVED, FOREIGN
 from servicekit.log.messages import Message, Producer, Written
@@ -13,6 +14,20 @@ from servicekit.redaction.redactor import Redactor, count_masks
 
 INTAKE: Final = FOREIGN | {EXPLICIT_RECEIVED.name}
 """Topics with texts that people send; the texts of every other topic come from these."""
+_AT_ONCE: Final = 65_536
+"""Maximum number of bytes that are redacted in the event loop. A megabyte of digits takes a second."""
+T = TypeVar("T")
+
+
+async def beside_the_loop(size: int, work: Callable[[], T]) -> T:
+    """Return the result of `work`, which redacts `size` bytes; in a thread if it takes long."""
+    return work() if size <= _AT_ONCE else await asyncio.to_thread(work)
+
+
+async def redact_all(records: Sequence[RawRecord], redactor: Redactor, counted: Container[str]) -> list[RawRecord]:
+    """Return the records with people's texts redacted, as `redact` does, without blocking the event loop."""
+    size = sum(len(raw.value or b"") for raw in records if raw.coordinates.topic in INTAKE)
+    return await beside_the_loop(size, lambda: [redact(raw, redactor, counted) for raw in records])
 
 
 def redact(raw: RawRecord, redactor: Redactor, counted: Container[str]) -> RawRecord:
@@ -41,7 +56,10 @@ class RedactingProducer:
         self._redactor = redactor
 
     async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
-        return await self._producer.send([self._redacted(message) for message in messages])
+        size = sum(len(message.value or b"") for message in messages)
+        return await self._producer.send(
+            await beside_the_loop(size, lambda: [self._redacted(message) for message in messages])
+        )
 
     def _redacted(self, message: Message) -> Message:
         if message.value is None:
