@@ -13,8 +13,10 @@ from typing import Final
 
 from servicekit.redaction.spans import MaskedSpan
 
-SEPARATOR: Final = r"[ .\u00a0\u2000-\u200d\u202f\u205f\u3000\u2010-\u2015\u2212-]{0,3}"
-"""Separators between the digits of a number: spaces, hyphens and dots."""
+SEPARATOR: Final = (
+    r"(?:[\t\n\r ./_\u00a0\u00ad\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff\u2010-\u2015\u2212-]|&nbsp;){0,4}"
+)
+"""Separators between the digits of a number: white space, hyphens, dots, slashes, underscores, invisible characters."""
 _RUN: Final = re.compile(rf"\d(?:{SEPARATOR}\d){{12,}}")
 _ISSUERS: Final = (
     (r"4", (13, 16, 19)),  # Visa
@@ -51,7 +53,7 @@ IBAN_LENGTHS: Final = {
     **dict.fromkeys(("RU",), 33),
 }
 """Length of an IBAN by country."""
-_COUNTRY: Final = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(sorted(IBAN_LENGTHS))})\d\d", re.IGNORECASE)
+_COUNTRY: Final = re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=IBAN))({'|'.join(sorted(IBAN_LENGTHS))})\d\d", re.IGNORECASE)
 _NEXT: Final = re.compile(rf"{SEPARATOR}([A-Za-z0-9])")
 
 

@@ -36,7 +36,8 @@ _RECOGNISERS: Final[dict[Kind, Callable[[], Recogniser]]] = {
     "mail": lambda: recogniser(MAIL, "mail"),
     "phone": lambda: bounded(PHONE, "phone"),
 }
-_GAP: Final = re.sub(r"\\u([0-9a-f]{4})", r"\\x{\1}", SEPARATOR)
+_GAP: Final = re.sub(r"\\u([0-9a-f]{4})", r"\\x{\1}", SEPARATOR).replace("&nbsp;", r"&nbsp;|\\[nrt]")
+"""The separators in RE2's syntax. In JSON, line breaks and tabs are escaped."""
 _DIGIT: Final = r"\p{Nd}"
 _HINTS: Final[dict[Kind, str]] = {
     "card": rf"[2-68\x{{80}}-\x{{10ffff}}](?:{_GAP}{_DIGIT}){{12}}",
