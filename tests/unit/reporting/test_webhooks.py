@@ -109,6 +109,18 @@ def test_tries_lie_further_and_further_apart_and_end() -> None:
         ("2001:0:a00:1::a247:27dd", True),  # Teredo: the client is public
         ("2001:0:5db8:d822::f5ff:fffe", False),  # Teredo: the server is public, the client is 10.0.0.1
         ("4000::1", False),  # reserved
+        ("192.0.0.192", False),  # the metadata of a cloud
+        ("192.0.0.9", False),
+        ("fec0::1", False),
+        ("2001:db8::1", False),
+        ("2001:20::1", False),
+        ("5f00::1", False),
+        ("64:ff9b:1::1", False),
+        ("192.0.1.1", True),
+        ("172.32.0.1", True),
+        ("223.255.255.255", True),
+        ("2606:4700::1111", True),
+        ("2001:4860:4860::8888", True),
     ],
 )
 def test_addresses_that_are_not_on_the_internet(address: str, public: bool) -> None:

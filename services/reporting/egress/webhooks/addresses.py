@@ -8,6 +8,18 @@ import socket
 from typing import Final
 
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+_INTERNET6: Final = ipaddress.ip_network("2000::/3")
+"""The only IPv6 addresses that are assigned on the Internet."""
+_RESERVED: Final = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24"),
+        *("203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+        *("2001::/23", "2001:db8::/32", "3fff::/20"),
+    )
+)
+"""Networks of IANA's registries of special addresses. A table of our own, because Python's differs by its release."""
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -27,7 +39,9 @@ def is_public(text: str) -> bool:
             wrapped = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if wrapped is not None:
             return is_public(str(wrapped))
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    if isinstance(address, ipaddress.IPv6Address) and address not in _INTERNET6:
+        return False
+    return not any(address in network for network in _RESERVED if network.version == address.version)
 
 
 async def address_of(host: str, port: int, *, private: bool) -> str:
