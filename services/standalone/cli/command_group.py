@@ -29,6 +29,7 @@ class PlainErrorGroup(TyperGroup):
     ) -> Any:
         """Run the command in `args`, raising SystemExit unless `standalone_mode` is False."""
         try:
+            _refuse_empty_options(sys.argv[1:] if args is None else args)
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except (typer.TyperException, typer.Abort) as error:
             if not standalone_mode:
@@ -42,6 +43,16 @@ class PlainErrorGroup(TyperGroup):
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse_empty_options(args: Sequence[str]) -> None:
+    """Raise BadParameter if an option has an empty value, because `--user "$USER_ID"` must not mean all users."""
+    for option, following in zip(args, (*args[1:], None), strict=True):
+        name, equals, value = option.partition("=")
+        if option == "--":
+            return
+        if name.startswith("--") and not value and (equals or following == ""):
+            raise typer.BadParameter(f"The value of {name} is empty")
 
 
 def usage_error(error: typer.TyperException) -> str:

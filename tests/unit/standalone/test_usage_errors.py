@@ -38,6 +38,16 @@ def test_wrong_usage_is_one_sentence(arguments: str, said: str) -> None:
     assert ended.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("user", [["--user", ""], ["--user="]])
+@pytest.mark.parametrize(
+    "command", [["subject-access", "-o", "x.json"], ["erase"], ["export", "kto", "--out", "x.jsonl", "--project", "p"]]
+)
+def test_an_empty_id_is_refused_before_anything_is_read(command: list[str], user: list[str]) -> None:
+    """An unset variable of a shell must not mean every person."""
+    ended = CliRunner().invoke(app, [*command, "--tenant", "acme", *user], prog_name="agent-feedback")
+    assert (ended.exit_code, ended.stderr) == (2, "The value of --user is empty.\n")
+
+
 def test_a_group_without_a_command_shows_its_help_only() -> None:
     ended = CliRunner().invoke(app, ["dlq"], prog_name="agent-feedback")
     assert ended.exit_code == 2
