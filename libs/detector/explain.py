@@ -9,6 +9,7 @@ from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from contracts.intervals import wilson
 from detector.caps import CAPS, Cap
 from detector.detector import Detector
+from detector.encoders.choice import how_to_add_encoder
 from detector.model import Message, Neighbourhood, Verdict
 from detector.published import PUBLISHED
 from detector.reasons import reason_in_words
@@ -75,7 +76,7 @@ def render(verdict: Verdict) -> str:
         f"  rules       {', '.join(verdict.rules) or 'none'}",
     ]
     if verdict.encoder is None:
-        lines.append("  encoder     none: read by words alone; `agent-feedback encoder` fetches one")
+        lines.append(f"  encoder     none: read by words alone; to add one: {how_to_add_encoder()}")
     if verdict.target:
         target = verdict.target
         lines.append(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
+from contracts.extras import install_command
 from servicekit.errors import StartError
 from servicekit.settings import Settings, read_settings
 
@@ -33,7 +34,5 @@ def open_traces() -> Traces | None:
     try:
         from servicekit.otlp import Traces  # only if traces are on
     except ModuleNotFoundError as error:
-        raise StartError(
-            f"TRACING_URL needs the package {error.name}: pip install 'agent-feedback[tracing]'."
-        ) from None
+        raise StartError(f"TRACING_URL needs the package {error.name}: {install_command('tracing')}.") from None
     return Traces(settings.url, settings.share)

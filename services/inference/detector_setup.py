@@ -10,7 +10,7 @@ import asyncpg
 
 from chat_completions.endpoint import LlmEndpoint
 from detector.detector import Detector
-from detector.encoders.choice import sentence_encoder
+from detector.encoders.choice import how_to_add_encoder, sentence_encoder
 from detector.encoders.minilm_files import ModelMissing
 from inference.judging import Judging
 from inference.llm_gate.asking import Asking
@@ -40,8 +40,8 @@ async def open_detector(settings: InferenceSettings, say: Callable[[str], None])
         raise StartError(str(error)) from error
     if encoder is None and settings.sentence_encoder == "auto":
         say(
-            "The sentence encoder is not on this machine, so messages are judged by words alone, less surely:"
-            " fetch it with `agent-feedback encoder`."
+            "The sentence encoder is not on this machine, so messages are judged by words alone, less surely."
+            f" To add it: {how_to_add_encoder()}."
         )
     return Detector.default(TimedEncoder(encoder) if encoder else None, settings.target_precision)
 

@@ -40,8 +40,21 @@ def test_the_application_requires_the_kit_of_its_own_version() -> None:
     assert f"agent-feedback-kit=={KIT['project']['version']}" in APPLICATION["project"]["dependencies"]
 
 
+def test_a_later_release_of_a_dependency_is_not_installed_untested() -> None:
+    """`tzdata` is a table, whose latest release is always the right one."""
+    project = APPLICATION["project"]
+    declared = [
+        *project["dependencies"],
+        *(one for extra in project["optional-dependencies"].values() for one in extra),
+    ]
+    open_ended = {
+        one for one in declared if "<" not in one and "==" not in one and not one.startswith("agent-feedback[")
+    }
+    assert {re.split(r"[\[>=<]", one)[0] for one in open_ended} == {"tzdata"}
+
+
 def test_the_readme_installs_the_application_into_an_environment_of_its_own() -> None:
-    command = 'uv tool install ".[standalone]"'
+    command = 'uv tool install ".[standalone,issues,encoder]"'
     readme, deployment = ((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/deployment.md"))
     assert command in readme and command in deployment
     assert "in its own environment" in readme and f"`{KIT['project']['name']}`" in readme

@@ -132,7 +132,7 @@ async def test_without_the_extra_the_page_tells_what_to_install(
     await take(*rejected_turns(0, 3))
     monkeypatch.setattr(issue_pages, "is_available", lambda: False)
     async with visitor(read_models) as http:
-        assert "pip install &#39;agent-feedback[issues]&#39;" in (await http.get(LIST)).text.replace("'", "&#39;")
+        assert "pip install &#39;.[issues]&#39;" in (await http.get(LIST)).text.replace("'", "&#39;")
 
 
 async def test_readers_see_an_issue_but_no_form(read_models: asyncpg.Pool, refund: int) -> None:

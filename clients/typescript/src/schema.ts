@@ -710,7 +710,7 @@ export interface IssueItem {
 }
 
 export interface IssueList {
-  /** False if the server lacks the extra `agent-feedback[issues]`. */
+  /** False if the server lacks the extra `issues`. */
   available: boolean;
   /** Number of rejected turns that belong to no issue yet. */
   waiting: number;

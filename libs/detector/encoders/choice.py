@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 
+from contracts.extras import install_command
 from detector.encoders.embedder import SentenceEncoder
 from detector.encoders.minilm import MiniLm
 from detector.encoders.minilm_files import ModelMissing, fetched, present
@@ -34,8 +36,15 @@ def sentence_encoder(choice: str, say: Callable[[str], None]) -> SentenceEncoder
     except ImportError as error:
         raise ModelMissing(
             f"The sentence encoder {choice} needs the package {error.name}: "
-            f"pip install 'agent-feedback[{'encoder' if choice == 'minilm' else 'sentence-transformers'}]'."
+            f"{install_command('encoder' if choice == 'minilm' else 'sentence-transformers')}."
         ) from error
+
+
+def how_to_add_encoder() -> str:
+    """Return the next step to get the sentence encoder: its packages, or else its files."""
+    if any(find_spec(package) is None for package in ("jgo", "onnxruntime", "tokenizers")):
+        return f"{install_command('encoder')}, then `agent-feedback encoder`"
+    return "`agent-feedback encoder`"
 
 
 def _minilm_if_there() -> SentenceEncoder | None:

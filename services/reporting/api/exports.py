@@ -88,9 +88,7 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
         try:
             check_available(question.file)
         except ParquetMissing:
-            raise RequestRefused(
-                422, "file: parquet needs agent-feedback[parquet] on the server; request jsonl"
-            ) from None
+            raise RequestRefused(422, "file: parquet needs the extra parquet on the server; request jsonl") from None
         if not await is_known(pool, Project(tenant, project)):
             raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
         if access_log is not None:

@@ -109,7 +109,7 @@ class IssueItem(ResponseModel):
 
 
 class IssueList(ResponseModel):
-    available: Annotated[bool, Field(description="False if the server lacks the extra `agent-feedback[issues]`.")]
+    available: Annotated[bool, Field(description="False if the server lacks the extra `issues`.")]
     waiting: Annotated[int, Field(description="Number of rejected turns that belong to no issue yet.")]
     items: Annotated[
         list[IssueItem],

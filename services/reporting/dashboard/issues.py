@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import asyncpg
 
+from contracts.extras import install_command
 from contracts.instants import DAY
 from contracts.scopes import REVIEW
 from reporting.api.exports import EXPORT
@@ -59,6 +60,7 @@ async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, l
         "trend_start": trend_days(now)[0],
         "waiting": await waiting(pool, at, view.agent),
         "available": is_available(),
+        "install_command": install_command("issues"),
         "agent_names": await agent_ids(pool, at),
     }
 

@@ -16,6 +16,7 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Final, Self
 
+from contracts.extras import install_command
 from servicekit.errors import StartError
 
 _PRODUCER: Final = 0
@@ -194,7 +195,7 @@ def _librdkafka() -> ctypes.CDLL:
         from confluent_kafka import cimpl
     except ImportError as error:
         raise MemoryBrokerError(
-            "The in-process broker needs the package confluent-kafka: pip install 'agent-feedback[standalone]'."
+            f"The in-process broker needs the package confluent-kafka: {install_command('standalone')}."
         ) from error
     # A symbol lookup through the extension also searches its linked librdkafka, wherever the wheel stores it.
     library = ctypes.CDLL(cimpl.__file__)

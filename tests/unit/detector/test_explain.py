@@ -82,7 +82,7 @@ def test_a_verdict_has_a_line_for_each_of_its_parts() -> None:
         "  because it  says that it is wrong",
         '  words       "that\'s wrong"',
         "  rules       en.is_wrong",
-        "  encoder     none: read by words alone; `agent-feedback encoder` fetches one",
+        "  encoder     none: read by words alone; to add one: `agent-feedback encoder`",
         "  about       turn t1 (1 back), score 0.57 = 0.85 * 0.50 + 0.15 * 1.00",
         "  scores      score 0.90, same_intent 0.12",
     ]

@@ -255,5 +255,5 @@ def test_a_missing_package_or_mock_cluster_is_said(monkeypatch: pytest.MonkeyPat
         with pytest.raises(MemoryBrokerError, match=r"^This build of confluent-kafka has no mock cluster \("):
             load()
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
-    with pytest.raises(MemoryBrokerError, match=r"pip install 'agent-feedback\[standalone\]'\.$"):
+    with pytest.raises(MemoryBrokerError, match=r"pip install '\.\[standalone\]' \(in the checkout\)\.$"):
         load()

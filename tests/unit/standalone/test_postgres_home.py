@@ -265,5 +265,5 @@ def test_a_missing_package_or_version_is_said(tmp_path: Path, monkeypatch: pytes
     assert postgres_home._installed_root() == tmp_path
     for nothing in (None, ModuleSpec("package", None)):
         spec = nothing
-        with pytest.raises(EmbeddedPostgresError, match=r"pip install 'agent-feedback\[standalone\]'\.$"):
+        with pytest.raises(EmbeddedPostgresError, match=r"pip install '\.\[standalone\]' \(in the checkout\)\.$"):
             postgres_home._installed_root()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from contracts.extras import install_command
 from servicekit import StartError
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class ObjectStore:
             from obstore.store import LocalStore, from_url
         except ImportError:
             raise StartError(
-                "ARTIFACT_STORE_URL needs the extra `artifacts`: pip install 'agent-feedback[artifacts]'."
+                f"ARTIFACT_STORE_URL needs the extra `artifacts`: {install_command('artifacts')}."
             ) from None
         self.url = url.rstrip("/")
         self._obstore: Any = obstore
