@@ -10,14 +10,14 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from chat_bridge.store_memory import MemoryMessageStore as BridgeMemory
 from contracts.feedback import FeedbackCreated
 from contracts.topics import FEEDBACK_CREATED, Consumer
-from feedback.store_memory import MemoryStore as FeedbackMemory
-from inference.store_memory import MemoryConversationStore as InferenceMemory
 from proofs.simulation.fake_log import Entry, Group, Log
 from proofs.simulation.reporting_memory import ReportingMemory
 from servicekit.log.outcome import Observation
+from tests.support.bridge_memory import MemoryMessageStore as BridgeMemory
+from tests.support.feedback_memory import MemoryStore as FeedbackMemory
+from tests.support.inference_memory import MemoryConversationStore as InferenceMemory
 
 EPOCH_SECONDS = 1_790_000_000
 KINDS: tuple[Consumer, ...] = ("chat_bridge", "inference", "feedback", "reporting")

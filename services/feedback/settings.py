@@ -18,7 +18,7 @@ from servicekit import ReadSettings
 
 _PLACE = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
 Table = TypeVar("Table")
-STORE_SCHEMES = frozenset({"postgresql", "postgres", "mongodb", "mongodb+srv", "memory"})
+STORE_SCHEMES = frozenset({"postgresql", "postgres", "mongodb", "mongodb+srv"})
 
 
 def _by_place(tables: dict[str, Table]) -> dict[str, Table]:
@@ -31,7 +31,7 @@ def _by_place(tables: dict[str, Table]) -> dict[str, Table]:
 class FeedbackSettings(ReadSettings):
     """Settings of the feedback service.
 
-    The scheme of `store_url` selects the store: postgresql, mongodb or memory.
+    The scheme of `store_url` selects the store: postgresql or mongodb.
 
     - `emoji_rewards`, `emoji_rewards_of`: changes of the default rewards, for all projects and for single projects
       (`tenant/project`). Null removes the reward of an emoji.
@@ -79,7 +79,7 @@ class FeedbackSettings(ReadSettings):
     @classmethod
     def _is_a_store(cls, url: str) -> str:
         if urlsplit(url).scheme not in STORE_SCHEMES:
-            raise ValueError("must begin with postgresql://, mongodb:// or memory://")
+            raise ValueError("must begin with postgresql:// or mongodb://")
         return url
 
     @field_validator("emoji_rewards")

@@ -6,7 +6,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from feedback.store import Store
-from feedback.store_memory import MemoryStore
 from feedback.store_postgres import PostgresStore
 from servicekit import Service, StartError
 
@@ -24,12 +23,8 @@ async def open_store(url: str, service: Service) -> Store:
             return PostgresStore(await service.open_database(url, SCHEMA))
         case "mongodb" | "mongodb+srv":
             return await _open_mongo(url, service)
-        case "memory":
-            return MemoryStore()
         case scheme:
-            raise StartError(
-                f"FEEDBACK_STORE_URL must start with postgresql://, mongodb:// or memory://, not {scheme}://."
-            )
+            raise StartError(f"FEEDBACK_STORE_URL must start with postgresql:// or mongodb://, not {scheme}://.")
 
 
 async def _open_mongo(url: str, service: Service) -> Store:

@@ -19,9 +19,9 @@ from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Verdict
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate, PendingVerdict
-from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.store import ConversationKey
 from servicekit.circuit_breaker import CircuitBreaker
+from tests.support.gate_memory import MemoryGateAnswers
 from tests.support.hand_clock import HandClock
 from tests.support.llm_server import ACCEPTED, NEUTRAL, REJECTED, LlmServer, completion, llm_server, response
 from tests.support.waits import PATIENCE_SECONDS

@@ -10,16 +10,16 @@ from typing import Any
 import asyncpg
 import pytest
 
-from feedback.store_choice import SCHEMA, open_store
+from feedback.store_choice import SCHEMA
 from feedback.store_postgres import PostgresStore
 from reporting.read_models.generation import Generation
 from reporting.read_models.store_postgres import FEEDBACK_TABLES
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
-from servicekit.service import Service, ServiceContext
 from standalone.operations.rebuild import rebuild_reporting
 from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback
 from tests.support.erasures import erased
+from tests.support.feedback_memory import MemoryStore
 from tests.support.running_stack import RunningStack, exchange, message
 
 BASE = "/conversations/acme/support"
@@ -148,8 +148,7 @@ async def test_the_erased_stay_erased_and_what_came_meanwhile_stays(stack: Runni
 
 async def test_an_empty_store_empties_nothing_and_two_do_not_build_at_once(stack: RunningStack) -> None:
     await judged(stack, "b-5", "bob")
-    service = Service("feedback", ServiceContext("nowhere:1"))
-    empty = await open_store("memory://", service)
+    empty = MemoryStore()
     with pytest.raises(StartError, match="store is empty"):
         await rebuild_reporting(empty, stack.database_url, print)
     pool = await open_pool(stack.database_url, "feedback", SCHEMA, size=1)

@@ -10,10 +10,10 @@ import pytest
 
 from feedback.mongo_connection import client_of, database_of
 from feedback.store import Store
-from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from tests.support.databases import empty_schema
+from tests.support.feedback_memory import MemoryStore
 from tests.support.mongo_server import mongo_server
 
 

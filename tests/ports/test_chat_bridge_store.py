@@ -16,12 +16,12 @@ from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.model import UNKNOWN_POSITION, IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from chat_bridge.sql import SQL
 from chat_bridge.store import MessageStore
-from chat_bridge.store_memory import MemoryMessageStore
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import Person
 from contracts.exchange import Position
 from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.db.pools import open_pool
+from tests.support.bridge_memory import MemoryMessageStore
 from tests.support.databases import empty_schema
 
 SCHEMA = Path(chat_bridge.service.__file__).parent / "sql" / "schema.sql"

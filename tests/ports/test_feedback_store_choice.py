@@ -8,7 +8,6 @@ import pytest
 
 from feedback.store import Save
 from feedback.store_choice import open_store
-from feedback.store_memory import MemoryStore
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from servicekit.errors import StartError
@@ -21,10 +20,6 @@ async def service() -> AsyncIterator[Service]:
     service = Service("feedback", ServiceContext(bootstrap="127.0.0.1:1"))
     yield service
     await service.resources.aclose()
-
-
-async def test_memory(service: Service) -> None:
-    assert isinstance(await open_store("memory://", service), MemoryStore)
 
 
 async def test_postgres(service: Service, postgres_url: str) -> None:

@@ -12,9 +12,9 @@ import pytest_asyncio
 import inference.service
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.store import GateAnswers, NewAnswer
-from inference.llm_gate.store_memory import MemoryGateAnswers
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from servicekit.db.pools import open_pool
+from tests.support.gate_memory import MemoryGateAnswers
 
 SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 NO = LlmAnswer(is_feedback=True, reaction="not_ok", confidence=0.123457, about=2, reason="rephrased")

@@ -18,7 +18,6 @@ from contracts.topics import INFERRED_RECEIVED
 from detector.encoders.embedder import WordLlamaEmbedder
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.store_memory import MemoryStore
 from inference import rejudge as rejudging
 from inference.detector_group import DetectorGroup
 from inference.handlers import ConversationHandler
@@ -33,6 +32,7 @@ from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.feedback_events import RecordingProducer
+from tests.support.feedback_memory import MemoryStore
 from tests.support.known_detectors import KnownDetector
 from tests.support.reporting_events import START, batch, message
 

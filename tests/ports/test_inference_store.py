@@ -27,9 +27,9 @@ from inference.store import (
     Place,
     Placed,
 )
-from inference.store_memory import MemoryConversationStore
 from inference.store_postgres import PostgresConversationStore
 from servicekit.db.pools import open_pool
+from tests.support.inference_memory import MemoryConversationStore
 
 SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 HERE = ConversationKey("acme", "p", "c1")

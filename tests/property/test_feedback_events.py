@@ -18,7 +18,6 @@ from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.model import Entry
 from feedback.store import Store
-from feedback.store_memory import MemoryStore
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 from tests.support.feedback_events import (
@@ -32,6 +31,7 @@ from tests.support.feedback_events import (
     received,
     reply,
 )
+from tests.support.feedback_memory import MemoryStore
 
 USERS = st.sampled_from(["ann", "bob"])
 TIMES = st.integers(0, 4).map(lambda n: n * 400)

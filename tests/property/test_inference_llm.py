@@ -19,11 +19,11 @@ from detector.detector import Detector
 from inference.handlers import ConversationHandler
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate
-from inference.llm_gate.store_memory import MemoryGateAnswers
-from inference.store_memory import MemoryConversationStore
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.clock import SystemClock
 from servicekit.log.records import Coordinates, RawRecord, Received
+from tests.support.gate_memory import MemoryGateAnswers
+from tests.support.inference_memory import MemoryConversationStore
 from tests.support.llm_server import ACCEPTED, NEUTRAL, REJECTED
 
 TEXTS = (

@@ -16,12 +16,12 @@ from detector.model import NEIGHBOURHOOD, Neighbourhood, Verdict
 from inference.handlers import ConversationHandler
 from inference.neighbours import REACH
 from inference.store import ConversationKey, Place, Placed
-from inference.store_memory import MemoryConversationStore
 from proofs.neighbourhoods import neighbourhoods
 from proofs.simulation.stub_detector import StubDetector, judge
 from proofs.simulation.stub_turns import StubTurns
 from servicekit.log.messages import Message as Record
 from servicekit.log.messages import Written
+from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import batch, message
 
 

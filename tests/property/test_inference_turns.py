@@ -15,12 +15,12 @@ from contracts.chat import ChatMessageIngested
 from detector.model import Verdict
 from inference.handlers import ConversationHandler
 from inference.store import Placed
-from inference.store_memory import MemoryConversationStore
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
 from proofs.simulation.stub_detector import StubDetector
 from servicekit.log.messages import Written
 from servicekit.log.records import Coordinates, RawRecord, Received
+from tests.support.inference_memory import MemoryConversationStore
 
 
 class JoinedTurns:

@@ -50,7 +50,7 @@ async def test_an_unknown_turn_is_unknown_once_all_is_read(postgres_url: str, tm
     async with LocalKafka(tmp_path / "kafka") as kafka:
         await ensure_topics(kafka.bootstrap)
         settings = FeedbackSettings(
-            broker=kafka.bootstrap, database_url=postgres_url, store_url="memory://", turn_seconds=10
+            broker=kafka.bootstrap, database_url=postgres_url, store_url=postgres_url, turn_seconds=10
         )
         service = await feedback.service.PROGRAM.build(settings, ServiceContext(kafka.bootstrap))
         try:

@@ -18,7 +18,6 @@ from chat_bridge.message_source import Originals
 from chat_bridge.missing_originals import MissingOriginals
 from chat_bridge.model import MessageKey, indexed
 from chat_bridge.parking import Parking, list_parked
-from chat_bridge.store_memory import MemoryMessageStore
 from contracts.chat import OriginalMessage
 from contracts.erasure import Person, author_of
 from contracts.headers import derived_headers
@@ -30,6 +29,7 @@ from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, read
+from tests.support.bridge_memory import MemoryMessageStore
 from tests.support.hand_clock import HandClock
 from tests.support.logs import example
 

@@ -13,7 +13,6 @@ from contracts.feedback import FeedbackExplicitReceived
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store import Saved, Totals, sum_up
-from feedback.store_memory import MemoryStore
 from servicekit.log.outcome import Outcome
 from tests.support.feedback_events import (
     SECOND,
@@ -27,6 +26,7 @@ from tests.support.feedback_events import (
     received,
     reply,
 )
+from tests.support.feedback_memory import MemoryStore
 
 
 @pytest.fixture

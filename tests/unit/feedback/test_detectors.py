@@ -17,8 +17,8 @@ from feedback.handlers import FeedbackHandler
 from feedback.model import Change
 from feedback.reward import change_of
 from feedback.store import Changes, Saved
-from feedback.store_memory import MemoryStore
 from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
+from tests.support.feedback_memory import MemoryStore
 
 OLD, NEW, WORDS = "2026-11-01.ffffffff", "2026-11-23.00000000", "2026-11-24.ffffffff-words"
 

@@ -13,8 +13,8 @@ from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.overrule import reviews_that_count
 from feedback.store import Saved
-from feedback.store_memory import MemoryStore
 from tests.support.feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received, record
+from tests.support.feedback_memory import MemoryStore
 
 
 def test_only_reviews_that_are_not_retracted_overrule() -> None:

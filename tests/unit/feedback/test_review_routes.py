@@ -17,11 +17,11 @@ from feedback.handlers import FeedbackHandler
 from feedback.model import Record
 from feedback.registry import AgentAnswer, KnownFacts, RegisteredTurn, TurnKey
 from feedback.service import PROGRAM
-from feedback.store_memory import MemoryStore
 from feedback.submission import ExplicitIntake
 from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded
 from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
+from tests.support.feedback_memory import MemoryStore
 from tests.support.logs import NOW, RecordingLog
 from tests.support.reporting_client import Tokens
 

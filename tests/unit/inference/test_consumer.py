@@ -14,10 +14,10 @@ from contracts.provenance import NO_PROVENANCE
 from detector.detector import Detector
 from inference.handlers import ConversationHandler, indexed
 from inference.store import Place, Placed
-from inference.store_memory import MemoryConversationStore
 from inference.turns.facts import facts_of
 from proofs.simulation.stub_turns import StubTurns
 from tests.support.feedback_events import RecordingProducer
+from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import batch, message
 
 QUESTION = message("q1", content="When does it open?", at=0)

@@ -14,10 +14,10 @@ from inference.detection import RECENT_TURNS, Detection, LookBack, detect
 from inference.handlers import indexed
 from inference.last_answer import LastAnswer
 from inference.store import ConversationKey
-from inference.store_memory import MemoryConversationStore
 from inference.turns.candidates import Answered
 from inference.turns.rules import MachineStatus, Turn, TurnKey
 from inference.turns.store import PersonTurns, StrategyFilter
+from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import START, message
 
 HERE = ConversationKey("acme", "support", "c-fresh")

@@ -61,7 +61,7 @@ def test_a_projects_table_that_is_not_sound_is_refused(text: str, monkeypatch: p
         (
             FeedbackSettings,
             {"FEEDBACK_STORE_URL": "mysql://me:secret@host/db"},
-            "FEEDBACK_STORE_URL: must begin with postgresql://, mongodb:// or memory://.",
+            "FEEDBACK_STORE_URL: must begin with postgresql:// or mongodb://.",
         ),
         (
             FeedbackSettings,

@@ -19,7 +19,6 @@ from feedback.merge import merge, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
 from feedback.store import Save
-from feedback.store_memory import MemoryStore
 from standalone.operations import ledger as ledger_module
 from standalone.operations.ledger import (
     ROUNDS,
@@ -31,6 +30,7 @@ from standalone.operations.ledger import (
     republish,
     verify,
 )
+from tests.support.feedback_memory import MemoryStore
 from tests.support.logs import RecordingLog
 
 

@@ -19,12 +19,12 @@ from feedback.merge import merge, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
 from feedback.store import NOBODY, Save, Saved
-from feedback.store_memory import MemoryStore
 from servicekit.errors import StartError
 from standalone.operations import restored_store, rewind
 from standalone.operations.ledger import Ledger
 from standalone.operations.restored_store import revision_above
 from standalone.operations.rewind import earlier
+from tests.support.feedback_memory import MemoryStore
 
 
 def record(revision: int, reaction: str = "ok") -> Record:

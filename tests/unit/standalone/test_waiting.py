@@ -84,7 +84,7 @@ def test_a_target_is_the_one_that_was_named_or_that_of_the_run(tmp_path: Path, m
         "postgresql://localhost/settings",
         (),
     )
-    assert target_of("localhost:9", tmp_path, "memory://").store_url == "memory://"
+    assert target_of("localhost:9", tmp_path, "mongodb://m/db").store_url == "mongodb://m/db"
 
 
 @pytest.mark.parametrize(("log", "groups"), [("memory", ("feedback", "inference")), ("external", ())])
@@ -92,4 +92,4 @@ def test_only_a_log_in_memory_has_readers_to_wait_for(tmp_path: Path, log: str, 
     (tmp_path / "run.json").write_text(json.dumps(RUN | {"log": log}))
     found = target_of(None, tmp_path)
     assert (str(found.bootstrap), found.store_url, found.groups) == ("localhost:1", DATABASE, groups)
-    assert target_of(None, tmp_path, "memory://").store_url == "memory://"
+    assert target_of(None, tmp_path, "mongodb://m/db").store_url == "mongodb://m/db"

@@ -1,4 +1,4 @@
-"""In-memory feedback store for tests, simulations and demonstrations."""
+"""In-memory feedback store for tests and simulations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In-memory message store for tests, simulations and demonstrations."""
+"""In-memory message store for tests and simulations."""
 
 from __future__ import annotations
 
