@@ -28,7 +28,6 @@ from contracts.posts import PostCommented, PostPublished, PostReacted
 Consumer = Literal[
     "chat_bridge",
     "feedback",
-    "feedback_aggregates",
     "feedback_erasures",
     "feedback_turns",
     "inference",
@@ -37,7 +36,7 @@ Consumer = Literal[
     "webhooks",
 ]
 """Name of a consumer group: the service, and for a service with several groups, the group's purpose."""
-OPTIONAL: frozenset[Consumer] = frozenset({"feedback_aggregates", "webhooks"})
+OPTIONAL: frozenset[Consumer] = frozenset({"webhooks"})
 """Consumer groups that exist only if a setting enables them."""
 
 DAY_MS = 86_400_000
@@ -74,7 +73,7 @@ class Topic:
         partitions: Number of partitions in the Kafka that a run starts itself. A topic in another Kafka may have any
             number (`KAFKA_PARTITIONS`).
         retention_ms: Retention time in milliseconds, or -1 for no limit.
-        producer: Name of the service that writes to the topic.
+        producer: Name of the service or program that writes to the topic.
         consumers: Consumer groups. Only the first one writes a dead letter for a record that cannot be parsed, so that
             there is one dead letter per record.
         compacted: True if the topic keeps only the last record of each key. Only the tombstones of `feedback.created`
@@ -220,7 +219,7 @@ FEEDBACK_CREATED = Topic(
     6,
     FOREVER,
     "feedback",
-    ("reporting", "inference_status", "feedback_aggregates", "webhooks"),
+    ("reporting", "inference_status", "webhooks"),
     compacted=True,
     meaning="a feedback record was created, updated or cleared",
 )
@@ -231,7 +230,7 @@ FEEDBACK_AGGREGATED = Topic(
     "aggregateId",
     6,
     FOREVER,
-    "feedback",
+    "examples/aggregates.py",
     (),
     compacted=True,
     meaning="the verdicts on a turn were summed up",

@@ -8,9 +8,6 @@ from typing import Final
 
 import asyncpg
 
-from feedback.aggregates.announcer import AggregateAnnouncer
-from feedback.aggregates.handler import VerdictHandler
-from feedback.aggregates.store_postgres import PostgresAggregates
 from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
 from feedback.handlers import FeedbackHandler
 from feedback.impressions import ImpressionIntake
@@ -62,14 +59,6 @@ class FeedbackParts:
 
     def erasure_status_handler(self) -> ErasureStatusHandler:
         return ErasureStatusHandler(PostgresErasureStatuses(self.pool), self.turn_erasures)
-
-    def verdict_handler(self) -> VerdictHandler:
-        return VerdictHandler(PostgresAggregates(self.pool))
-
-    @property
-    def aggregate_announcer(self) -> AggregateAnnouncer:
-        after, quiet = self.settings.aggregate_after, self.settings.aggregate_quiet_seconds
-        return AggregateAnnouncer(PostgresAggregates(self.pool), self.service.producer, after=after, quiet=quiet)
 
     @cached_property
     def rate_limit(self) -> PersonLimit:

@@ -26,7 +26,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Reads("feedback", FeedbackParts.feedback_handler, erases_itself=True),
         Reads("feedback_turns", FeedbackParts.turn_handler, "dead letters"),
         Reads("feedback_erasures", FeedbackParts.erasure_status_handler, "dead letters", erases_itself=True),
-        Reads("feedback_aggregates", FeedbackParts.verdict_handler, "dead letters", if_set="aggregate_after"),
     ],
     serves=[
         Serves(
@@ -48,7 +47,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     ],
     every=[
         Every(ANNOUNCEMENTS, 5, lambda parts: parts.announcer.sweep),
-        Every("aggregates", 1, lambda parts: parts.aggregate_announcer.sweep, if_set="aggregate_after"),
         Every("full_buckets", 60, lambda parts: parts.purge_buckets, if_set="person_limit"),
         Every("session_retention", 3600, lambda parts: parts.sessions.purge),
     ],
@@ -70,11 +68,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
             which="stubs that an erasure leaves",
             pool="store_pool",
         ),
-        Keeps(
-            *("aggregated_verdicts", "stub_days", "revision", "milliseconds"),
-            only="r.user_id is null",
-            which="stubs that an erasure leaves",
-        ),
     ],
     where="feedback",
     feedback_of=feedback_of,
@@ -83,7 +76,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         "turns": SQL.held_turns,
         "people": SQL.held_people,
         "session_feedback": SQL.held_session_feedback,
-        "aggregated_verdicts": SQL.held_aggregated_verdicts,
         "buckets": SQL.held_buckets,
         "impression_buckets": SQL.held_impression_buckets,
         "erasure_requests": SQL.held_erasure_requests,

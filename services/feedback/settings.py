@@ -45,9 +45,6 @@ class FeedbackSettings(ReadSettings):
     - `default_tenant`: tenant of a session's rating if the request, the token and the known turns determine none.
     - `person_limit`: maximum number of judgements, and of requests with impressions, that a person may send over HTTP
       per minute. 0 means no limit.
-    - `aggregate_after`, `aggregate_quiet_seconds`: the verdicts on a turn are aggregated after `aggregate_after`
-      changes, or after `aggregate_quiet_seconds` without a change. If `aggregate_after` is 0, `feedback.aggregated` is
-      not written.
 
     Retention periods are in days after a row was stored (0: no limit): `turn_days` for known turns, `journal_days` for
     the outcomes of events, which the command `where` shows, `stub_days` for the ids of erased records (PostgreSQL
@@ -72,8 +69,6 @@ class FeedbackSettings(ReadSettings):
     session_days: int = Field(default=180, ge=1, le=3650)
     default_tenant: Name = "default"
     person_limit: int = Field(default=60, ge=0, le=1_000_000)
-    aggregate_after: int = Field(default=0, ge=0, le=1_000_000)
-    aggregate_quiet_seconds: float = Field(default=60, gt=0, le=86_400)
 
     @field_validator("store_url")
     @classmethod

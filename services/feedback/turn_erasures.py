@@ -1,4 +1,4 @@
-"""Erasure of people from the turn registry, session ratings, aggregated verdicts and rate limits.
+"""Erasure of people from the turn registry, session ratings and rate limits.
 
 Roles are deleted, and ratings become anonymous. If pseudonyms are enabled, a person's id in turns is replaced by a
 pseudonym.
@@ -31,7 +31,7 @@ class TurnErasures:
         self._pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> None:
-        """Delete these people's roles, verdicts and rate limits, and make their ratings anonymous.
+        """Delete these people's roles and rate limits, and make their ratings anonymous.
 
         If pseudonyms are enabled for the tenant, the people's ids in turns are replaced, too. Each person must already
         have an entry in the erasure ledger. Ratings that were stored before that entry are covered.
@@ -46,10 +46,8 @@ class TurnErasures:
             await self._pool.execute(*SQL.delete_roles(**covered))
             name = self._pseudonym_of(person)
             rename = SQL.rename_asker(**covered, pseudonym=name, limit=_AT_ONCE)
-            forget = SQL.erase_aggregated_verdicts(**covered, limit=_AT_ONCE)
-            for statement in (rename, forget) if name != person.user_id else (forget,):
-                while await self._pool.execute(*statement) != "UPDATE 0":
-                    pass
+            while name != person.user_id and await self._pool.execute(*rename) != "UPDATE 0":
+                pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
         """Erase those of `people` whose ledger entry was added or changed after `before` was read."""

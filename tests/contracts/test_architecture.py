@@ -29,7 +29,7 @@ def test_every_topic_of_ours_is_emitted_by_its_producer() -> None:
     for service, *_, emits in rows():
         for topic in re.findall(r"`([^`]+)`", emits):
             shown[topic].add(service)
-    ours = {topic.name: topic.producer for topic in TOPICS if topic not in INBOUND_TOPICS}
+    ours = {one.name: one.producer for one in TOPICS if one not in INBOUND_TOPICS and ".py" not in one.producer}
     assert dict(shown) == {
         name: SERVICES if who == "all services" else set(who.split(" and ")) for name, who in ours.items()
     }

@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
+import runpy
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from contracts.feedback import FeedbackAggregated, FeedbackCreated, FeedbackErased
 from contracts.topics import FEEDBACK_AGGREGATED, FEEDBACK_CREATED
 from proofs.chaos.logs import records_of
 from tests.support.aggregate_recount import Place, Raw, announced, recounted
 from tests.support.erasures import erased
+from tests.support.reporting_events import feedback, feedback_id
 from tests.support.running_stack import RunningStack, exchange, running_stack
 
-PAGE = Path(__file__).parents[2] / "docs" / "aggregates.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "aggregates.md"
+EXAMPLE = ROOT / "examples" / "aggregates.py"
 
 
 @asynccontextmanager
-async def summing(url: str, **settings: str) -> AsyncIterator[RunningStack]:
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in settings.items():
-            environment.setenv(f"FEEDBACK_AGGREGATE_{name.upper()}", value)
-        async with running_stack(url) as running:
-            yield running
+async def summing(broker: str, *options: str) -> AsyncIterator[None]:
+    """Run the example until the end of the context."""
+    process = await asyncio.create_subprocess_exec(sys.executable, str(EXAMPLE), "--broker", broker, *options)
+    try:
+        yield
+        assert process.returncode is None
+    finally:
+        process.kill()
+        await process.wait()
 
 
 @asynccontextmanager
@@ -86,8 +97,12 @@ def thumb(conversation: str, user: str, emoji: str = "👍", **fields: Any) -> d
 
 
 async def test_the_documented_consumer_holds_what_the_feedback_amounts_to(postgres_url: str) -> None:
-    async with summing(postgres_url, after="2", quiet_seconds="1") as stack, stack.client("ann") as http:
-        async with documented_consumer(stack.broker.bootstrap) as turns:
+    async with (
+        running_stack(postgres_url) as stack,
+        stack.client("ann") as http,
+        documented_consumer(stack.broker.bootstrap) as turns,
+    ):
+        async with summing(stack.broker.bootstrap, "--after", "2", "--quiet", "1"):
             for name in ("s1", "s2", "s3"):
                 await stack.publish(*exchange(name, name), thumb(name, "bob"), thumb(name, "cy", "👎"))
             await stack.quiet()
@@ -96,23 +111,80 @@ async def test_the_documented_consumer_holds_what_the_feedback_amounts_to(postgr
             found = await until_summed(stack, turns)
             assert found["acme", "support", "s1", "s1", "bot"] == (3, -0.333333333)
             assert found["acme", "support", "s2", "s2", "bot"] == (2, 0.0)
+        before = await raw(stack, FEEDBACK_AGGREGATED.name)
 
-            removed = {"action": "removed", "occurredAt": "2026-01-01T10:02:00Z"}
-            late = {"occurredAt": "2026-01-01T09:00:00Z"}
-            await stack.publish(thumb("s2", "bob", **removed), thumb("s3", "dan", "❤️", **late))
-            await erased(stack, "cy")
+        removed = {"action": "removed", "occurredAt": "2026-01-01T10:02:00Z"}
+        late = {"occurredAt": "2026-01-01T09:00:00Z"}
+        await stack.publish(thumb("s2", "bob", **removed), thumb("s3", "dan", "❤️", **late))
+        await erased(stack, "cy")
+        async with summing(stack.broker.bootstrap, "--after", "1"):
             found = await until_summed(stack, turns)
-            assert ("acme", "support", "s2", "s2", "bot") not in found
-            assert found["acme", "support", "s3", "s3", "bot"] == (2, 0.7)
-            cleared = [one for one in turns.values() if one["turnId"] == "s2"]
-            assert [(one["count"], one["change"]) for one in cleared] == [(0, "cleared")]
-        assert b"cy" not in b"".join(one.value or b"" for one in await raw(stack, FEEDBACK_AGGREGATED.name))
+        assert ("acme", "support", "s2", "s2", "bot") not in found
+        assert found["acme", "support", "s3", "s3", "bot"] == (2, 0.7)
+        cleared = [one for one in turns.values() if one["turnId"] == "s2"]
+        assert [(one["count"], one["change"]) for one in cleared] == [(0, "cleared")]
+        after = await raw(stack, FEEDBACK_AGGREGATED.name)
+        assert b"cy" not in b"".join(one.value or b"" for one in after)
+        assert len({one.key for one in after[len(before) :]}) == len(after) - len(before), "each sum changed once"
 
 
-async def test_without_the_setting_nothing_is_summed_up(postgres_url: str) -> None:
-    async with running_stack(postgres_url) as stack:
-        await stack.publish(*exchange("off", "off"), thumb("off", "bob"))
-        await stack.quiet()
-        assert "feedback_aggregates" not in {one.group for one in stack.seen}
-        assert await stack.rows("select * from feedback.aggregated_verdicts") == []
-        assert await raw(stack, FEEDBACK_AGGREGATED.name) == []
+def history(choose: random.Random) -> list[FeedbackCreated | FeedbackErased]:
+    """Return announcements of 120 records in any order, some of them repeated, some erased."""
+    events: list[FeedbackCreated | FeedbackErased] = []
+    for number in range(120):
+        kind = choose.choice(["reaction", "explicit", "explicit", "review", "inferred", "implicit"])
+        fields: dict[str, Any] = {"kind": "explicit" if kind == "review" else kind}
+        fields |= {"user": f"u{choose.randrange(3)}", "tenant": choose.choice(["acme", "globex"])}
+        fields |= {"origin": "reviewer", "source": "review"} if kind == "review" else {}
+        for revision in range(1, choose.randrange(2, 5)):
+            turn: dict[str, Any] = {"turn": f"t{choose.randrange(4)}", "agent": choose.choice(["a", "b"])}
+            reaction = choose.choice(["ok", "not_ok", "neutral", None])
+            events.append(
+                feedback(f"r{number}", revision=revision, reaction=reaction, at=choose.randrange(5), **turn, **fields)
+            )
+        if choose.random() < 0.1:
+            events.append(FeedbackErased(feedback_id(f"r{number}"), choose.randrange(1, 5)))
+    choose.shuffle(events)
+    return events + choose.sample(events, 40)
+
+
+def record_of(event: FeedbackCreated | FeedbackErased | FeedbackAggregated) -> Any:
+    if isinstance(event, FeedbackErased):
+        headers = [("revision", str(event.revision).encode())]
+        key = str(event.feedback_id).encode()
+        return SimpleNamespace(topic=FEEDBACK_CREATED.name, key=key, value=None, headers=headers)
+    topic = FEEDBACK_AGGREGATED if isinstance(event, FeedbackAggregated) else FEEDBACK_CREATED
+    value = event.model_dump_json(by_alias=True).encode()
+    return SimpleNamespace(topic=topic.name, key=topic.key(event).encode(), value=value, headers=[])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_order_repetition_erasure_and_restart_give_the_same_sums(seed: int) -> None:
+    choose, log = random.Random(seed), list[FeedbackAggregated]()
+    example = runpy.run_path(str(EXAMPLE))["Aggregates"]
+    events = history(choose)
+    aggregates = example()
+    for position, event in enumerate(events):
+        for turn in aggregates.read(record_of(event)):
+            if choose.random() < 0.3:
+                log += aggregates.changed(turn)
+                for aggregate in log:
+                    aggregates.note(aggregate)
+        if choose.random() < 0.02:  # a restart reads both topics again, without some of the latest announcements
+            aggregates = example()
+            del log[choose.randrange(len(log) + 1) if choose.random() < 0.5 else len(log) :]
+            for record in map(record_of, [*log, *events[: position + 1]]):
+                aggregates.read(record)
+    turns = {turn for event in events for turn in example().read(record_of(event))}
+    for turn in sorted(turns):
+        for aggregate in aggregates.changed(turn):
+            log.append(aggregate)
+            aggregates.note(aggregate)
+        assert list(aggregates.changed(turn)) == []
+    records = [(record_of(event), event) for event in events]
+    expected = recounted(
+        Raw(record.key.decode(), record.value, getattr(event, "revision", 0)) for record, event in records
+    )
+    assert len(expected) > 10
+    assert announced(Raw(record.key.decode(), record.value) for record in map(record_of, log)) == expected
+    assert len({(one.aggregate_id, one.revision) for one in log}) == len({one.event_id for one in log}) == len(log)

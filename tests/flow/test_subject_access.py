@@ -27,7 +27,6 @@ from tests.tables.test_erased_columns import _run_now, stack_with_everything
 PEOPLE = [f"person-{letter}" for letter in "abcdefghij"]
 DERIVED = {
     "inference.verdicts",
-    "feedback.aggregated_verdicts",
     "feedback.buckets",
     "feedback.impression_buckets",
 }

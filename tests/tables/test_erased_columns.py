@@ -90,7 +90,6 @@ async def stack_with_everything(url: str, folder: Path, **more: str) -> AsyncIte
         "REPORTING_WEBHOOKS": str(hooks),
         "REPORTING_ARTIFACT_STORE_URL": f"file://{folder / 'artifacts'}",
         "REPORTING_ARTIFACT_TURN_LOGS": "true",
-        "FEEDBACK_AGGREGATE_AFTER": "1",
         **more,
     }
     with pytest.MonkeyPatch.context() as environment:

@@ -86,7 +86,6 @@ LIMITS = [
     Limit("feedback", "erasure_receipts", "confirmed_at", 730, "microseconds"),
     Limit("feedback", "erasure_requests", "requested_at", 730, "microseconds"),
     Limit("feedback", "feedback", "revision", 30, "milliseconds", {"slots": None}),
-    Limit("feedback", "aggregated_verdicts", "revision", 30, "milliseconds", {"user_id": None}),
     Limit("inference", "messages", "stored_at", 365),
     Limit("inference", "verdicts", "stored_at", 730),
     Limit("inference", "turns", "stored_at", 730),

@@ -103,7 +103,6 @@ TABLES: Mapping[str, Table] = {
     "feedback.turns": Table(named(), stays=True),
     "feedback.people": Table(_role),
     "feedback.session_feedback": Table(named("user_id_or_null", **RATING), at_any_time=True),
-    "feedback.aggregated_verdicts": Table(named(occurred_at="at", project="p", conversation_id="c1", turn_id="t1")),
     "feedback.buckets": Table(named(), at_any_time=True),
     "feedback.impression_buckets": Table(named(), at_any_time=True),
     "feedback.erasure_requests": Table(named(), stays=True),

@@ -35,7 +35,6 @@ KEYS: Mapping[str, list[set[str]]] = {
     "chat_bridge.messages": [MESSAGE],
     "chat_bridge.parked": [EVENT],
     "chat_bridge.refused": [EVENT | {"rule", "field"}],
-    "feedback.aggregated_turns": [TURN],
     "feedback.buckets": [PERSON],
     "feedback.erasure_receipts": [REQUEST | {"service"}],
     "feedback.erasure_requests": [REQUEST],
@@ -66,8 +65,6 @@ KEYS: Mapping[str, list[set[str]]] = {
     "reporting.sessions": [{"tenant", "id"}],
 }
 OF_ALL_TENANTS = {
-    "feedback.aggregated_verdicts": "feedback_id",
-    "feedback.aggregates": "aggregate_id",
     "feedback.feedback": "feedback_id",
     "inference.detectors": "version",
     "inference.gate_answers": "digest",

@@ -5,7 +5,6 @@ from typing import Final
 
 from contracts.message_fields import ANSWER_FIELDS, Fields
 from contracts.sources import REVIEW
-from feedback.aggregates.model import Aggregate, CountedVerdict
 from servicekit import Statements
 
 _ANSWER: Final[Fields] = {
@@ -46,8 +45,6 @@ def statements(fields: Fields = ANSWER_FIELDS) -> Statements:
         "answer": {**fields, **_ANSWER},
         "asker": _ASKER,
         "record": _RECORD,
-        "verdict": CountedVerdict,
-        "aggregate": Aggregate,
     }
     return Statements(Path(__file__).parent, rows, review=REVIEW)
 

@@ -7,9 +7,6 @@ select to_jsonb(r) - '{version}'::text[] as held from people r where r.tenant = 
 -- name: held_session_feedback
 select to_jsonb(r) as held from session_feedback r where r.tenant = :tenant and r.user_id_or_null = :user_id
 
--- name: held_aggregated_verdicts
-select to_jsonb(r) as held from aggregated_verdicts r where r.tenant = :tenant and r.user_id = :user_id
-
 -- name: held_buckets
 select to_jsonb(r) as held from buckets r where r.tenant = :tenant and r.user_id = :user_id
 

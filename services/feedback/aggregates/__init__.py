@@ -1,1 +1,0 @@
-"""Aggregation of the verdicts on a turn, announced on `feedback.aggregated`."""
