@@ -83,7 +83,7 @@ class Groups:
             store, clock = PostgresMessageStore(pool), SystemClock()
             parking = Parking(store, self.derived, clock, DAY, LateOutcomes("chat_bridge", self.derived))
             handler = ChatHandler(store, self.derived, parking, clock, 100_000)
-            erasures = LedgeredErasures(pool, ChatBridgeErasures(pool, store).erase)
+            erasures = LedgeredErasures(pool, ChatBridgeErasures(store).erase)
             erasing = ErasingHandler(handler, erasures, self.derived, "chat_bridge", **_guard(BRIDGE, "chat_bridge"))
             yield JournalingHandler(erasing, Journal(pool))
 

@@ -15,8 +15,6 @@ WORDS: Final = "-words"
 """Version suffix of a detector without a sentence encoder."""
 GATE: Final = "-gate"
 """Version suffix of a detector that asks a language model if no rule decides. It is the last suffix."""
-UNVERSIONED: Final = "1"
-"""Version of every detector of release 0.1.0."""
 _VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}(-words)?(-gate)?", re.ASCII)
 
 
@@ -28,8 +26,8 @@ def precedence(version: str | None) -> str:
     judged again, an operator starts a new epoch.
 
     Detectors with a language model rank above those without one. Within both groups, detectors with a sentence encoder
-    rank above those without one. Otherwise, the later date wins, then the greater digest. Unknown versions, such as the
-    "1" of release 0.1.0, have the lowest key. Keys are ASCII strings to be compared bytewise.
+    rank above those without one. Otherwise, the later date wins, then the greater digest. Versions of another format
+    have the lowest key. Keys are ASCII strings to be compared bytewise.
     """
     found = _VERSION.fullmatch(version) if version else None
     if found is None:

@@ -12,7 +12,6 @@ from uuid import UUID
 
 from contracts.base import NO_VERDICTS, FeedbackType, Origin, Reaction
 from contracts.feedback import FeedbackCreated
-from contracts.sources import REVIEW
 
 TurnId = tuple[str, str, str, str]
 """Ids of a turn: tenant, project, conversation and turn."""
@@ -70,17 +69,14 @@ class TurnReaction(NamedTuple):
 
 
 def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
-    """Return the reaction in a `feedback.created` event, or None if its feedback is not a verdict.
-
-    Reviews are recognised by their source, because release 0.1.0 announced them with the origin `user`.
-    """
+    """Return the reaction in a `feedback.created` event, or None if its feedback is not a verdict."""
     if event.feedback_type in NO_VERDICTS:
         return None
     return TurnReaction(
         event.feedback_id,
         (event.tenant, event.project, event.conversation_id, event.turn_id),
         event.user_id,
-        "reviewer" if event.source == REVIEW else event.origin,
+        event.origin,
         event.feedback_type,
         event.reaction,
         event.occurred_at,

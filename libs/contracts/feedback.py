@@ -173,7 +173,7 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     """The names of the patterns, rules and features behind the verdict."""
     rule: Label | None = None
     """The rule that decided (docs/inference.md), `learned` for the learned layer or `llm` for a language model; null in
-    a retraction, and in events of earlier releases."""
+    a retraction."""
     reasons: tuple[Label, ...] = ()
     """The patterns and rules in English. The person's message is the subject: `says that it is wrong`."""
     decided_by: DecidedBy = "rules"
@@ -331,8 +331,7 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     overruled_reaction: Reaction | None = None
     """For an overruled machine verdict: the machine's own reaction, for measuring the machine. It does not count."""
     detector: Label | None = None
-    """For a machine verdict: the version of the detector, such as `2026-11-23.a1b2c3d4`. Null for verdicts of release
-    0.1.0 and for people's feedback."""
+    """For a machine verdict: the version of the detector, such as `2026-11-23.a1b2c3d4`. Null for people's feedback."""
     decided_by: DecidedBy | None = None
     """For a machine verdict: the part of the detector that decided, which is its rules (`rules`), its learned layer
     (`learned`), or a language model (`llm`)."""

@@ -57,7 +57,7 @@ class JudgedMessage(BaseModel):
     confidence: float | None = Field(default=None, description="Confidence of the verdict, 0 to 1.")
     turn_id: str | None = Field(default=None, description="The turn whose status it sets, if any.")
     decided_by: str | None = Field(default=None, description="`rules`, `learned` or `llm`.")
-    detector: str | None = Field(default=None, description="The detector's version; null for release 0.1.0.")
+    detector: str | None = Field(default=None, description="The detector's version.")
     epoch: int | None = Field(default=None, description="The epoch of the judgement.")
     announced: bool = Field(
         default=False, description="True if the verdict is announced on `feedback.inferred.received`."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from contracts.detectors import UNVERSIONED
 from detector.model import Verdict
 from inference.store import MessageKey, Placed
 from inference.turns.facts import Facts
@@ -15,6 +14,6 @@ class StubTurns:
     """See `inference.turns.store.TurnIntake`."""
 
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
     ) -> Mapping[MessageKey, PreviousVerdict]:
         return {}

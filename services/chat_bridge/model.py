@@ -102,8 +102,7 @@ class IndexedMessage:
 class ParkedKey(NamedTuple):
     """Key of a parked event.
 
-    `identity` is derived from the event's content (see `identity_of`). In rows written by version 0.1.0, it is the
-    event's id.
+    `identity` is derived from the event's content (see `identity_of`).
     """
 
     tenant: str

@@ -62,7 +62,7 @@ class ChatBridgeParts:
         )
 
     def erase(self) -> Callable[[ErasedAt], Awaitable[int]]:
-        return ChatBridgeErasures(self.pool, self.store).erase
+        return ChatBridgeErasures(self.store).erase
 
     def source_routes(self, kind: SourceKind) -> APIRouter:
         return source_router(kind, self.sources.get(kind.name, {}), self.intake)

@@ -47,14 +47,13 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     where_tag="ingest",
     where_reads="pool",
     holds={
-        "messages": SQL.held_messages,
         "parked": SQL.held_parked,
         "erasures": SQL.held_erasures,
     },
     leaves={
         "erasures": "so that a replay restores nothing",
     },
-    erases="parked events, ids of senders, and copies of messages",
+    erases="parked events",
     erase=ChatBridgeParts.erase,
     body_limits={"/ingest/": INGEST_LIMIT, "/sources/": SOURCE_LIMIT},
 )

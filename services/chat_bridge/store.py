@@ -79,10 +79,6 @@ class MessageStore(Protocol):
         """Yield all parked events of a tenant, sorted by key, in batches of at most `batch`."""
         ...
 
-    async def rewrite(self, events: Collection[ParkedEvent]) -> None:
-        """Replace the values of parked events, at most one per key. Skips events that are no longer parked."""
-        ...
-
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         """Delete parked events. Unknown keys are ignored."""
         ...

@@ -103,11 +103,6 @@ class PostgresMessageStore:
             last = page[-1].key
             yield page
 
-    async def rewrite(self, events: Collection[ParkedEvent]) -> None:
-        if events:
-            rows = sorted((*event.key, event.value) for event in events)
-            await self._pool.execute(*SQL.rewrite_parked.bulk(rows))
-
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         await self._pool.execute(*SQL.unpark.bulk(sorted(set(keys))))
 
@@ -159,7 +154,6 @@ def _candidates(row: asyncpg.Record) -> list[ExchangeMessage]:
 
 
 def _parked_key(row: asyncpg.Record) -> ParkedKey:
-    # The column has the name that it had in version 0.1.0, because processes of both versions may use it.
     return ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"])
 
 

@@ -73,8 +73,7 @@ class Stamp(NamedTuple):
 class Payload:
     """Content of a change.
 
-    Except for `provenance`, the fields have the same names as in `feedback.created` and in the received event. Fields
-    that were added to the model later are None for events without them.
+    Except for `provenance`, the fields have the same names as in `feedback.created` and in the received event.
 
     `value` is the reward, from -1 to 1.
     """

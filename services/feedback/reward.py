@@ -15,7 +15,6 @@ from typing import Any
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.chat import DELETED
-from contracts.detectors import UNVERSIONED
 from contracts.feedback import (
     FeedbackExplicitReceived,
     FeedbackInferredReceived,
@@ -23,8 +22,7 @@ from contracts.feedback import (
     FeedbackReplyReceived,
 )
 from contracts.fields import TAGS_LIMIT
-from contracts.ids import canonical
-from contracts.provenance import Provenance, provenance_of
+from contracts.provenance import provenance_of
 from contracts.sources import RATING, REVIEW, source_of
 from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
 from feedback.merge import UNMAPPED
@@ -37,15 +35,7 @@ EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok"
 INFERRED_VALUES: Mapping[str, float] = {"accepted": 0.5, "rejected": -1.0}
 AboutAnAnswer = FeedbackReplyReceived | FeedbackReactionReceived | FeedbackExplicitReceived | FeedbackInferredReceived
 
-_ALWAYS_SAID = (
-    *("turn_id", "agent_id", "agent_message_id", "user_type", "causation_id", "reaction", "value", "confidence"),
-    *("text", "tags", "correction", "emoji", "correction_type"),
-)
 _SAID = tuple(one.name for one in fields(Payload) if one.name != "provenance")
-_LATER_SAID = tuple(name for name in _SAID if name not in _ALWAYS_SAID)
-_FIRST_PROVENANCE = ("track_id", "bundle_id", "agent_version", "model", "trace_id")
-_LATER_PROVENANCE = tuple(name for name in Provenance.__slots__ if name not in _FIRST_PROVENANCE)
-_always_said, _first_provenance = attrgetter(*_ALWAYS_SAID), attrgetter(*_FIRST_PROVENANCE)
 
 
 @singledispatch
@@ -146,21 +136,11 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
         value=None if verdict is None else INFERRED_VALUES[verdict],
         text=event.user_said,
         tags=event.rules[:TAGS_LIMIT],
-        **_judge_of(event),
+        detector=event.detector_version,
     )
     return _change(
         event, key_of(event), "inferred", "machine", ONLY_SLOT, verdict is not None, payload, event.evaluation
     )
-
-
-def _judge_of(event: FeedbackInferredReceived) -> dict[str, Any]:
-    """Return an event's detector version, deciding layer and epoch, as payload fields.
-
-    All three fields are None for an event of release 0.1.0, so that its digest does not change.
-    """
-    if event.detector_version == UNVERSIONED and event.epoch == 0:
-        return {"detector": None, "decided_by": None, "epoch": None}
-    return {"detector": event.detector_version, "decided_by": event.decided_by, "epoch": event.epoch}
 
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
@@ -207,16 +187,5 @@ def _change(
 
 
 def _digest(payload: Payload) -> str:
-    """Return a digest of the payload, which breaks ties between otherwise equal stamps.
-
-    Fields that were added to the model later are included only if they are not None, so that a replayed event keeps its
-    digest.
-    """
-    made = payload.provenance
-    said = [
-        *_always_said(payload),
-        _first_provenance(made),
-        *[(name, value) for name in _LATER_SAID if (value := getattr(payload, name)) is not None],
-        *[(name, value) for name in _LATER_PROVENANCE if (value := getattr(made, name)) is not None],
-    ]
-    return hashlib.blake2b(canonical(*map(repr, said)).encode(), digest_size=16).hexdigest()
+    """Return a digest of the payload, which breaks ties between otherwise equal stamps."""
+    return hashlib.blake2b(repr(payload).encode(), digest_size=16).hexdigest()

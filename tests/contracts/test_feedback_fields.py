@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 
 import pytest
 from pydantic_core import from_json
@@ -10,7 +10,6 @@ from pydantic_core import from_json
 from contracts.feedback import FeedbackCreated
 from contracts.provenance import Provenance, ProvenanceFields
 from feedback.model import Key, Payload
-from feedback.reward import _ALWAYS_SAID
 from reporting.read_models.projection import FeedbackRow
 from tests.support.logs import example
 
@@ -54,12 +53,6 @@ def test_what_is_announced_is_said_somewhere() -> None:
 
 def test_provenance_is_the_same_on_the_wire_and_inside() -> None:
     assert set(Provenance.__slots__) == set(ProvenanceFields.model_fields)
-
-
-def test_a_later_part_of_a_payload_is_none_where_it_is_not_said() -> None:
-    """Otherwise stored feedback could not be read, and replayed events would have another order."""
-    later = [one for one in fields(Payload) if one.name not in (*_ALWAYS_SAID, "provenance")]
-    assert [one.name for one in later if one.default is not None or one.default is MISSING] == []
 
 
 @pytest.mark.parametrize("name", sorted(set(FeedbackCreated.model_fields) - NOT_REPORTED))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +11,13 @@ import pytest
 import pytest_asyncio
 
 import chat_bridge.service
-from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.model import UNKNOWN_POSITION, IndexedMessage, MessageKey, ParkedEvent, ParkedKey
-from chat_bridge.sql import SQL
 from chat_bridge.store import MessageStore
 from chat_bridge.store_postgres import PostgresMessageStore
-from contracts.erasure import Person
 from contracts.exchange import Position
 from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.db.pools import open_pool
 from tests.support.bridge_memory import MemoryMessageStore
-from tests.support.databases import empty_schema
 
 SCHEMA = Path(chat_bridge.service.__file__).parent / "sql" / "schema.sql"
 
@@ -282,9 +277,6 @@ async def test_each_part_of_a_key_tells_two_parked_events_apart(store: MessageSt
     assert await store.park([one]) == {one.key: one.cause}
     assert await store.parked_under([one.key, other.key]) == {one.key: one.cause}
     assert await store.park([other]) == {other.key: other.cause}
-    await store.rewrite([replace(one, value=b"short")])
-    values = {event.key: event.value for event in await store.expired(1_000, 10)}
-    assert values == {one.key: b"short", other.key: other.value}
     await store.unpark([one.key])
     assert await store.expired(1_000, 10) == [other]
 
@@ -300,14 +292,6 @@ async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: Message
     await store.unpark([])
     assert await store.parked() == 1
     assert await store.parked_by_tenant(["acme", "globex"]) == {"acme": 1}
-
-
-async def test_what_is_rewritten_keeps_its_place_and_what_is_gone_stays_gone(store: MessageStore) -> None:
-    await store.park([waiting("e1"), waiting("e2")])
-    await store.rewrite([replace(waiting("e1"), value=b"short"), replace(waiting("e7"), value=b"short")])
-    await store.rewrite([])
-    pages = [event async for page in store.scan_parked("acme", 10) for event in page]
-    assert pages == [replace(waiting("e1"), value=b"short"), waiting("e2")]
 
 
 async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(store: MessageStore) -> None:
@@ -355,18 +339,6 @@ async def test_what_is_unparked_while_it_is_read_is_in_no_later_page(store: Mess
         read += page
         await store.unpark([waiting(f"e{number}").key for number in (0, 1, 3)])
     assert read == [waiting(f"e{number}") for number in (0, 1, 2, 4)]
-
-
-async def test_an_agent_with_the_id_of_an_erased_person_keeps_it(postgres_url: str) -> None:
-    async with empty_schema(postgres_url, "chat_bridge") as pool:
-        agents, persons = message("m1", sender_id="ann"), message("m2", sender_id="ann", sender_type="human")
-        store = PostgresMessageStore(pool)
-        await store.index([agents, persons])
-        held = await pool.fetch(*SQL.held_messages(tenant="acme", user_id="ann"))
-        assert [json.loads(row["held"])["message_id"] for row in held] == ["m2"]
-        assert await ChatBridgeErasures(pool, store).erase({Person("acme", "ann"): 1}) == 1
-        found = await store.find([agents.key, persons.key])
-        assert {key.message_id: one.sender_id for key, one in found.items()} == {"m1": "ann", "m2": ""}
 
 
 async def test_pages_of_parked_events_cross_projects_and_topics(store: MessageStore) -> None:

@@ -208,10 +208,6 @@ CASES: dict[str, tuple[list[TurnReaction], list[str | None]]] = {
         ["ok"],
     ),
     "a review beside the person's own reaction": ([OK, given("r", "not_ok", 2, **REVIEW)], ["not_ok", "ok"]),
-    "a review that 0.1.0 announced as a user's": (
-        [OK, given("r", "not_ok", 2, kind="explicit", source="review")],
-        ["not_ok", "ok"],
-    ),
 }
 
 

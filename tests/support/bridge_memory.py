@@ -70,11 +70,6 @@ class MemoryMessageStore:
         for start in range(0, len(keys), batch):
             yield [self._parked[key] for key in keys[start : start + batch] if key in self._parked]
 
-    async def rewrite(self, events: Collection[ParkedEvent]) -> None:
-        for event in events:
-            if event.key in self._parked:
-                self._parked[event.key] = replace(self._parked[event.key], value=event.value)
-
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         for key in keys:
             self._parked.pop(key, None)

@@ -265,7 +265,7 @@ async def test_every_page_of_parked_events_is_looked_through(own_database: str) 
             for number in range(pages * erase_at_once)
         ]  # fmt: skip
         await insert(pool, "parked", *rows)
-        assert await ChatBridgeErasures(pool, PostgresMessageStore(pool)).erase(EVE) == len(hers)
+        assert await ChatBridgeErasures(PostgresMessageStore(pool)).erase(EVE) == len(hers)
         left = await pool.fetch("select tenant, count(*) from parked group by 1 order by 1")
         assert [tuple(row) for row in left] == [("acme", len(rows) // 2 - len(hers)), ("globex", len(rows) // 2)]
 
@@ -321,16 +321,6 @@ async def test_what_was_announced_of_a_message_is_forgotten_with_its_writers_id(
         rows = await pool.fetch("select sender_id, text, emitted_turn_id, emitted_agent_id from messages")
         expected = ("eve", "", "t1", "bot") if ids == "keep" else (pseudonyms(eve), "", None, None)
         assert {tuple(one) for one in rows} == {expected}
-
-
-async def test_the_bridge_forgets_the_senders_that_0_1_0_kept(own_database: str) -> None:
-    rows = [("acme", "eve", "human"), ("globex", "eve", "human"), ("acme", "eve", "agent"), ("acme", "bob", "human")]
-    async with schema_of(own_database, chat_bridge.service) as pool:
-        for tenant, who, kind in rows:
-            await insert(pool, "messages", {"tenant": tenant, "sender_id": who, "sender_type": kind})
-        assert await ChatBridgeErasures(pool, PostgresMessageStore(pool)).erase(EVE) == 1
-        left = {tuple(row) for row in await pool.fetch("select tenant, sender_id, sender_type from messages")}
-        assert left == {("acme", "", "human"), *rows[1:]}
 
 
 async def test_waiting_webhooks_of_the_person_go_up_to_the_margin(own_database: str) -> None:

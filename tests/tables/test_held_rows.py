@@ -98,7 +98,6 @@ def _artifact(person: Person, at: int) -> dict[str, Any]:
 
 
 TABLES: Mapping[str, Table] = {
-    "chat_bridge.messages": Table(named("sender_id", sender_type="human"), at_any_time=True),
     "chat_bridge.parked": Table(_parked),
     "feedback.turns": Table(named(), stays=True),
     "feedback.people": Table(_role),
@@ -149,7 +148,7 @@ async def service(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIte
 async def erase(service: str, pool: Database, erased: ErasedAt) -> None:
     match service:
         case "chat_bridge":
-            await ChatBridgeErasures(pool, PostgresMessageStore(pool)).erase(erased)
+            await ChatBridgeErasures(PostgresMessageStore(pool)).erase(erased)
         case "feedback":
             await TurnErasures(pool, lambda person: person.user_id).erase(erased)
         case "inference":

@@ -782,7 +782,7 @@ export interface JudgedMessage {
   turn_id?: string | null;
   /** `rules`, `learned` or `llm`. */
   decided_by?: string | null;
-  /** The detector's version; null for release 0.1.0. */
+  /** The detector's version. */
   detector?: string | null;
   /** The epoch of the judgement. */
   epoch?: number | null;
@@ -917,9 +917,9 @@ export interface NewIssue {
 
 /** Number of verdicts decided by one component of a detector version: rules, learned model or language model. */
 export interface OfDetector {
-  /** The detector's version; null for verdicts of release 0.1.0. */
+  /** The detector's version. */
   detector: string | null;
-  /** The deciding part; null for verdicts of release 0.1.0. */
+  /** The deciding part. */
   decided_by: "rules" | "learned" | "llm" | null;
   /** Number of verdicts, judged by people or not. */
   verdicts: number;

@@ -61,9 +61,3 @@ begin
         left join messages known using (tenant, project, conversation_id, message_id)
     ) m order by m.n;
 end
-
--- name: blank_senders
--- Version 0.1.0 stored the senders of people's messages.
-update messages set sender_id = '' where (message_id, conversation_id, tenant, project) in (
-    select message_id, conversation_id, tenant, project from messages
-    where sender_id = :user_id and tenant = :tenant and sender_type = 'human' and sender_id <> '' limit :limit)

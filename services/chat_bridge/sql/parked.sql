@@ -68,13 +68,6 @@ select distinct tenant, project, conversation_id, original_message_id from parke
 where (tenant, project, conversation_id, original_message_id) > (:tenant, :project, :conversation_id, :message_id)
 order by 1, 2, 3, 4 limit :limit
 
--- name: rewrite_parked
-update parked p set value = rewritten.value
-from unnest(:tenant::text[], :project::text[], :topic::text[], :event_id::text[], :value::bytea[])
-    as rewritten (tenant, project, topic, event_id, value)
-where (p.tenant, p.project, p.topic, p.event_id)
-    = (rewritten.tenant, rewritten.project, rewritten.topic, rewritten.event_id)
-
 -- name: unpark
 delete from parked where (tenant, project, topic, event_id) in (
     select * from unnest(:tenant::text[], :project::text[], :topic::text[], :event_id::text[]))

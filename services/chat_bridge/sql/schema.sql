@@ -38,7 +38,6 @@ create table messages (
     primary key (message_id, conversation_id, tenant, project)
 );
 create index messages_by_age on messages using brin (stored_at);
-create index messages_naming_people on messages (sender_id, tenant) where sender_type = 'human' and sender_id <> '';
 create index messages_of_thread on messages (conversation_id, coalesce(thread, ''), at desc, tenant, project)
     where sender_type <> 'agent' and has_text;
 create index messages_of_turn on messages (turn_id, conversation_id, tenant, project) where sender_type <> 'agent';

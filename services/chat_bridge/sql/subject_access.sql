@@ -1,7 +1,3 @@
--- name: held_messages
-select to_jsonb(r) - '{version}'::text[] as held from messages r
-where r.tenant = :tenant and r.sender_id = :user_id and r.sender_type = 'human'
-
 -- name: held_parked
 -- The ids in an event may be numbers instead of texts.
 select to_jsonb(r) - '{value,record_key}'::text[] || jsonb_build_object('event', e.event) as held

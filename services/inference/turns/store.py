@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import UUID
 
-from contracts.detectors import UNVERSIONED
 from detector.model import Feedback, Verdict
 from inference.store import ConversationKey, MessageKey, Placed, VerdictStamp
 from inference.turns.candidates import Answered
@@ -94,7 +93,7 @@ NO_VERDICT: Final = VerdictStamp(-1, "", -1)
 
 class TurnIntake(Protocol):
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
     ) -> Mapping[MessageKey, PreviousVerdict]:
         """Merge facts into the turn index, apply verdicts to their turns, and commit.
 

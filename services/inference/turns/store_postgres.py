@@ -10,7 +10,6 @@ from uuid import UUID
 
 import asyncpg
 
-from contracts.detectors import UNVERSIONED
 from contracts.ids import conversation_key, partition_of
 from detector.model import Verdict
 from inference.sql import SQL
@@ -50,7 +49,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
         return cls(pool, vectors, await vector_type(pool))
 
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = UNVERSIONED
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
     ) -> Mapping[MessageKey, PreviousVerdict]:
         conversations = {one.key[:3] for one in facts} | {placed.indexed.conversation for placed, _ in judged}
         if not conversations:

@@ -23,7 +23,7 @@ from servicekit import Caller
 
 ERASE: Final = "/dashboard/erase"
 ERASED: Final[Mapping[FeedbackKeeper, str]] = {
-    "chat_bridge": "parked events, ids of senders, and copies of messages",
+    "chat_bridge": "parked events",
     "feedback": "feedback up to a stub of its ids, roles, and the person's id in turns and ratings",
     "inference": "texts and ids of messages, questions with their vectors, and reactions",
     "reporting": "texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",

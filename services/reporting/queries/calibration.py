@@ -46,8 +46,8 @@ class Threshold(ResponseModel):
 class OfDetector(ResponseModel):
     """Number of verdicts decided by one component of a detector version: rules, learned model or language model."""
 
-    detector: Annotated[str | None, Field(description="The detector's version; null for verdicts of release 0.1.0.")]
-    decided_by: Annotated[DecidedBy | None, Field(description="The deciding part; null for verdicts of release 0.1.0.")]
+    detector: Annotated[str | None, Field(description="The detector's version.")]
+    decided_by: Annotated[DecidedBy | None, Field(description="The deciding part.")]
     verdicts: Annotated[int, Field(description="Number of verdicts, judged by people or not.")]
 
 

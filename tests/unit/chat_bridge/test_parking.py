@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from prometheus_client import REGISTRY
 
 from chat_bridge import parking
-from chat_bridge.erasure import ChatBridgeErasures, _is_covered
+from chat_bridge.erasure import _is_covered
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.message_source import Originals
 from chat_bridge.missing_originals import MissingOriginals
 from chat_bridge.model import MessageKey, indexed
 from chat_bridge.parking import Parking, list_parked
 from contracts.chat import OriginalMessage
-from contracts.erasure import Person, author_of
+from contracts.erasure import author_of
 from contracts.headers import derived_headers
 from contracts.instants import SECOND, format_instant
 from contracts.topics import BY_NAME
@@ -180,27 +179,6 @@ async def test_a_copy_of_another_message_does_not_wait_along() -> None:
     assert b"secret" not in parked.value
     await bridge.take(event(MESSAGE, 2))
     assert bridge.topics == ["feedback.reply.received"]
-
-
-class NoMessages:
-    """Pool on a message index without rows, because the bridge's memory store has none."""
-
-    async def execute(self, *_: object) -> str:
-        return "UPDATE 0"
-
-
-async def test_an_erasure_removes_the_copies_that_an_older_version_kept() -> None:
-    bridge = Bridge()
-    copy = json.loads(example(REPLY, "with_original"))["original"] | {"messageId": "another", "content": "my secret"}
-    stray = event(REPLY, 1, original=copy)
-    await bridge.take(stray)
-    [[parked]] = [page async for page in bridge.store.scan_parked("acme", 10)]
-    await bridge.store.rewrite([replace(parked, value=stray.raw.value or b"")])
-    erasures = ChatBridgeErasures(cast(Any, NoMessages()), bridge.store)
-    assert await erasures.erase({Person("acme", "eve"): 1}) == 1
-    [[left]] = [page async for page in bridge.store.scan_parked("acme", 10)]
-    assert left == parked
-    assert await erasures.erase({Person("acme", "eve"): 1}) == 0
 
 
 async def test_the_age_is_counted_from_the_first_parking_and_is_not_over_at_its_last_moment() -> None:

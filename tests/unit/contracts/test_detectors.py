@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.detectors import UNVERSIONED, precedence, version_of
+from contracts.detectors import precedence, version_of
 
 IN_ORDER = [
     "2026-12-01.ffffffff-words",
@@ -24,7 +24,7 @@ def test_versions_are_ordered_by_language_model_encoder_date_and_digest() -> Non
 def test_what_is_no_version_of_ours_comes_first() -> None:
     others = [
         None,
-        UNVERSIONED,
+        "1",
         "",
         "9999-99-99",
         "2026-11-23.A1B2C3D4",
@@ -37,7 +37,7 @@ def test_what_is_no_version_of_ours_comes_first() -> None:
 
 
 def test_a_version_is_found_again_by_its_sort_key() -> None:
-    assert [version_of(precedence(one)) for one in (*IN_ORDER, UNVERSIONED)] == [*IN_ORDER, None]
+    assert [version_of(precedence(one)) for one in (*IN_ORDER, "1")] == [*IN_ORDER, None]
 
 
 @pytest.mark.parametrize(

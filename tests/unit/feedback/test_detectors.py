@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.detectors import UNVERSIONED, precedence
+from contracts.detectors import precedence
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.model import Change
-from feedback.reward import change_of
 from feedback.store import Changes, Saved
 from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
 from tests.support.feedback_memory import MemoryStore
@@ -45,9 +43,8 @@ async def announced(*batches: list[Any]) -> dict[str, Any]:
         (verdict(OLD, evaluation=9), verdict(NEW, None)),
         (verdict(WORDS, evaluation=9), verdict(OLD, None)),
         (verdict(NEW), verdict(NEW, None, evaluation=2)),
-        (verdict(UNVERSIONED, evaluation=9), verdict(WORDS, None)),
     ],
-    ids=["epoch", "date", "encoder", "evaluation", "release 0.1.0"],
+    ids=["epoch", "date", "encoder", "evaluation"],
 )
 async def test_the_higher_verdict_holds_in_either_order(lower: Any, higher: Any) -> None:
     for order in ((lower, higher), (higher, lower)):
@@ -74,13 +71,6 @@ async def test_an_announcement_of_people_names_none() -> None:
 async def test_a_later_detector_that_agrees_is_named() -> None:
     found = await announced([verdict(OLD)], [verdict(NEW)])
     assert (found["change"], found["detector"]) == ("updated", NEW)
-
-
-def test_a_replayed_event_of_release_0_1_0_has_the_digest_that_it_always_had() -> None:
-    change = change_of(inferred())
-    assert isinstance(change, Change)
-    assert change.entry.payload.detector is None
-    assert change.entry.stamp.digest == "533a089a3ecc50c35a366bb10a8a68a0"
 
 
 async def test_no_epoch_and_no_detector_overrides_a_review() -> None:
@@ -112,7 +102,7 @@ class SlowStore(MemoryStore):
 
 verdicts = st.builds(
     verdict,
-    st.sampled_from([UNVERSIONED, WORDS, OLD, NEW]),
+    st.sampled_from([WORDS, OLD, NEW]),
     st.sampled_from(["rejected", "accepted", None]),
     epoch=st.integers(0, 2),
     evaluation=st.integers(1, 3),
@@ -131,8 +121,7 @@ def test_racing_writers_end_with_the_highest_verdict(batches: list[list[Any]], r
 
     log, record = asyncio.run(race())
     given_ones = [one for said in batches for one in said]
-    rank = max((0 if one.detector_version == UNVERSIONED and not one.epoch else one.epoch,
-                precedence(one.detector_version), one.evaluation) for one in given_ones)  # fmt: skip
+    rank = max((one.epoch, precedence(one.detector_version), one.evaluation) for one in given_ones)
     shown = record.current_entry
     assert (shown.payload.epoch or 0, precedence(shown.payload.detector), shown.stamp.evaluation) == rank
     last = max((json.loads(one.value or b"") for one in log.sent), key=lambda one: one["revision"])

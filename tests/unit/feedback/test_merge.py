@@ -9,7 +9,7 @@ from feedback.merge import SUPERSEDED, UNMAPPED, merge, outcome_of, revise
 from feedback.model import Change, Record
 from feedback.reward import change_of
 from servicekit.log.outcome import Outcome
-from tests.support.feedback_events import START, entry, explicit, inferred, reaction
+from tests.support.feedback_events import START, explicit, inferred, reaction
 
 
 def say(record: Record | None, event: object) -> tuple[Record, Outcome]:
@@ -161,9 +161,3 @@ def test_a_revision_is_the_logs_time_in_milliseconds_or_one_more() -> None:
     assert (first.revision, first.created_revision) == (1_790_000_000_000, 1_790_000_000_000)
     second = revise(first, START - 5_000)
     assert (second.revision, second.created_revision) == (1_790_000_000_001, 1_790_000_000_000)
-
-
-def test_a_stored_verdict_without_an_epoch_is_older_than_one_with_an_epoch() -> None:
-    """Release 0.1.0 stored verdicts without an epoch."""
-    later = entry(at=5, reaction="ok", epoch=None)
-    assert entry(at=1, reaction="ok", epoch=1).precedence > later.precedence > entry(at=1, epoch=0).precedence
