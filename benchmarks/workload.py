@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
-from contracts.topics import BY_NAME, CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
+from contracts.topics import BY_NAME, CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, IN_LOG_ORDER
 from servicekit.log.messages import Message
 from standalone.sample import write_sample
 
@@ -41,6 +41,7 @@ class Workload:
     def messages(self) -> list[Message]:
         """Return the records to publish, in order, with the partitions of the topic table."""
         lines = [json.loads(line) for line in Path(self.source).read_bytes().splitlines() if line.strip()]
+        lines = [line for line in lines if line["topic"] in IN_LOG_ORDER]
         back = _days_back(lines)
         written = {_name(line, line["messageId"]) for line in lines if line["topic"] != CHAT_REACTION.name}
         known = {None, *written}

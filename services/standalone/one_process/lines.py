@@ -17,12 +17,14 @@ from contracts.base import RECORD_LIMIT, Envelope
 from contracts.ids import conversation_key
 from contracts.instants import LAST
 from contracts.sources import POST_PREFIX
-from contracts.topics import INBOUND_TOPICS
+from contracts.topics import EXPLICIT_RECEIVED, INBOUND_TOPICS, SESSION_CREATED
 from servicekit.log.records import Coordinates, RawRecord, Unreadable, read
 
 KEY_LIMIT = 512
 """Maximum length of a record key in characters. Only events that are rejected anyway have a longer key."""
-_MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in INBOUND_TOPICS}
+_MODELS: Mapping[str, type[Envelope]] = {
+    topic.name: topic.event for topic in (*INBOUND_TOPICS, EXPLICIT_RECEIVED, SESSION_CREATED)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ def _key_of(event: dict[str, Any]) -> str | None:
             key = conversation_key(tenant, project, conversation)
         case {"tenant": str(tenant), "project": str(project), "postId": str(post)}:
             key = conversation_key(tenant, project, POST_PREFIX + post)
+        case {"tenant": str(tenant), "sessionIdOpaque": str(session)}:
+            key = f"{tenant}/{session}"
         case _:
             return None
     return key if len(key) <= KEY_LIMIT else None

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,8 +42,7 @@ from standalone.one_process.replay import ReplayResult, replay
 from standalone.one_process.stack import Stack
 from standalone.one_process.startup import each_once, start_stack
 from standalone.one_process.summary import print_summary, summary
-from standalone.sample import month_of, write_sample
-from standalone.sample.history import SampleHistory, issues_held
+from standalone.sample import write_sample
 from standalone.state import StateFolder
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED
 from standalone.waiting import once_answered, within
@@ -146,10 +145,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         async def taken_in() -> dict[str, Any]:
             if options.broker == "memory":
                 await _tell_of_store(stack, say)
-            if options.sample:
-                await _tell_sample(state, stack, partial(_replay, options, files, stack, account), say)
-            else:
-                await _replay(options, files, stack, account)
+            await _replay(options, files, stack, account)
             return await once_answered(lambda: summary(stack, account, outcomes, time.monotonic() - began), say)
 
         work = taken_in()
@@ -306,27 +302,6 @@ def _sample_file(state: StateFolder) -> Path:
     """Return the path of the sample file in the state folder, writing the file if it does not exist."""
     with state.writing():
         return write_sample(state.path / "sample.jsonl", SystemClock().now())
-
-
-async def _tell_sample(state: StateFolder, stack: Stack, replay: Callable[[], Awaitable[None]], say: Say) -> None:
-    """Replay the sample, and write its history (judgements, reviews, alerts) unless an earlier run has done so."""
-    told = state.path / "sample.told"
-    found = None if told.exists() else month_of(state.path / "sample.jsonl")
-    if found is None:
-        return await replay()
-    async with issues_held(stack.database_url, say) as pool:
-        await replay()
-        history = SampleHistory(pool, stack.database_url, stack.log, *found)
-        await history.judge()
-        await stack.quiet()
-        await history.review()
-        await stack.quiet()
-        await history.handle_issues()
-        await history.raise_alerts()
-        await history.gather_statistics()
-    with state.writing():
-        told.touch()
-    return None
 
 
 async def _unless(stopping: asyncio.Event, work: asyncio.Task[T]) -> T | None:
