@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Final
 
 from contracts.instants import DAY
-from reporting.issues.store import count_affected_people
 from reporting.queries.selection import ConversationScope, Project
 from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
@@ -201,7 +200,6 @@ async def fill(pool: Database, feedbacks: int, say: Say) -> None:
     await pool.execute(_ISSUE_COUNTS, NOW // DAY * DAY)
     await pool.execute(_ISSUE_VERSIONS, timeout=_HOUR)
     await pool.execute(_RECOUNT)
-    await count_affected_people(pool)
     await pool.execute(_SESSIONS, NOW, DAYS * DAY)
     await pool.execute(_ACCESSES, NOW)
     await pool.execute(_STALE, timeout=_HOUR)

@@ -18,7 +18,6 @@ from contracts.feedback import (
     FeedbackErasureRequested,
     FeedbackImpressionsReceived,
     FeedbackKeeper,
-    FeedbackResolved,
 )
 from contracts.ids import derived_id
 from contracts.instants import MINUTE
@@ -102,15 +101,6 @@ def author_of(event: Envelope | None) -> Person | None:
     return None if author is None else author(event)
 
 
-def said_at(event: Envelope) -> int:
-    """Return the time at which the person did what an event reports, in microseconds.
-
-    For most events, this is the time of the event itself. For `FeedbackResolved`, it is the time of the person's last
-    rejection, which was earlier.
-    """
-    return event.rejected_at if isinstance(event, FeedbackResolved) else event.occurred_at
-
-
 def _writer(event: ChatMessageIngested | ChatMessageReplyIngested) -> Person | None:
     return Person(event.tenant, event.sender_id) if event.sender_type == "human" else None
 
@@ -120,7 +110,7 @@ def _author(event: PostPublished | PostCommented) -> Person | None:
 
 
 def _user(
-    event: ChatMessageReactionIngested | PostReacted | FeedbackCreated | FeedbackImpressionsReceived | FeedbackResolved,
+    event: ChatMessageReactionIngested | PostReacted | FeedbackCreated | FeedbackImpressionsReceived,
 ) -> Person:
     return Person(event.tenant, event.user_id)
 
@@ -135,7 +125,6 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
     PostReacted: _user,
     FeedbackCreated: _user,
     FeedbackImpressionsReceived: _user,
-    FeedbackResolved: _user,
 }
 
 

@@ -378,36 +378,3 @@ class FeedbackAggregated(Event):
     """The lower bound of the 95 % confidence interval of the mean reward; null without verdicts."""
     interval_high: Annotated[float, Field(ge=-1, le=1)] | None
     """The upper bound of the 95 % confidence interval of the mean reward; null without verdicts."""
-
-
-class ResolvedTurn(Model):
-    """A turn in which the person rejected the agent's answer."""
-
-    conversation_id: ConversationId
-    turn_id: TurnId
-
-
-class FeedbackResolved(Event):
-    """Event sent when an issue is resolved, one for each person who rejected answers that belong to the issue.
-
-    `occurred_at` is the time of the resolution. The event contains no text, and it is not retracted if the issue occurs
-    again.
-    """
-
-    user_id: UserId
-    issue_id: Annotated[int, Field(ge=1)]
-    """The issue."""
-    resolution: Annotated[int, Field(ge=1)]
-    """The number of times that the issue has been resolved. A person gets one event for each resolution."""
-    resolved_in: Label | None
-    """The agent's version that resolved the issue; null if none was named."""
-    agent_id: AgentId
-    origin: Literal["user", "machine"]
-    """`user`: the person judged an answer or put an emoji on it. `machine`: the rejections were only inferred from the
-    person's messages, and some of them may be wrong."""
-    rejected_at: Instant
-    """The time of the person's last rejection before the resolution."""
-    turn_count: Annotated[int, Field(ge=1)]
-    """The number of turns of the issue that the person rejected before the resolution."""
-    turns: Annotated[tuple[ResolvedTurn, ...], Field(min_length=1, max_length=20)]
-    """The turns that the person rejected, the last rejected one first; at most 20."""

@@ -19,7 +19,6 @@ from contracts.feedback import (
     FeedbackInferredReceived,
     FeedbackReactionReceived,
     FeedbackReplyReceived,
-    FeedbackResolved,
     FeedbackSessionCreated,
 )
 from contracts.ids import conversation_key
@@ -54,7 +53,7 @@ def _by_conversation(event: Any) -> str:
     return conversation_key(event.tenant, event.project, event.conversation_id)
 
 
-def _by_user(event: FeedbackErasureRequested | FeedbackErasureConfirmed | FeedbackResolved) -> str:
+def _by_user(event: FeedbackErasureRequested | FeedbackErasureConfirmed) -> str:
     return f"{event.tenant}/{event.user_id}"
 
 
@@ -235,17 +234,6 @@ FEEDBACK_AGGREGATED = Topic(
     compacted=True,
     meaning="the verdicts on a turn were summed up",
 )
-FEEDBACK_RESOLVED = Topic(
-    "feedback.resolved",
-    FeedbackResolved,
-    _by_user,
-    "tenant/user",
-    6,
-    7 * DAY_MS,
-    "reporting",
-    ("webhooks",),
-    meaning="an issue was resolved that this person's rejections belong to",
-)
 
 TOPICS: tuple[Topic, ...] = (
     CHAT_MESSAGE,
@@ -264,7 +252,6 @@ TOPICS: tuple[Topic, ...] = (
     SESSION_CREATED,
     FEEDBACK_CREATED,
     FEEDBACK_AGGREGATED,
-    FEEDBACK_RESOLVED,
 )
 BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
 COMPACTED = frozenset(topic.name for topic in TOPICS if topic.compacted)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import asyncpg
 
-from chat_completions.endpoint import LlmEndpoint
 from contracts.where import FeedbackState
 from reporting.access.keys import ApiKeys
 from reporting.access.log import AccessLog
@@ -29,8 +28,6 @@ from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
 from reporting.egress.webhooks.handlers import WebhookHandler
 from reporting.egress.webhooks.store import Deliveries
 from reporting.issues.job import ISSUE_WORK, IssueJob, issue_encoder
-from reporting.issues.notices import ResolutionAnnouncer
-from reporting.issues.titling import IssueTitler
 from reporting.queries.counts import totals
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
@@ -104,17 +101,6 @@ class ReportingParts:
     async def catch_up_with_issues(self) -> int:
         """Do the work of the issue job, in a child process unless it needs no encoder."""
         return await self.issue_work(is_locked=False) if await self.issues.tidy() else 0
-
-    def tell_of_resolutions(self) -> Callable[[], Awaitable[object]]:
-        minutes, days = self.settings.resolved_notice_minutes, self.settings.resolved_notice_days
-        service = self.service
-        return ResolutionAnnouncer(self.pool, service.producer, service.context.clock, minutes=minutes, days=days).sweep
-
-    def title_issues(self) -> Callable[[], Awaitable[object]]:
-        settings = self.settings
-        endpoint = LlmEndpoint(settings.title_url, settings.title_key.get_secret_value(), connections=1)
-        self.service.resources.push_async_callback(endpoint.close)
-        return IssueTitler(self.pool, self.clock, endpoint, settings.title_model).title_issues
 
     def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
         assert self.mirror is not None

@@ -121,8 +121,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     every=[
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),
         Every("issues", 10, lambda parts: parts.catch_up_with_issues, delay=10),
-        Every("issue titles", 60, ReportingParts.title_issues, delay=30, if_set="title_url"),
-        Every("resolution notices", 60, ReportingParts.tell_of_resolutions, if_set="resolved_notice_minutes"),
         Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
         Every("feedback metrics", 60, lambda parts: parts.feedback_metrics.update),
         Every("alerts", 60, ReportingParts.evaluate_alerts),
@@ -135,7 +133,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("replies", "feedback_days", "occurred_at", "microseconds"),
         # The retention of feedback also removes these rows, because deleted feedback counts as a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
-        Keeps("resolution_notices", "resolved_notice_days", "resolved_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
@@ -159,7 +156,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         "replies": SQL.held_replies,
         "rollups": SQL.held_rollups,
         "issue_turns": SQL.held_issue_turns,
-        "resolution_notices": SQL.held_resolution_notices,
         "deliveries": SQL.held_deliveries,
         "held_receipts": SQL.held_receipts_of_person,
         "hosted_artifacts": SQL.held_hosted_artifacts,
@@ -168,7 +164,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     leaves={
         "erasures": "so that a replay restores nothing",
     },
-    erases="texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
+    erases="texts and senders of messages, feedback, and webhook deliveries",
     erase=lambda parts: parts.erasures.erase,
     receipts=lambda parts: parts.receipts,
 )

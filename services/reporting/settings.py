@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
 
-from pydantic import AliasChoices, Field, SecretStr, model_validator
+from pydantic import AliasChoices, Field
 from pydantic_settings import SettingsConfigDict
 
-from chat_completions.setting_types import EndpointKey, EndpointUrl
 from servicekit import ReadSettings
 
 
@@ -30,13 +28,6 @@ class ReportingSettings(ReadSettings):
     sentence_encoder: str = "auto"
     """Sentence encoder for rejected turns, with the same values as INFERENCE_SENTENCE_ENCODER. Word vectors are used
     with `none`, and with `auto` if this machine has no encoder."""
-    title_url: EndpointUrl = ""
-    """Base URL of an OpenAI-compatible endpoint that writes issue titles, up to /v1. If it is empty, titles consist of
-    words."""
-    title_model: str = ""
-    """Name of the model at `title_url`."""
-    title_key: EndpointKey = SecretStr("")
-    """Bearer token for `title_url`."""
     message_days: float = Field(default=0, ge=0)
     """Retention of messages, in days since they were written; 0 keeps all. Transcripts need the messages."""
     feedback_days: float = Field(default=0, ge=0)
@@ -70,11 +61,6 @@ class ReportingSettings(ReadSettings):
     Internet."""
     alert_days: float = Field(default=90, gt=0)
     """Retention of ended alerts, of unsent alert messages, and of the record of sent digests, in days."""
-    resolved_notice_minutes: float = Field(default=0, ge=0, le=525_600)
-    """Delay, in minutes, between the resolution of an issue and the event `feedback.resolved` for the people who
-    rejected its answers; 0 disables the event."""
-    resolved_notice_days: float = Field(default=7, gt=0, le=3_650)
-    """Maximum age of a resolution for people to be notified of it, in days. Also the retention of the notices."""
     access_log_days: float = Field(default=365, ge=0)
     """Retention of the access log (docs/access.md), in days; 0 keeps all."""
     artifact_store_url: str | None = Field(
@@ -90,9 +76,3 @@ class ReportingSettings(ReadSettings):
     @property
     def compared_attributes(self) -> frozenset[str]:
         return frozenset(name.strip() for name in self.attributes.split(",") if name.strip())
-
-    @model_validator(mode="after")
-    def _model_of_titles(self) -> Self:
-        if self.title_url and not self.title_model:
-            raise ValueError("REPORTING_TITLE_URL needs REPORTING_TITLE_MODEL")
-        return self

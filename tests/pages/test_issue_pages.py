@@ -19,7 +19,7 @@ from tests.support.chromium import expect, launched, needs_chromium, opened
 from tests.support.issue_turns import NOW, TOPICS, issue_job, rejected_turn, rejected_turns
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import application, client
-from tests.support.reporting_events import Event, Take, feedback
+from tests.support.reporting_events import Take, feedback
 from tests.support.served import served
 
 LIST, ISSUE = "/dashboard/issues", "/dashboard/issue"
@@ -30,49 +30,6 @@ HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
 def visitor(pool: asyncpg.Pool, token: str = "all") -> httpx.AsyncClient:
     clock = FixedClock(NOW)
     return client([pages_router(pool, clock), issues_router(pool, pool, clock)], token)
-
-
-async def test_well_received_answers_on_the_topic_are_shown_beside_the_rejected_ones(
-    read_models: asyncpg.Pool, take: Take
-) -> None:
-    """Only accepted ones: without any rejection, and on the topic of this issue."""
-
-    def judged(number: int, topic: str, *given: str, trace: str | None = None) -> list[Event]:
-        question, answer, _ = rejected_turn(number, topic, about=f"How does {number} work,")
-        about: dict[str, Any] = {
-            "turn": f"t{number}",
-            "conversation": f"c{number}",
-            "agent": "bot",
-            "at": 10 * number + 5,
-        }
-        made = [
-            feedback(f"j{number}{user}", kind="explicit", reaction=reaction, user=user, **about)
-            for user, reaction in zip("vw", given, strict=False)
-        ]
-        return [question, answer.model_copy(update={"trace_id": trace}), *made]
-
-    await take(
-        *rejected_turns(0, 15),
-        *judged(100, TOPICS[0], "ok", trace="tr/1"),
-        *judged(101, TOPICS[0], "ok", "not_ok"),
-        *judged(102, TOPICS[1], "ok"),
-        *judged(103, TOPICS[0]),
-    )
-    await issue_job(read_models).catch_up()
-    issue = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
-    clock = FixedClock(NOW)
-    pages = [pages_router(read_models, clock, trace_url_template="https://traces.example/{trace_id}")]
-    async with client([*pages, issues_router(read_models, read_models, clock)]) as http:
-        text = (await http.get(ISSUE, params={**HERE, "issue": issue})).text
-        shown = text[text.index("Well-received answers") :]
-        assert re.findall(r"How does (\d+) work", shown) == ["100"]
-        assert 'href="https://traces.example/tr%2F1"' in shown
-        path = f"/conversations/acme/support/issues/{issue}"
-        found = (await http.get(path)).json()
-        assert [one["turn_id"] for one in found["well_received"]] == ["t100"]
-        # A later rejection takes it away at once.
-        await take(feedback("late", kind="explicit", reaction="not_ok", user="x", turn="t100", conversation="c100"))
-        assert (await http.get(path)).json()["well_received"] == []
 
 
 async def test_three_examples_are_shown_first(read_models: asyncpg.Pool, refund: int) -> None:
@@ -159,22 +116,6 @@ async def test_texts_are_escaped_and_unknown_issues_are_not_found(read_models: a
             assert (await http.get(ISSUE, params={**HERE, "issue": issue})).status_code in (400, 404)
 
 
-async def test_a_models_title_is_the_escaped_heading_and_the_words_are_a_note(
-    read_models: asyncpg.Pool, refund: int
-) -> None:
-    words = ", ".join(await read_models.fetchval("select words from issues where id = $1", refund))
-    async with visitor(read_models) as http:
-        assert f'<h1 class="name">{words}</h1>' in (await http.get(ISSUE, params={**HERE, "issue": refund})).text
-        await read_models.execute("update issues set sentence = $1 where id = $2", HOSTILE, refund)
-        for path in (f"{ISSUE}?at=acme/support&issue={refund}", f"{LIST}?at=acme/support"):
-            text = (await http.get(path)).text
-            assert "<script>alert" not in text
-            assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7*7 }}" in text
-            assert words in re.sub(r"<[^>]*>", "", text)
-        read = (await http.get(f"/conversations/acme/support/issues/{refund}")).json()["issue"]
-        assert (read["sentence"], ", ".join(read["words"])) == (HOSTILE, words)
-
-
 async def test_the_files_hold_exactly_the_issues_turns(read_models: asyncpg.Pool, refund: int) -> None:
     async with visitor(read_models) as http:
         text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
@@ -258,66 +199,6 @@ async def test_an_issue_is_found_resolved_split_and_merged(
                 await page.goto(url + path)
                 assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, (path, width)
                 assert await faint_texts(page) == []
-
-
-async def test_the_share_of_people_affected_has_an_interval(read_models: asyncpg.Pool, take: Take, refund: int) -> None:
-    """Of the people with a verdict on this agent: neither critics nor reviewers nor the people of another agent."""
-    turn: dict[str, Any] = {"turn": "t0", "conversation": "c0"}
-    await take(
-        *(feedback(f"s{n}", user=f"v{n}", turn=f"s{n}", conversation=f"s{n}", agent="bot", at=900) for n in range(5)),
-        feedback("critic", user="critic", user_type="agent", turn="s0", conversation="s0", agent="bot", at=900),
-        feedback("other", user="w", turn="s0", conversation="s0", agent="other", at=900),
-        # A second person rejects a turn of the issue, and a reviewer confirms it.
-        feedback("second", user="v0", reaction="not_ok", agent="bot", at=901, text="No.", **turn),
-        feedback(
-            "r",
-            kind="explicit",
-            origin="reviewer",
-            source="review",
-            user="rita",
-            reaction="not_ok",
-            agent="bot",
-            at=902,
-            text="No.",
-            **turn,
-        ),
-    )
-    await issue_job(read_models).catch_up()
-    async with visitor(read_models) as http:
-        path = "/conversations/acme/support/issues"
-        found = (await http.get(f"{path}/{refund}")).json()["issue"]
-        assert found["affected"].pop("low") == pytest.approx(0.145, abs=0.001)
-        assert found["affected"].pop("high") == pytest.approx(0.519, abs=0.001)
-        assert found["affected"] == {"people": 20, "affected": 6, "share": 0.3}
-        listed = {one["id"]: one["affected"]["affected"] for one in (await http.get(path)).json()["items"]}
-        assert listed[refund] == 6
-        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
-        assert "30%, 15% to 52% with 95% confidence: 6 of the 20 people" in text
-        assert "30% (15%–52%)" in (await http.get(LIST, params=HERE)).text
-
-
-async def test_affected_people_are_counted_again_after_a_change_of_the_issues(
-    read_models: asyncpg.Pool, take: Take, refund: int
-) -> None:
-    async def listed() -> dict[int, tuple[int, int]]:
-        async with visitor(read_models) as http:
-            items = (await http.get("/conversations/acme/support/issues")).json()["items"]
-        return {one["id"]: (one["affected"]["people"], one["affected"]["affected"]) for one in items}
-
-    before = await listed()
-    other, third = sorted(before.keys() - {refund})
-    assert before == dict.fromkeys((refund, other, third), (15, 5))
-    late = feedback("late", user="v9", reaction="ok", turn="late", conversation="late", agent="bot", at=950)
-    await take(late)
-    await issue_job(read_models).catch_up()
-    assert await listed() == before, "a verdict that changes no issue waits for the next count"
-    async with visitor(read_models) as http:
-        merged = await http.post(f"/conversations/acme/support/issues/{refund}/merge", json={"into": other})
-    assert merged.is_success
-    await issue_job(read_models).catch_up()
-    assert await listed() == {other: (16, 10), third: (16, 5)}
-    due = "select count(*) from issues where affected_due and merged_into is null and turns > 0"
-    assert await read_models.fetchval(due) == 0
 
 
 async def test_the_numbers_of_an_issue_lead_to_its_rejections(read_models: asyncpg.Pool, refund: int) -> None:

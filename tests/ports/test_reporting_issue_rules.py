@@ -540,12 +540,11 @@ async def test_a_turn_joins_by_its_own_topic_beside_waiting_turns_of_neighbours_
 @pytest.mark.parametrize(
     ("described", "title"),
     [
-        ({"sentence": "Refunds are late", "words": ["refund", "late"]}, "Refunds are late"),
         ({"words": ["refund", "late"]}, "refund, late"),
         ({}, "Issue {}"),
     ],
 )
-async def test_an_issue_is_called_by_its_sentence_or_else_its_words_or_its_number(
+async def test_an_issue_is_called_by_its_words_or_its_number(
     read_models: asyncpg.Pool, described: dict[str, Any], title: str
 ) -> None:
     id_ = await issue(read_models, turns=1, **described)

@@ -93,14 +93,6 @@ async def test_what_another_process_does_is_no_work(read_models: asyncpg.Pool, t
     assert await read_models.fetchval("select count(*) from rejection_changes") == 3
 
 
-async def test_affected_people_are_counted_without_an_encoder(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*rejected_turns(0, 15))
-    await issue_job(read_models).catch_up()
-    await read_models.execute("update issues set affected = 0, affected_due = true")
-    assert not await has_work(read_models)
-    assert {row["affected"] for row in await issues(read_models)} == {5}
-
-
 async def test_rejections_are_grouped_by_topic_and_new_ones_join(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*rejected_turns(0, 15))
     assert await issue_job(read_models).catch_up() == 15

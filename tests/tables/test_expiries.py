@@ -94,7 +94,6 @@ LIMITS = [
     Limit("reporting", "feedbacks", "occurred_at", 50, "microseconds"),
     Limit("reporting", "replies", "occurred_at", 50, "microseconds"),
     Limit("reporting", "issue_turns", "asked_at", 40, "microseconds"),
-    Limit("reporting", "resolution_notices", "resolved_at", 7, "microseconds"),
     Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
     Limit("reporting", "alerts", "over_at", 90, "microseconds"),

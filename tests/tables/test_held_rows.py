@@ -114,7 +114,6 @@ TABLES: Mapping[str, Table] = {
     "reporting.replies": Table(named(occurred_at="at", value=0.4)),
     "reporting.issue_turns": Table(named(occurred_at="at", asker_id="somebody", issue_id=None)),
     "reporting.issue_turns of the asker": Table(named("asker_id", asked_at="at", issue_id=None)),
-    "reporting.resolution_notices": Table(lambda person, at: named(rejected_at=at, issue_id=next(ISSUES))(person, at)),
     "reporting.deliveries": Table(named(occurred_at="at", event="{}")),
     "reporting.held_receipts": Table(_receipt, stays=True),  # until the object store has deleted the objects
     "reporting.hosted_artifacts": Table(_artifact, stays=True),  # the mirror deletes them

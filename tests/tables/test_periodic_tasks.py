@@ -30,8 +30,6 @@ TASKS = {
         "retention",
         "rollups",
         "issues",
-        "issue titles",
-        "resolution notices",
         "artifacts",
         "webhook learner",
         "alerts",
@@ -60,9 +58,6 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
         "REPORTING_WEBHOOKS": str(hooks),
         "REPORTING_ARTIFACT_STORE_URL": f"file://{tmp_path / 'artifacts'}",
         "CHAT_BRIDGE_MESSAGE_SOURCE_URL": "http://127.0.0.1:9/",
-        "REPORTING_RESOLVED_NOTICE_MINUTES": "1",
-        "REPORTING_TITLE_URL": "http://127.0.0.1:9/v1",
-        "REPORTING_TITLE_MODEL": "m",
         "REPORTING_READ_DATABASE_URL": "postgresql://127.0.0.1:9/none",
     }.items():
         monkeypatch.setenv(name, value)

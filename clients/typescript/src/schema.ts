@@ -660,8 +660,6 @@ export interface IssueDetail {
   resolution: ResolutionFigures | null;
   /** Turns of the issue, most typical first, at most 100. */
   turns: IssueTurnItem[];
-  /** Up to three accepted answers on the topic, as of the last daily count. */
-  well_received: WellReceivedItem[];
 }
 
 export interface IssueId {
@@ -677,8 +675,6 @@ export interface IssueItem {
   agent_id: string;
   /** Distinctive words of the issue's questions, most distinctive first. */
   words: string[];
-  /** Title written by a language model; null if there is none. */
-  sentence: string | null;
   /** State of the issue: open, resolved, muted or regressed. */
   state: "open" | "resolved" | "muted" | "regressed";
   /** The version that resolved the issue. */
@@ -695,8 +691,6 @@ export interface IssueItem {
   turns: number;
   /** Number of people who rejected an answer. */
   people: number;
-  /** Share of affected people, counted when rejections of the issue change. */
-  affected: PeopleShare;
   /** Time of the first rejection; null without turns. */
   first_at: string | null;
   /** Time of the last rejection. */
@@ -994,20 +988,6 @@ export interface PendingItems {
   pending: number;
   /** Drawn answers, in drawing order. */
   items: PendingItem[];
-}
-
-/** Share of people affected by an issue, with its 95 % confidence interval (Wilson). */
-export interface PeopleShare {
-  /** Number of people in the agent's 2,000 newest verdicts (of people or the machine). */
-  people: number;
-  /** Number of these people with a rejection of a turn of the issue among these verdicts. */
-  affected: number;
-  /** affected / people, 0 to 1; null without people. */
-  share: number | null;
-  /** Lower bound of the share's interval, 0 to 1. */
-  low: number;
-  /** Upper bound of the share's interval, 0 to 1. */
-  high: number;
 }
 
 /** Query for reactions from `start` to `end`, both inclusive. */
@@ -1776,22 +1756,6 @@ export interface WebhookStatus {
 export interface WebhookStatuses {
   /** State of each endpoint of the tenant, in the file's order. */
   endpoints: WebhookStatus[];
-}
-
-/** An accepted turn on the topic of an issue. Long texts are truncated. */
-export interface WellReceivedItem {
-  /** The conversation, also called thread. */
-  conversation_id: string;
-  /** The turn: a person's question and the agent's answer to it. */
-  turn_id: string;
-  /** The agent's version. */
-  agent_version: string | null;
-  /** The answer's trace. */
-  trace_id: string | null;
-  /** The person's question. */
-  question: string;
-  /** The agent's answer. */
-  answer: string;
 }
 
 /** Everything that a service knows about an event or a message, except for its content. */

@@ -15,7 +15,7 @@ import contextlib
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest, said_at
+from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest
 from contracts.feedback import FeedbackKeeper
 from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED
 from servicekit.erasure_guard import PersonErased, guarded
@@ -88,7 +88,7 @@ class ErasingHandler(Handler):
         before = await self._erasures.erased_at(people) if people else {}
         for index, author in enumerate(authors) if before else ():
             if author is not None and is_erased(
-                said_at(batch[index].event), before.get(author), batch[index].first_log_time
+                batch[index].event.occurred_at, before.get(author), batch[index].first_log_time
             ):
                 outcomes[index] = ERASED
         left = [index for index in range(len(batch)) if index not in outcomes]

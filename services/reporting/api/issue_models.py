@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -63,20 +62,6 @@ class TopicShare(ResponseModel):
     high: Annotated[float, Field(description="Upper bound of the share's interval, 0 to 1.")]
 
 
-class PeopleShare(ResponseModel):
-    """Share of people affected by an issue, with its 95 % confidence interval (Wilson)."""
-
-    people: Annotated[
-        int, Field(description="Number of people in the agent's 2,000 newest verdicts (of people or the machine).")
-    ]
-    affected: Annotated[
-        int, Field(description="Number of these people with a rejection of a turn of the issue among these verdicts.")
-    ]
-    share: Annotated[float | None, Field(description="affected / people, 0 to 1; null without people.")]
-    low: Annotated[float, Field(description="Lower bound of the share's interval, 0 to 1.")]
-    high: Annotated[float, Field(description="Upper bound of the share's interval, 0 to 1.")]
-
-
 class IssueItem(ResponseModel):
     """An issue, which is a group of an agent's rejected turns on one topic."""
 
@@ -85,7 +70,6 @@ class IssueItem(ResponseModel):
     words: Annotated[
         list[str], Field(description="Distinctive words of the issue's questions, most distinctive first.")
     ]
-    sentence: Annotated[str | None, Field(description="Title written by a language model; null if there is none.")]
     state: Annotated[IssueState, Field(description="State of the issue: open, resolved, muted or regressed.")]
     resolved_in: Annotated[str | None, Field(description="The version that resolved the issue.")]
     state_at: Annotated[Time, Field(description="Time of the last change of the state.")]
@@ -96,9 +80,6 @@ class IssueItem(ResponseModel):
     ]
     turns: Annotated[int, Field(description="Number of rejected turns.")]
     people: Annotated[int, Field(description="Number of people who rejected an answer.")]
-    affected: Annotated[
-        PeopleShare, Field(description="Share of affected people, counted when rejections of the issue change.")
-    ]
     first_at: Annotated[Time | None, Field(description="Time of the first rejection; null without turns.")]
     last_at: Annotated[Time | None, Field(description="Time of the last rejection.")]
     versions: Annotated[list[str], Field(description="Versions of the agent that gave the rejected answers.")]
@@ -134,17 +115,6 @@ class IssueTurnItem(ResponseModel):
     trace_id: Annotated[str | None, Field(description="The answer's trace.")]
 
 
-class WellReceivedItem(ResponseModel):
-    """An accepted turn on the topic of an issue. Long texts are truncated."""
-
-    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
-    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
-    agent_version: Annotated[str | None, Field(description="The agent's version.")]
-    trace_id: Annotated[str | None, Field(description="The answer's trace.")]
-    question: Annotated[str, Field(description="The person's question.")]
-    answer: Annotated[str, Field(description="The agent's answer.")]
-
-
 class ResolutionFigures(ResponseModel):
     """Rejection rates before and after an issue was resolved."""
 
@@ -164,10 +134,6 @@ class IssueDetail(ResponseModel):
         Field(description="Rejection rates before and after; null unless the issue is resolved or regressed."),
     ]
     turns: Annotated[list[IssueTurnItem], Field(description="Turns of the issue, most typical first, at most 100.")]
-    well_received: Annotated[
-        list[WellReceivedItem],
-        Field(description="Up to three accepted answers on the topic, as of the last daily count."),
-    ]
 
 
 class IssueId(ResponseModel):
@@ -188,7 +154,6 @@ def item_of(one: Issue) -> IssueItem:
         id=one.id,
         agent_id=one.agent_id,
         words=list(one.words),
-        sentence=one.sentence,
         state=one.state,
         resolved_in=one.resolved_in,
         state_at=format_instant(one.state_at),
@@ -197,13 +162,6 @@ def item_of(one: Issue) -> IssueItem:
         merged_into=one.merged_into,
         turns=one.turns,
         people=one.people,
-        affected=PeopleShare(
-            people=one.affected.people,
-            affected=one.affected.affected,
-            share=one.affected.share,
-            low=one.affected.sure.low,
-            high=one.affected.sure.high,
-        ),
         first_at=_time(one.first_at),
         last_at=_time(one.last_at),
         versions=list(one.versions),
@@ -241,5 +199,4 @@ def detail_of(page: IssuePage) -> IssueDetail:
             )
             for one in page.turns
         ],
-        well_received=[WellReceivedItem(**asdict(one)) for one in page.well_received],
     )

@@ -26,7 +26,7 @@ ERASED: Final[Mapping[FeedbackKeeper, str]] = {
     "chat_bridge": "parked events",
     "feedback": "feedback up to a stub of its ids, roles, and the person's id in turns and ratings",
     "inference": "texts and ids of messages, questions with their vectors, and reactions",
-    "reporting": "texts and senders of messages, feedback, notices of resolved issues, and webhook deliveries",
+    "reporting": "texts and senders of messages, feedback, and webhook deliveries",
 }
 """Data that each service erases, as declared in its `service.py`."""
 _DOTS: Final = "Browsers remove the ids . and .. from URLs: use the command `agent-feedback erase`."

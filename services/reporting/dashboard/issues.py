@@ -26,7 +26,7 @@ from reporting.issues.reading import (
     list_issues,
     waiting,
 )
-from reporting.issues.store import NEWEST_VERDICTS, IssueState
+from reporting.issues.store import IssueState
 from reporting.queries.projects import agent_ids
 from reporting.queries.reasons import Reason, reasons
 from reporting.queries.selection import Filters, Project, TimeSpan
@@ -79,14 +79,11 @@ async def issue_values(
     others = await list_issues(pool, at, now, found.issue.agent_id, None) if reviewer else []
     return {
         "i": found.issue,
-        "affected": found.issue.affected,
-        "newest_verdicts": NEWEST_VERDICTS,
         "cases": partial(cases_of, link),
         "trend_start": trend_days(now)[0],
         "trend_days": trend_days(now),
         "turns": found.turns,
         "examples": EXAMPLES,
-        "well_received": found.well_received,
         "trace": partial(trace_url, trace_url_template),
         "versions": found.versions,
         "proof": found.resolution,

@@ -13,7 +13,7 @@ import asyncpg
 import structlog
 
 from contracts.instants import DAY
-from reporting.issues.store import AgentScope, count_affected_people
+from reporting.issues.store import AgentScope
 from reporting.sql import SQL
 from servicekit import Clock, StartError
 
@@ -71,15 +71,11 @@ class IssueJob:
         async with self._locked() as is_locked:
             if not is_locked:
                 return False
-            has_work = await self._prepare()
-            await count_affected_people(self._pool)
-            return has_work
+            return await self._prepare()
 
     async def work(self) -> int:
         """Do the work of `catch_up`. The caller must hold the lock."""
-        changed = await self._place_and_group() if await self._prepare() else 0
-        await count_affected_people(self._pool)
-        return changed
+        return await self._place_and_group() if await self._prepare() else 0
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[bool]:
@@ -95,7 +91,6 @@ class IssueJob:
 
     async def _prepare(self) -> bool:
         """Do the work that needs no encoder. Returns True if changed turns or due agents are left."""
-        await self._pool.execute(*SQL.drop_unfounded_sentences())
         if not is_available():
             # `seed_rejection_changes` finds these changes again after the extra is installed.
             await self._pool.execute(*SQL.drop_rejection_changes())

@@ -9,7 +9,7 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.instants import DAY
-from reporting.issues.resolution import AffectedPeople, Resolution, Share, TopicCount, resolution
+from reporting.issues.resolution import Resolution, Share, TopicCount, resolution
 from reporting.issues.store import IssueState
 from reporting.queries.selection import Project
 from reporting.sql import SQL
@@ -30,8 +30,6 @@ class Issue:
     id: int
     agent_id: str
     words: Sequence[str]
-    sentence: str | None
-    """Title written by a language model, or None."""
     state: IssueState
     resolved_in: str | None
     state_at: int
@@ -46,18 +44,13 @@ class Issue:
     typical_question: str | None
     """Question of the turn nearest to the issue's centre, or None if it is unknown. It is set only in lists."""
     topic: Share
-    affected: AffectedPeople
-    """People affected at the last count. Counts follow changes to the issue's turns within seconds."""
     days: Sequence[int]
     """Number of rejected turns on each of the last TREND_DAYS UTC days, ending today."""
 
     @property
     def title(self) -> str:
-        """Return the title written by a language model.
-
-        If there is none, return the issue's distinctive words, or a title with the issue's id.
-        """
-        return self.sentence or ", ".join(self.words) or f"Issue {self.id}"
+        """Return the issue's distinctive words, or a title with its id if there are none."""
+        return ", ".join(self.words) or f"Issue {self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +73,6 @@ class IssueTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class WellReceived:
-    """Accepted turn on the topic of an issue. Long texts are truncated."""
-
-    conversation_id: str
-    turn_id: str
-    agent_version: str | None
-    trace_id: str | None
-    question: str
-    answer: str
-
-
-@dataclass(frozen=True, slots=True)
 class IssuePage:
     """Issue with its turns, and the rejection rates before and after its resolution.
 
@@ -103,8 +84,6 @@ class IssuePage:
     versions: Sequence[str]
     """All versions of the agent, in the order of their first answers."""
     resolution: Resolution | None
-    well_received: Sequence[WellReceived]
-    """Up to EXAMPLES accepted turns on the topic, nearest to its centre first."""
 
 
 async def list_issues(
@@ -155,7 +134,6 @@ async def find_issue(
         resolution(counts, found.resolved_in, found.state_at, first_seen)
         if found.state in ("resolved", "regressed")
         else None,
-        [WellReceived(**one) for one in await pool.fetch(*SQL.well_received_in_issue(**of, id=issue, limit=EXAMPLES))],
     )
 
 
@@ -172,5 +150,4 @@ async def _with_days(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Rec
 def _issue(row: asyncpg.Record, days: Sequence[int]) -> Issue:
     values: dict[str, Any] = dict(row)
     topic = Share(values.pop("topic_turns"), values.pop("topic_rejected"))
-    affected = AffectedPeople(values.pop("verdict_people"), values.pop("affected"))
-    return Issue(**values, topic=topic, affected=affected, days=days)
+    return Issue(**values, topic=topic, days=days)

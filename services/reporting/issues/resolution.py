@@ -44,24 +44,6 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class AffectedPeople:
-    """Number of people with recent verdicts on an agent, and how many of them are affected by an issue."""
-
-    people: int = 0
-    affected: int = 0
-
-    @property
-    def share(self) -> float | None:
-        """Return affected / people, or None if there are no people."""
-        return self.affected / self.people if self.people else None
-
-    @property
-    def sure(self) -> Interval:
-        """Return the 95 % confidence interval of the share."""
-        return wilson(self.affected, self.people)
-
-
-@dataclass(frozen=True, slots=True)
 class Resolution:
     """Rejection rates before and after a resolution."""
 

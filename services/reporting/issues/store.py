@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import asyncpg
 
@@ -16,8 +16,6 @@ from reporting.sql import SQL
 IssueState = Literal["open", "resolved", "muted", "regressed"]
 Turn = tuple[str, str]
 """Conversation id and turn id."""
-NEWEST_VERDICTS: Final = 2_000
-"""Number of an agent's newest verdicts. The people in these verdicts are the basis for the share of affected people."""
 
 
 class AgentScope(NamedTuple):
@@ -114,22 +112,10 @@ async def place(connection: Connection, at: Project, issue_of: Mapping[Turn, int
     )
 
 
-async def count_affected_people(pool: asyncpg.Pool) -> None:
-    """Count the people affected by each issue.
-
-    An agent's issues are counted after the turns of one of them have changed. Other new verdicts on the agent are
-    included in the next count, at the latest after the next daily grouping.
-    """
-    for row in await pool.fetch(*SQL.agents_with_uncounted_people()):
-        async with pool.acquire() as connection, connection.transaction():
-            await connection.execute(*SQL.take_due_counts(**row))
-            await connection.execute(*SQL.count_affected_people(**row, limit=NEWEST_VERDICTS))
-
-
 async def recount(connection: Connection, at: Project, issues: Iterable[int], now: int) -> None:
     """Update the turn counts of issues and mark resolved issues as regressed if there are enough later rejections.
 
-    The people affected by the issues are counted later, by `count_affected_people`. `now` is in microseconds.
+    `now` is in microseconds.
     """
     ids = sorted(set(issues))
     if ids:
@@ -164,7 +150,6 @@ async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int
             return False
         await connection.execute(*SQL.move_turns(**of, id=issue, into=into))
         await connection.execute(*SQL.mark_merged(**of, id=issue, into=into))
-        await connection.execute(*SQL.drop_sentences(**of, ids=[into]))
         await recount(connection, at, [issue, into], now)
     return True
 

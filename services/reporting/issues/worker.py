@@ -14,7 +14,6 @@ from contracts.instants import DAY
 from detector.encoders.embedder import Embedder, Vectors
 from reporting.issues.encoding import CachingEncoder, least_coherence
 from reporting.issues.grouping import MOST, Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
-from reporting.issues.sentences import is_outdated
 from reporting.issues.store import AgentScope, Rejection, Turn, place, recount, rejections, writing
 from reporting.issues.words import titles, words_of
 from reporting.queries.selection import Project
@@ -30,11 +29,6 @@ _ANSWERS: Final = 2_000
 """Maximum number of an agent's answers that are compared with its issues each day. The newest answers are used."""
 _COUNTED_DAYS: Final = 90
 _PLACED_AT_ONCE: Final = 5_000
-_WELL_RECEIVED: Final = 12
-"""Maximum number of accepted turns stored for an issue.
-
-More turns are stored than shown, because some of them may be rejected before the next count.
-"""
 _TEXT: Final = 1_000
 """Maximum length of an encoded text in characters. Messages are cut at the end, and answers at the beginning."""
 log = structlog.get_logger(part="reporting")
@@ -68,9 +62,6 @@ class IssueWorker:
         async with writing(self._pool) as connection:
             left = await connection.fetch(*SQL.drop_issue_turns.bulk(sorted(gone), **of)) if gone else []
             touched = {row["issue_id"] for row in left if row["issue_id"] is not None}
-            await connection.execute(*SQL.drop_unfounded_sentences_among(**of, ids=sorted(touched)))
-            people = [(*one.turn, one.user_id, one.asker_id) for one in readable]
-            await connection.execute(*SQL.drop_sentences_of_other_people.bulk(people, **of))
             await connection.execute(*SQL.put_issue_turns.bulk(vectors, **of, encoder=self._encoder.name))
             versions = [(one.agent_id, one.agent_version, one.asked_at) for one in readable]
             await connection.execute(*SQL.note_versions.bulk(versions, **of))
@@ -159,10 +150,8 @@ class IssueWorker:
         of, name = agent.at._asdict(), self._encoder.name
         async with writing(self._pool) as connection:
             said: dict[int, list[Sequence[str]]] = {}
-            words_then: dict[int, Sequence[str]] = {}
             for row in await connection.fetch(*SQL.issues_of_agent(**agent._asdict())):
                 issue = row["id"]
-                words_then[issue] = row["sentence_words"]
                 rows = await connection.fetch(*SQL.turns_of_issue(**of, issue_id=issue, encoder=name, limit=_MEMBERS))
                 said[issue] = [one["words"] for one in rows]
                 if issue not in issues or not rows:
@@ -179,8 +168,6 @@ class IssueWorker:
             found = titles(said)
             named = [(issue, " ".join(words)) for issue, words in found.items()]
             await connection.execute(*SQL.name_issues.bulk(named, **of))
-            outdated = [issue for issue, words in found.items() if is_outdated(words_then[issue], words)]
-            await connection.execute(*SQL.drop_sentences(**of, ids=outdated))
 
     async def _join_waiting(self, agent: AgentScope) -> None:
         """Assign all turns without an issue to the nearest issue, if they are similar enough."""
@@ -210,35 +197,12 @@ class IssueWorker:
         for row, number in zip(answers, near, strict=True):
             if number is not None and (row["conversation_id"], row["turn_id"]) not in placed:
                 turns[known[number]["id"], row["agent_version"], row["occurred_at"] // DAY * DAY] += 1
-        received = await self._well_received(agent, answers, questions, near, known)
         versions = [(agent.agent_id, row["agent_version"], row["occurred_at"]) for row in answers]
         counts = [(*key, count, rejected[key]) for key, count in turns.items()]
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.note_versions.bulk(versions, **agent.at._asdict()))
             await connection.execute(*SQL.delete_counts(**of))
             await connection.execute(*SQL.insert_counts.bulk(counts, **agent.at._asdict()))
-            await connection.execute(*SQL.note_well_received.bulk(received, **of))
-
-    async def _well_received(
-        self,
-        agent: AgentScope,
-        answers: Sequence[asyncpg.Record],
-        questions: Vectors,
-        near: Sequence[int | None],
-        known: Sequence[asyncpg.Record],
-    ) -> list[tuple[int, int, str, str]]:
-        """Return the accepted turns nearest to the topic of each issue, as rows for `note_well_received`."""
-        turns = [(row["conversation_id"], row["turn_id"]) for row in answers]
-        asked = [turn for turn, number in zip(turns, near, strict=True) if number is not None]
-        rows = await self._pool.fetch(*SQL.accepted_among.bulk(asked, **agent.at._asdict())) if asked else []
-        accepted = {(row["conversation_id"], row["turn_id"]) for row in rows}
-        found: list[tuple[int, int, str, str]] = []
-        for number, issue in enumerate(known):
-            here = [row for row, topic in enumerate(near) if topic == number and turns[row] in accepted]
-            likeness = questions[here] @ unpacked([issue["topic"]])[0]
-            best = sorted(zip(-likeness, here, strict=True))[:_WELL_RECEIVED]
-            found += [(issue["id"], rank, *turns[row]) for rank, (_, row) in enumerate(best)]
-        return found
 
     async def describe_changed(self) -> None:
         """Recompute the centres, words and counts of issues whose turns were changed by an erasure or a person."""

@@ -19,7 +19,6 @@ _STATEMENTS: Final = (
     SQL.blank_messages,
     SQL.delete_issue_turns_of_person,
     *(SQL.delete_feedbacks_of_person.filled(table=table, is_live=is_live) for table, is_live in IS_LIVE.items()),
-    SQL.delete_notices_of_person,
     SQL.delete_deliveries_of_person,
 )
 

@@ -10,10 +10,9 @@ delete from {table} where feedback_id in (
     where tenant = :tenant and user_id = :user_id and {is_live} and occurred_at <= :until limit :limit)
 
 -- name: delete_deliveries_of_person
--- Delete notices of resolutions at any time: a notice is always later than its rejections.
 delete from deliveries where (endpoint, subject) in (
     select endpoint, subject from deliveries
-    where tenant = :tenant and user_id = :user_id and (occurred_at <= :until or topic = 'feedback.resolved')
+    where tenant = :tenant and user_id = :user_id and occurred_at <= :until
     limit :limit)
 
 -- name: delete_issue_turns_of_person
@@ -23,7 +22,7 @@ with gone as materialized (
     where tenant = :tenant and (user_id = :user_id and occurred_at <= :until or asker_id = :user_id and asked_at <= :until)
     limit :limit
 ), blanked as (
-    update issues set centre = null, topic = null, words = '{}', {no_sentence}
+    update issues set centre = null, topic = null, words = '{}'
     where coalesce(merged_into, id) in (select issue_id from gone)
 ), marked as (
     insert into rejection_changes (tenant, project, conversation_id, turn_id)

@@ -119,7 +119,7 @@ values (:tenant, :project, :agent_id, :encoder, :now) returning id
 
 -- name: recount_issues
 update issues i set turns = c.turns, people = c.people, first_at = c.first_at, last_at = c.last_at,
-    versions = c.versions, affected_due = true
+    versions = c.versions
 from (
     select i.id, count(t.turn_id)::int as turns, count(distinct t.user_id)::int as people, min(t.occurred_at) as first_at,
         max(t.occurred_at) as last_at,
@@ -166,64 +166,6 @@ update issues i set words = string_to_array(given.words, ' ')
 from unnest(:id::bigint[], :words::text[]) as given (id, words)
 where i.id = given.id and i.tenant = :tenant and i.project = :project
 
--- fragment: no_sentence
-sentence = null, sentence_words = '{}', sentence_conversations = '{}', sentence_turns = '{}', sentence_due = null
-
--- name: drop_sentences
-update issues set {no_sentence} where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
-
--- name: drop_sentences_of_other_people
--- Drop the sentence and the claim of each issue with a turn that gets another user or asker: an erasure finds a
--- sentence by the people of its turns.
-update issues i set {no_sentence}
-where i.tenant = :tenant and i.project = :project and i.id in (
-    select t.issue_id
-    from unnest(:conversation_id::text[], :turn_id::text[], :user_id::text[], :asker_id::text[])
-        as g (conversation_id, turn_id, user_id, asker_id)
-    join issue_turns t on t.conversation_id = g.conversation_id and t.turn_id = g.turn_id
-        and t.tenant = :tenant and t.project = :project
-    where (t.user_id, t.asker_id) is distinct from (g.user_id, g.asker_id))
-
--- fragment: is_unfounded
--- True if the issue has lost a turn from which the sentence was made.
-exists (
-    select from unnest(i.sentence_conversations, i.sentence_turns) as s (conversation_id, turn_id)
-    where not exists (
-        select from issue_turns t
-        where t.conversation_id = s.conversation_id and t.turn_id = s.turn_id and t.issue_id = i.id
-          and t.tenant = i.tenant and t.project = i.project))
-
--- name: drop_unfounded_sentences
-update issues i set {no_sentence} where i.sentence is not null and {is_unfounded}
-
--- name: drop_unfounded_sentences_among
--- Also drop claims, because a pending request to the language model may contain a text of the lost turn.
-update issues i set {no_sentence}
-where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project
-  and (i.sentence is null or {is_unfounded})
-
--- name: claim_untitled_issue
-update issues i set sentence_due = :due
-where i.id = (
-    select u.id from issues u
-    where u.sentence is null and u.merged_into is null and u.centre is not null and u.turns > 0 and u.words <> '{}'
-      and (u.sentence_due is null or u.sentence_due <= :now)
-    order by u.sentence_due nulls first, u.turns desc, u.id limit 1
-    for update skip locked)
-returning i.id, i.tenant, i.project, i.words, i.sentence_due
-
--- name: typical_turns
--- Skip turns of erased people whose rows are not deleted yet.
-select t.conversation_id, t.turn_id, t.user_id, t.asker_id from issue_turns t
-where t.issue_id = :issue_id and t.tenant = :tenant and t.project = :project and not {is_of_erased(t)}
-order by t.nearness desc nulls last, t.occurred_at desc, t.conversation_id, t.turn_id limit :limit
-
--- name: put_sentence
--- Store the sentence unless an erasure or a change of the issue's turns has withdrawn the claim.
-update issues set sentence = :sentence, sentence_words = :words::text[], sentence_due = null,
-    sentence_conversations = :conversations::text[], sentence_turns = :turns::text[]
-where id = :id and tenant = :tenant and project = :project and sentence_due = :due returning id
-
 -- name: issues_without_centre
 -- An issue loses its centre if a person is erased or if somebody moves turns of the issue.
 select distinct i.id, i.tenant, i.project, i.agent_id from issues i
@@ -231,7 +173,7 @@ where i.centre is null and exists (select from issue_turns t where t.issue_id = 
 limit :limit
 
 -- name: issues_of_agent
-select id, sentence_words from issues
+select id from issues
 where tenant = :tenant and project = :project and agent_id = :agent_id and merged_into is null
 order by id
 
@@ -293,44 +235,6 @@ from (
 ) a
 {request_of_answer} and r.content not in ('', {deleted})
 
--- name: accepted_among
--- Return turns that have verdicts, all of them ok.
-select n.conversation_id, n.turn_id
-from unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
-join effective e on e.conversation_id = n.conversation_id and e.turn_id = n.turn_id
-    and e.tenant = :tenant and e.project = :project
-group by n.conversation_id, n.turn_id having bool_and(e.reaction = 'ok')
-
--- name: note_well_received
--- Replace the accepted turns of all issues of the agent. Issues that are missing in the input lose theirs.
-update issues i set well_received_conversations = coalesce(g.conversations, '{}'), well_received_turns = coalesce(g.turns, '{}')
-from issues held
-left join (
-    select issue_id, array_agg(conversation_id order by rank) as conversations, array_agg(turn_id order by rank) as turns
-    from unnest(:issue_id::bigint[], :rank::int[], :conversation_id::text[], :turn_id::text[])
-        as w (issue_id, rank, conversation_id, turn_id)
-    group by issue_id
-) g on g.issue_id = held.id
-where i.id = held.id and i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id
-
--- name: well_received_in_issue
--- Return only turns that are still accepted.
-select a.conversation_id, a.turn_id, a.agent_version, a.trace_id, left(r.content, 1000) as question, left(a.content, 400) as answer
-from issues i
-cross join lateral unnest(i.well_received_conversations, i.well_received_turns) with ordinality
-    as w (conversation_id, turn_id, rank)
-cross join lateral (
-    select m.* from messages m
-    where m.tenant = :tenant and m.project = :project and m.conversation_id = w.conversation_id
-      and m.turn_id = w.turn_id and m.sender_type = 'agent'
-    order by m.occurred_at desc, m.sequence desc limit 1
-) a
-{request_of_answer}
-  and i.id = :id and i.tenant = :tenant and i.project = :project and (
-    select bool_and(e.reaction = 'ok') from effective e
-    where e.conversation_id = w.conversation_id and e.turn_id = w.turn_id and e.tenant = :tenant and e.project = :project)
-order by w.rank limit :limit
-
 -- name: placed_turns
 select conversation_id, turn_id, agent_version, occurred_at, issue_id from issue_turns
 where tenant = :tenant and project = :project and agent_id = :agent_id and issue_id is not null
@@ -346,8 +250,8 @@ from unnest(:issue_id::bigint[], :agent_version::text[], :day::bigint[], :turns:
     as g (issue_id, agent_version, day, turns, rejected)
 
 -- fragment: issue_columns
-i.id, i.agent_id, i.words, i.sentence, i.state, i.resolved_in, i.state_at, i.assignee, i.note, i.merged_into, i.turns, i.people,
-    i.first_at, i.last_at, i.versions, i.verdict_people, i.affected, c.topic_turns, c.topic_rejected
+i.id, i.agent_id, i.words, i.state, i.resolved_in, i.state_at, i.assignee, i.note, i.merged_into, i.turns, i.people,
+    i.first_at, i.last_at, i.versions, c.topic_turns, c.topic_rejected
 
 -- fragment: counts_of_issue
 left join lateral (
@@ -381,42 +285,6 @@ order by i.turns desc, i.id
 -- name: find_issue
 select {issue_columns}, null as typical_question from issues i {counts_of_issue}
 where i.tenant = :tenant and i.project = :project and i.id = :id
-
--- name: agents_with_uncounted_people
--- A merged issue and an issue without turns are not shown.
-select distinct tenant, project, agent_id from issues where affected_due and merged_into is null and turns > 0
-
--- name: take_due_counts
--- The lock on the rows makes a concurrent change of an issue wait. Its mark then remains for the next count.
-update issues set affected_due = false
-where tenant = :tenant and project = :project and agent_id = :agent_id and affected_due
-
--- name: count_affected_people
--- Count the people who gave the agent's newest verdicts, and for each issue those among them who rejected a turn of the
--- issue. A machine verdict counts even if a review has replaced it.
-with verdicts as materialized (
-    select * from (
-        (select e.user_id, e.conversation_id, e.turn_id, e.reaction, e.occurred_at, e.feedback_id from effective e
-         where {is_persons(e)} order by e.occurred_at desc, e.feedback_id desc limit :limit)
-        union all
-        (select e.user_id, e.conversation_id, e.turn_id, e.overruled_reaction, e.occurred_at, e.feedback_id
-         from feedbacks e where {is_persons(e)} and e.overruled_reaction is not null
-         order by e.occurred_at desc, e.feedback_id desc limit :limit)
-    ) given order by occurred_at desc, feedback_id desc limit :limit
-), affected as (
-    select t.issue_id, count(distinct v.user_id)::int as people
-    from verdicts v join issue_turns t on t.conversation_id = v.conversation_id and t.turn_id = v.turn_id
-        and t.agent_id = :agent_id and t.tenant = :tenant and t.project = :project
-    where v.reaction = 'not_ok'
-    group by t.issue_id
-)
-update issues i set verdict_people = (select count(distinct user_id)::int from verdicts), affected = coalesce(
-    (select people from affected r where r.issue_id = i.id), 0)
-where i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id
-
--- fragment: is_persons(verdict)
-{verdict}.tenant = :tenant and {verdict}.project = :project and {verdict}.agent_id = :agent_id
-    and {verdict}.origin <> 'reviewer' and {verdict}.user_type <> 'agent'
 
 -- name: count_waiting_turns
 select count(*)::int from issue_turns
@@ -457,9 +325,7 @@ limit :limit
 
 -- name: change_issue
 update issues set state = :state, resolved_in = :resolved_in, assignee = :assignee, note = :note,
-    state_at = case when state = :state and resolved_in is not distinct from :resolved_in then state_at else :now end,
-    resolution = resolution + (state <> 'resolved' and :state = 'resolved')::int,
-    resolved_at = case when state <> 'resolved' and :state = 'resolved' then :now else resolved_at end
+    state_at = case when state = :state and resolved_in is not distinct from :resolved_in then state_at else :now end
 where id = :id and tenant = :tenant and project = :project and merged_into is null returning id
 
 -- name: may_merge
@@ -474,11 +340,11 @@ where issue_id = :id and tenant = :tenant and project = :project
 
 -- name: mark_merged
 -- Keep the centre, so that rejections near it join the other issue.
-update issues set merged_into = :into, words = '{}', {no_sentence}
+update issues set merged_into = :into, words = '{}'
 where (id = :id or merged_into = :id) and tenant = :tenant and project = :project
 
 -- name: clear_centres
-update issues set centre = null, topic = null, {no_sentence}
+update issues set centre = null, topic = null
 where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
 
 -- name: split_issue

@@ -658,33 +658,9 @@ create table issues (
     first_at bigint,
     last_at bigint,
     versions text[] not null default '{}',
-    -- Number of times that the issue was resolved
-    resolution integer not null default 0,
-    -- Time of the last resolution
-    resolved_at bigint,
-    well_received_conversations text[] not null default '{}',
-    -- Turns on the topic whose answers were accepted, nearest first, as of the last daily count; with their
-    -- conversations
-    well_received_turns text[] not null default '{}',
-    -- Title by a language model; derived from people's texts
-    sentence text,
-    -- Distinctive words of the issue when its sentence was made
-    sentence_words text[] not null default '{}',
-    sentence_conversations text[] not null default '{}',
-    -- Turns from whose texts the sentence was made; with their conversations
-    sentence_turns text[] not null default '{}',
-    -- Time before which the model is not asked again: its last question has failed or is under way
-    sentence_due bigint,
-    -- Number of people with one of the agent's newest verdicts, at the last count
-    verdict_people integer not null default 0,
-    -- Number of these people with a rejection of a turn of the issue among these verdicts
-    affected integer not null default 0,
-    -- True until the people are counted after a change of the issue's turns
-    affected_due boolean not null default true,
     foreign key (merged_into) references issues(id)
 );
 create index issues_agent on issues (tenant, project, agent_id);
-create index issues_resolved on issues (resolved_at) where state = 'resolved';
 
 -- Turns whose rejection counts, with vectors and words of their texts; a turn without issue waits for one
 create table issue_turns (
@@ -786,28 +762,6 @@ create table issue_versions (
     first_at bigint not null,
     primary key (agent_id, agent_version, tenant, project)
 );
-
--- Who is told, or was told, that an issue was resolved, as in feedback.resolved
-create table resolution_notices (
-    issue_id bigint not null,
-    resolution integer not null,
-    user_id text not null,
-    tenant text not null,
-    project text not null,
-    agent_id text not null,
-    resolved_in text,
-    resolved_at bigint not null,
-    by_person boolean not null,
-    -- Time of the person's last rejection before the resolution
-    rejected_at bigint not null,
-    turn_count integer not null,
-    conversation_ids text[] not null,
-    turn_ids text[] not null,
-    announced boolean not null default false,
-    primary key (issue_id, resolution, user_id)
-);
-create index resolution_notices_of_person on resolution_notices (user_id, tenant);
-create index resolution_notices_to_announce on resolution_notices (resolved_at) where not announced;
 
 -- Answers drawn at random for review. Only their reviews measure the machine. A rebuild of the reports keeps
 -- them

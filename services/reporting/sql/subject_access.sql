@@ -21,9 +21,6 @@ where r.tenant = :tenant and r.grain in ('reason hour', 'reason day') and r.kind
 select to_jsonb(r) - '{vector,question}'::text[] as held from issue_turns r
 where r.tenant = :tenant and :user_id in (r.user_id, r.asker_id)
 
--- name: held_resolution_notices
-select to_jsonb(r) as held from resolution_notices r where r.tenant = :tenant and r.user_id = :user_id
-
 -- name: held_deliveries
 select to_jsonb(r) - '{event}'::text[] || jsonb_build_object('event', r.event::jsonb) as held
 from deliveries r where r.tenant = :tenant and r.user_id = :user_id

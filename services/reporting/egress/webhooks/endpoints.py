@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from contracts.base import Name
-from contracts.topics import ERASURE_REQUESTED, FEEDBACK_CREATED, FEEDBACK_RESOLVED, SESSION_CREATED
+from contracts.topics import ERASURE_REQUESTED, FEEDBACK_CREATED, SESSION_CREATED
 from servicekit import FileSettings, StartError
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 # prefix of every webhook secret
-EVENTS = (FEEDBACK_CREATED.name, SESSION_CREATED.name, FEEDBACK_RESOLVED.name, ERASURE_REQUESTED.name)
-Chosen = Literal["feedback.created", "feedback.session.created", "feedback.resolved"]
+EVENTS = (FEEDBACK_CREATED.name, SESSION_CREATED.name, ERASURE_REQUESTED.name)
+Chosen = Literal["feedback.created", "feedback.session.created"]
 """Topic that an endpoint may list in its settings. Erasure requests are sent to all endpoints of the tenant."""
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")]
 

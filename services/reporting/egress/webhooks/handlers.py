@@ -9,7 +9,6 @@ from contracts.feedback import (
     FeedbackCreated,
     FeedbackErased,
     FeedbackErasureRequested,
-    FeedbackResolved,
     FeedbackSessionCreated,
 )
 from reporting.egress.webhooks.endpoints import WebhookEndpoint
@@ -76,9 +75,6 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
             subject, revision, project, user = str(event.feedback_id), event.revision, event.project, event.user_id
         case FeedbackSessionCreated():
             subject, revision, user = str(event.id), 0, event.user_id_or_null
-        case FeedbackResolved():
-            subject, revision = f"resolved/{event.event_id}", 0
-            project, user = event.project, event.user_id
         case FeedbackErasureRequested():
             # Omit the user id: otherwise the erasure would delete the delivery of its own request.
             subject, revision = f"erasure/{event.request_id}", 0
