@@ -41,8 +41,8 @@ from contracts.ids import derived_id, feedback_id
 from contracts.instants import DAY
 from contracts.scopes import ALL_SCOPES
 from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.channels import AlertChannels
 from reporting.alerts.sending import AlertCourier
-from reporting.alerts.settings_file import AlertSettings
 from reporting.alerts.store import AlertMessages
 from reporting.api.audit.queries import pending
 from reporting.api.audit.routes import figures
@@ -204,8 +204,10 @@ def _pages(reads: Database, pool: Database) -> FastAPI:
         tenant_in_sight.set("acme")
         return await following(request)
 
-    clock, alerts = FixedClock(NOW), AlertSettings()
-    administration = AlertAdministration(reads, pool, alerts, AlertCourier(alerts, AlertMessages(pool), clock), clock)
+    clock = FixedClock(NOW)
+    channels = AlertChannels(pool, clock)
+    courier = AlertCourier(channels, AlertMessages(pool), clock)
+    administration = AlertAdministration(reads, pool, channels, courier, clock)
     app.include_router(pages_router(reads, clock, alert_administration=administration))
     return app
 

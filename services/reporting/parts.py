@@ -13,10 +13,9 @@ from contracts.where import FeedbackState
 from reporting.access.keys import ApiKeys
 from reporting.access.log import AccessLog
 from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
-from reporting.alerts.page_channels import PageChannels, keys_of
 from reporting.alerts.sending import AlertCourier
-from reporting.alerts.settings_file import AlertSettings, read_alerts
 from reporting.alerts.store import AlertMessages
 from reporting.egress.figures import FeedbackMetrics
 from reporting.egress.mirror.mirror import ArtifactReplicator
@@ -68,9 +67,8 @@ class ReportingParts:
     objects."""
     deliveries: Deliveries
     endpoints: Sequence[WebhookEndpoint]
-    alerts: AlertSettings
     alert_courier: AlertCourier
-    page_channels: PageChannels
+    alert_channels: AlertChannels
     feedback_metrics: FeedbackMetrics
     keys: ApiKeys
 
@@ -84,9 +82,7 @@ class ReportingParts:
 
     @property
     def alert_administration(self) -> AlertAdministration:
-        return AlertAdministration(
-            self.reads, self.pool, self.alerts, self.alert_courier, self.clock, self.page_channels
-        )
+        return AlertAdministration(self.reads, self.pool, self.alert_channels, self.alert_courier, self.clock)
 
     def projection_handler(self) -> ProjectionHandler:
         return ProjectionHandler(self.store, self.settings.compared_attributes, self.access_log)
@@ -96,7 +92,7 @@ class ReportingParts:
 
     def evaluate_alerts(self) -> Callable[[], Awaitable[object]]:
         context = self.service.context
-        return AlertEvaluator(self.pool, self.alerts, context.clock, None, self.service.lag).evaluate
+        return AlertEvaluator(self.pool, self.alert_channels, context.clock, self.service.lag).evaluate
 
     async def catch_up_with_issues(self) -> int:
         """Do the work of the issue job, in a child process unless it needs no encoder."""
@@ -126,11 +122,8 @@ def check_settings(settings: ReportingSettings) -> None:
 
     Raises StartError if one of them is invalid.
     """
-    read_alerts(settings.alerts)
     if settings.webhooks:
         read_endpoints(settings.webhooks)
-    if settings.secret_key is not None:
-        keys_of(settings.secret_key)
 
 
 async def open_parts(settings: ReportingSettings, service: Service) -> ReportingParts:
@@ -151,9 +144,8 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
     for warned in (rollups, mirror):
         if warned is not None:
             service.watched.append(partial(getattr, warned, "warnings"))
-    alerts = read_alerts(settings.alerts)
-    page_channels = PageChannels(pool, service.context.clock, settings.secret_key, private=settings.private_channels)
-    alert_courier = AlertCourier(alerts, AlertMessages(pool), service.context.clock, page_channels=page_channels)
+    channels = AlertChannels(pool, service.context.clock, private=settings.private_channels)
+    alert_courier = AlertCourier(channels, AlertMessages(pool), service.context.clock)
     service.resources.push_async_callback(alert_courier.close)
     keys = ApiKeys(pool, service.context.clock)
     service.authenticators.append(keys)
@@ -175,9 +167,8 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
         receipts=receipts,
         deliveries=Deliveries(pool),
         endpoints=read_endpoints(settings.webhooks) if settings.webhooks else [],
-        alerts=alerts,
         alert_courier=alert_courier,
-        page_channels=page_channels,
+        alert_channels=channels,
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),
         keys=keys,
     )

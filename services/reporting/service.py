@@ -137,7 +137,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
         Keeps("alert_messages", "alert_days", "created_at", "microseconds"),
-        Keeps("alert_digests", "alert_days", "period_end", "microseconds"),
         Keeps("journal", "journal_days", "noted_at"),
         Keeps("access_log", "access_log_days", "at", "microseconds"),
         Keeps("attempts", "alert_days", "since", "microseconds"),

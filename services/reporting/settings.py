@@ -51,16 +51,11 @@ class ReportingSettings(ReadSettings):
     journal_days: float = Field(default=7, ge=0)
     """Retention of the outcomes of events that had no effect (shown by `where`), in days since the outcome; 0 keeps
     all."""
-    alerts: Path | None = None
-    """File with alert channels, rules and digests (docs/alerts.md); None for rules set on the page only."""
-    secret_key: str | None = Field(default=None, repr=False)
-    """Key that encrypts the URLs of channels set on the alerts page. If it is None, channels can be defined only in the
-    file."""
     private_channels: bool = False
     """True to permit administrators of all tenants to set channels that use http, or an address outside the public
     Internet."""
     alert_days: float = Field(default=90, gt=0)
-    """Retention of ended alerts, of unsent alert messages, and of the record of sent digests, in days."""
+    """Retention of ended alerts and of unsent alert messages, in days."""
     access_log_days: float = Field(default=365, ge=0)
     """Retention of the access log (docs/access.md), in days; 0 keeps all."""
     artifact_store_url: str | None = Field(

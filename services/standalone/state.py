@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import secrets
@@ -68,10 +67,6 @@ class StateFolder:
         An empty file, which a full disk may leave behind, counts as missing.
         """
         return given or self._kept("token", lambda: secrets.token_urlsafe(24))
-
-    def secret_key(self) -> str:
-        """Return the stored key for encrypting secrets in the database, creating it if it is missing."""
-        return self._kept("secret", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
 
     def _kept(self, name: str, new: Callable[[], str]) -> str:
         file = self.path / name

@@ -14,9 +14,6 @@ from servicekit.launcher import _started
 @pytest.mark.parametrize(
     ("variable", "text", "why"),
     [
-        ("REPORTING_SECRET_KEY", "", "REPORTING_SECRET_KEY is not a key"),
-        ("REPORTING_IDENTITY_PROVIDER", "issuer = 1", "issuer"),
-        ("REPORTING_ALERTS", "address = 1", "address"),
         ("REPORTING_WEBHOOKS", "endpoint = 1", "endpoint"),
     ],
 )

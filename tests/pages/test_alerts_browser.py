@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import asyncpg
-import pytest
 import uvicorn
 
 from tests.pages.test_alerts_page import Site
@@ -32,16 +30,14 @@ async def served_pages(site: Site) -> AsyncIterator[str]:
     await serving
 
 
-async def test_a_rule_is_saved_and_a_channel_tested(
-    browser: Any, read_models: asyncpg.Pool, take: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_rule_is_saved_and_a_channel_tested(browser: Any, read_models: asyncpg.Pool, take: Take) -> None:
     await take(
         *(feedback(f"f{n}", kind="explicit", reaction="not_ok", turn=f"t{n}", user=f"u{n}", at=n) for n in range(60))
     )
     complaints: list[str] = []
     async with receiver() as there:
-        monkeypatch.setenv("TEAM_URL", "https://team.example/")
-        site = Site(read_models, tmp_path, there)
+        site = Site(read_models)
+        await site.set_channels(there)
         async with served_pages(site) as url:
             page = await browser.new_page(viewport={"width": 1280, "height": 900})
             page.set_default_timeout(30_000)

@@ -5,26 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from cryptography.fernet import Fernet
 
 from contracts.instants import DAY
-from contracts.scopes import ADMIN
 from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
-from reporting.alerts.page_channels import PageChannels
 from reporting.alerts.rules import MOST_CHANNELS_OF_RULE
 from reporting.alerts.sending import AlertCourier
-from reporting.alerts.settings_file import read_alerts
 from reporting.alerts.store import MOST_RULES, AlertMessages
 from reporting.api.alerts import alerts_router
 from reporting.dashboard.routes import pages_router
 from reporting.queries.selection import Project
-from servicekit import Caller, Database, RequestRefused
+from servicekit import Database
 from servicekit.clock import FixedClock
 from tests.support.receiver import Receiver, receiver
 from tests.support.reporting_client import client
@@ -32,53 +28,27 @@ from tests.support.reporting_events import START, Take, feedback
 from tests.support.waits import PATIENCE_SECONDS
 
 NOW = FixedClock(START + DAY)
+AT = Project("acme", "support")
 ALERTS = "/conversations/acme/support/alerts"
 PAGE = "/dashboard/alerts?at=acme/support"
 RULE = {"kind": "satisfaction_below", "name": "low", "below": 0.8, "channels": ["team"]}
 FORM = {"kind": "satisfaction_below", "name": "low", "below": "80", "agent": "", "per": "agent", "channels": "team"}
-FILE = """address = "https://feedback.example"
-[[channel]]
-name = "team"
-type = "slack"
-tenant = "acme"
-url_from = "TEAM_URL"
-private = true
-[[channel]]
-name = "others"
-type = "slack"
-tenant = "globex"
-url_from = "TEAM_URL"
-[[project]]
-tenant = "acme"
-project = "support"
-[[project.rule]]
-name = "fixed"
-kind = "silence"
-[[platform]]
-name = "letters"
-kind = "dead_letters"
-"""
 
 
 @pytest.fixture
-async def there(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Receiver]:
+async def there() -> AsyncIterator[Receiver]:
     async with receiver() as running:
-        monkeypatch.setenv("TEAM_URL", f"{running.url.replace('http:', 'https:')}/team-secret")
         yield running
 
 
 class Site:
-    """Pages, API and evaluation on the read models. `TEAM_URL` may be http for the private channel only."""
+    """Pages, API and evaluation on the read models."""
 
-    def __init__(self, pool: Any, folder: Path, there: Receiver) -> None:
-        file = folder / "alerts.toml"
-        file.write_text(FILE, "utf-8")
-        self.settings = settings = read_alerts(file)
-        team = settings.channels["team"]
-        object.__setattr__(team, "secret", f"{there.url}/team-secret")
-        self.courier = AlertCourier(settings, AlertMessages(pool), NOW, seconds=5)
-        self.administration = AlertAdministration(pool, pool, settings, self.courier, NOW)
-        self.evaluator = AlertEvaluator(pool, settings, NOW, self._health, self._waiting)
+    def __init__(self, pool: Any) -> None:
+        self.channels = AlertChannels(pool, NOW, private=True)
+        courier = AlertCourier(self.channels, AlertMessages(pool), NOW, seconds=5)
+        self.administration = AlertAdministration(pool, pool, self.channels, courier, NOW)
+        self.evaluator = AlertEvaluator(pool, self.channels, NOW, self._waiting)
         self.routers = [
             alerts_router(self.administration),
             pages_router(pool, NOW, alert_administration=self.administration),
@@ -87,15 +57,18 @@ class Site:
     async def _waiting(self) -> int:
         return 0
 
-    async def _health(self) -> dict[str, Any]:
-        return {"dead_letters": {"invalid": 1}}
+    async def set_channels(self, there: Receiver) -> None:
+        """Set the channel of our projects, and one of another tenant."""
+        for at, name in ((AT, "team"), (Project("acme", "sales"), "team"), (Project("globex", "support"), "others")):
+            url = f"{there.url}/team-secret"
+            await self.channels.set(at, name, "slack", url, "https://feedback.example", "ann", everywhere=True)
 
     def client(self, token: str = "all") -> httpx.AsyncClient:
         return client(self.routers, token)
 
 
 @pytest.fixture
-async def site(read_models: Database, take: Take, tmp_path: Path, there: Receiver) -> Site:
+async def site(read_models: Database, take: Take, there: Receiver) -> Site:
     await take(
         *(
             feedback(
@@ -104,7 +77,9 @@ async def site(read_models: Database, take: Take, tmp_path: Path, there: Receive
             for n in range(60)
         )
     )
-    return Site(read_models, tmp_path, there)
+    site = Site(read_models)
+    await site.set_channels(there)
+    return site
 
 
 async def test_rules_are_set_and_removed_over_http(site: Site) -> None:
@@ -113,21 +88,19 @@ async def test_rules_are_set_and_removed_over_http(site: Site) -> None:
         changed = RULE | {"below": 0.7}
         assert (await http.post(f"{ALERTS}/rules", json=changed)).status_code == 200
         found = (await http.get(ALERTS)).json()
-        assert [(one["source"], one["rule"]["name"]) for one in found["rules"]] == [("file", "fixed"), ("here", "low")]
-        assert found["rules"][1]["rule"]["below"] == 0.7
+        assert [(rule["name"], rule["below"]) for rule in found["rules"]] == [("low", 0.7)]
         assert [one["name"] for one in found["channels"]] == ["team"]
         assert "secret" not in json.dumps(found) and "http" not in json.dumps(found["channels"])
         for body, status in (
-            (RULE | {"name": "fixed"}, 409),
             (RULE | {"channels": ["others"]}, 422),
             (RULE | {"below": 80}, 422),
             (RULE | {"kind": "dead_letters"}, 422),
             (RULE | {"surplus": 1}, 422),
         ):
             assert (await http.post(f"{ALERTS}/rules", json=body)).status_code == status, body
-        assert (await http.post(f"{ALERTS}/removals", json={"name": "fixed"})).status_code == 404
+        assert (await http.post(f"{ALERTS}/removals", json={"name": "other"})).status_code == 404
         assert (await http.post(f"{ALERTS}/removals", json={"name": "low"})).json()["state"] == "removed"
-        assert len((await http.get(ALERTS)).json()["rules"]) == 1
+        assert (await http.get(ALERTS)).json()["rules"] == []
 
 
 async def test_a_project_has_a_limited_number_of_rules(site: Site, read_models: Database) -> None:
@@ -153,10 +126,7 @@ async def test_other_tenants_and_readers_change_and_see_nothing(site: Site) -> N
         assert (await http.post(PAGE, data=FORM)).status_code == 403
         page = (await http.get(PAGE)).text
         assert "low" in page and "Save the rule" not in page and "Send a test" not in page
-        assert "dead letter" not in page  # the platform's alerts are not a tenant's
-    async with site.client() as http:
-        page = (await http.get(PAGE)).text
-        assert "1 dead letter" in page and "private-words" not in page
+        assert "agent-a: satisfaction is 0%" in page and "private-words" not in page
 
 
 async def test_the_page_sets_a_rule_shows_its_alert_and_tests_a_channel(site: Site, there: Receiver) -> None:
@@ -223,13 +193,13 @@ async def test_the_channels_of_a_rule_are_changed(site: Site) -> None:
     """Kinds of rules with a form; a form for a rule that does not exist yet has all channels ticked."""
 
     async def rules() -> dict[str, Any]:
-        return {one["rule"]["name"]: one["rule"] for one in (await http.get(ALERTS)).json()["rules"]}
+        return {rule["name"]: rule for rule in (await http.get(ALERTS)).json()["rules"]}
 
     async with site.client() as http:
         await http.post(f"{ALERTS}/rules", json=RULE | {"channels": []})
         page = (await http.get(PAGE)).text
         assert "No rule of this project announces in it." in page
-        assert page.count("Save the channels") == 1, "the rule of the file has no form"
+        assert page.count("Save the channels") == 1
         assert page.count(ticked) == kinds
         page = (await http.post(PAGE, data={"rule": "low", "channels": "team"})).text
         assert "Alerts of the rule low are announced in team." in page
@@ -237,8 +207,7 @@ async def test_the_channels_of_a_rule_are_changed(site: Site) -> None:
         assert page.count(ticked) == kinds + 1
         assert ((await rules())["low"]["channels"], (await rules())["low"]["below"]) == (["team"], 0.8)
         for form, told in (
-            ({"rule": "fixed", "channels": "team"}, "There is no rule with this name, or the rule is in the file."),
-            ({"rule": "nothing"}, "There is no rule with this name, or the rule is in the file."),
+            ({"rule": "nothing"}, "There is no rule with this name."),
             ({"rule": "low", "channels": "others"}, "channels: must be names of channels of this project."),
             ({"rule": "low", "channels": ["team"] * 11}, "channels: Tuple should have at most 10 items"),
         ):
@@ -268,19 +237,17 @@ async def test_a_rule_that_is_removed_meanwhile_stays_removed(site: Site, read_m
 
 
 async def test_all_rules_with_room_announce_in_a_channel(site: Site, read_models: Database) -> None:
-    at = Project("acme", "support")
     full = [f"c{n}" for n in range(MOST_CHANNELS_OF_RULE)]
-    channels = PageChannels(read_models, NOW, Fernet.generate_key().decode())
     for name in full:
-        await channels.set(at, name, "https://93.184.215.14/x", "https://feedback.example", "ann", everywhere=False)
-    admin = AlertAdministration(read_models, read_models, site.settings, site.courier, NOW, channels)
-    for name, chosen in (("few", []), ("gone", ["c1", "removed"]), ("full", full), ("has", ["team"]), ("fixed", [])):
+        url = "https://93.184.215.14/x"
+        await site.channels.set(AT, name, "slack", url, "https://feedback.example", "ann", everywhere=False)
+    for name, chosen in (("few", []), ("gone", ["c1", "removed"]), ("full", full), ("has", ["team"])):
         rule = json.dumps({"kind": "silence", "name": name, "channels": chosen})
         await read_models.execute("insert into alert_rules values ('acme', 'support', $1, $2, 0)", name, rule)
     for _ in range(2):
-        assert await admin.announce_all_in(at, "team", "ann") == 3
-        found = {rule.name: rule.channels for rule, source in (await admin.overview(at)).rules if source == "here"}
-        assert found == {"few": ("team",), "gone": ("c1", "team"), "full": tuple(full), "has": ("team",)}
+        assert await site.administration.announce_all_in(AT, "team", "ann") == 3
+        rules = {rule.name: rule.channels for rule in (await site.administration.overview(AT)).rules}
+        assert rules == {"few": ("team",), "gone": ("c1", "team"), "full": tuple(full), "has": ("team",)}
     noted = await read_models.fetch("select about from access_log where action = 'changed rule' order by about")
     assert [row["about"] for row in noted] == ["few", "gone"]
 
@@ -290,7 +257,6 @@ async def test_all_rules_with_room_announce_in_a_channel(site: Site, read_models
     [
         (FORM | {"below": "120"}, "below: Input should be less than 1"),
         (FORM | {"below": "high"}, "The form could not be read."),
-        (FORM | {"name": "fixed"}, "The file already has a rule with this name"),
         (FORM | {"channels": "others"}, "channels: must be names of channels of this project."),
         ({"remove": "nothing"}, "There is no rule with this name"),
         ({"kind": "<script>"}, "rule: Input tag"),
@@ -300,30 +266,13 @@ async def test_a_wrong_form_is_refused_on_the_page(site: Site, form: dict[str, s
     async with site.client() as http:
         page = await http.post(PAGE, data=form)
         assert page.status_code == 200 and told in page.text and "<script>" not in page.text
-        assert len((await http.get(ALERTS)).json()["rules"]) == 1
-
-
-async def test_another_tenants_channel_in_the_file_takes_no_name(site: Site, read_models: Database) -> None:
-    at, channels = Project("acme", "support"), PageChannels(read_models, NOW, Fernet.generate_key().decode())
-    administration = AlertAdministration(read_models, read_models, site.settings, site.courier, NOW, channels)
-    caller = Caller("ann", "acme", None, frozenset({ADMIN}))
-
-    async def save(name: str) -> None:
-        await administration.set_channel(at, name, "https://93.184.215.14/x", "https://feedback.example", caller)
-
-    await save("others")  # in the file, a channel of globex
-    assert [(one.name, one.source) for one in (await administration.overview(at)).channels] == [
-        ("team", "file"),
-        ("others", "here"),
-    ]
-    with pytest.raises(RequestRefused, match="The file already has a channel with this name"):
-        await save("team")
+        assert (await http.get(ALERTS)).json()["rules"] == []
 
 
 async def test_a_foreign_page_changes_no_rule(site: Site) -> None:
     async with site.client() as http:
         assert (await http.post(PAGE, data=FORM, headers={"Origin": "https://evil.test"})).status_code == 403
-        assert len((await http.get(ALERTS)).json()["rules"]) == 1
+        assert (await http.get(ALERTS)).json()["rules"] == []
 
 
 async def test_concurrent_looks_open_one_alert(site: Site, read_models: Database) -> None:

@@ -29,7 +29,7 @@ from reporting.alerts.store import (
 from reporting.queries.selection import Project
 
 AT: Final = Project("acme", "support")
-ELSEWHERE: Final[Sequence[Project | None]] = (Project("globex", "support"), Project("acme", "sales"), None)
+ELSEWHERE: Final[Sequence[Project]] = (Project("globex", "support"), Project("acme", "sales"))
 NOW: Final = 20_000 * DAY
 ALL: Final = Subject()
 RULE: Final = Silence(kind="silence", name="quiet", channels=("hook",))
@@ -39,9 +39,7 @@ def id_of(name: str) -> UUID:
     return uuid5(UUID(int=0), name)
 
 
-async def opened(
-    pool: asyncpg.Pool, name: str, at: Project | None = AT, moment: int = NOW, subject: Subject = ALL
-) -> UUID:
+async def opened(pool: asyncpg.Pool, name: str, at: Project = AT, moment: int = NOW, subject: Subject = ALL) -> UUID:
     """Open an alert of RULE, and return its id."""
     found = AlertFinding(subject, moment - 5, moment, 7, 0.25, 0.5, 0.375, 3)
     async with pool.acquire() as connection:
@@ -49,7 +47,7 @@ async def opened(
     return id_of(name)
 
 
-async def ended(pool: asyncpg.Pool, name: str, at: Project | None = AT, moment: int = NOW) -> None:
+async def ended(pool: asyncpg.Pool, name: str, at: Project = AT, moment: int = NOW) -> None:
     [row] = [one for one in await alert_rows(pool, at) if one.id == id_of(name)]
     async with pool.acquire() as connection:
         await AlertTransaction(connection, at).end(row, moment)
@@ -88,18 +86,17 @@ async def test_the_standing_of_a_rule_is_its_open_alert_or_else_the_last_one(rea
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=str)
-async def test_each_place_has_its_own_rules_alerts_messages_and_digests(
-    read_models: asyncpg.Pool, elsewhere: Project | None
+async def test_each_project_has_its_own_rules_alerts_and_messages(
+    read_models: asyncpg.Pool, elsewhere: Project
 ) -> None:
-    async def told(at: Project | None) -> tuple[Any, ...]:
-        rules = await stored_rules(read_models, at) if at is not None else {}
+    async def told(at: Project) -> tuple[Any, ...]:
+        rules = await stored_rules(read_models, at)
         async with read_models.acquire() as connection:
             standing = await AlertTransaction(connection, at).rows()
         return rules, standing, await alert_rows(read_models, at), await message_counts(read_models, at)
 
-    async def fill(at: Project | None, name: str) -> None:
-        if at is not None:
-            assert await set_rule(read_models, at, RULE.model_copy(update={"hours": len(name)}), NOW)
+    async def fill(at: Project, name: str) -> None:
+        assert await set_rule(read_models, at, RULE.model_copy(update={"hours": len(name)}), NOW)
         await opened(read_models, name, at)
         await announced(read_models, name, at=at)
 
@@ -109,13 +106,9 @@ async def test_each_place_has_its_own_rules_alerts_messages_and_digests(
     assert await told(AT) == before
     theirs = await told(elsewhere)
     assert [one.title for one in theirs[2]] == ["theirs"]
-    if elsewhere is not None:
-        assert set(await stored_rules(read_models)) == {AT, elsewhere}
-        assert await delete_rule(read_models, elsewhere, "quiet")
-        assert not await delete_rule(read_models, elsewhere, "quiet")
-        async with read_models.acquire() as connection:
-            for at, end, is_first in ((AT, 1, True), (elsewhere, 1, True), (AT, 2, True), (AT, 1, False)):
-                assert await AlertTransaction(connection, at).begin_digest(end) is is_first
+    assert set(await stored_rules(read_models)) == {AT, elsewhere}
+    assert await delete_rule(read_models, elsewhere, "quiet")
+    assert not await delete_rule(read_models, elsewhere, "quiet")
     assert await told(AT) == before
 
 
@@ -127,9 +120,9 @@ async def test_a_rule_replaces_the_one_of_its_name(read_models: asyncpg.Pool) ->
 
 
 async def announced(
-    pool: asyncpg.Pool, key: str, channels: Sequence[str] = ("hook",), at: Project | None = AT, moment: int = NOW
+    pool: asyncpg.Pool, key: str, channels: Sequence[str] = ("hook",), at: Project = AT, moment: int = NOW
 ) -> None:
-    one = Announcement(key, "fired", key, "", "", at and at.tenant, at and at.project, "quiet", moment)
+    one = Announcement(key, "fired", key, "", "", at.tenant, at.project, "quiet", moment)
     async with pool.acquire() as connection:
         await AlertTransaction(connection, at).announce(one, channels, moment)
 
@@ -187,7 +180,7 @@ async def test_receivers_of_due_messages_are_listed_by_place(read_models: asyncp
         await announced(read_models, "a", at=at, moment=NOW - number)
         await announced(read_models, "b", at=at, moment=NOW - number)
     await announced(read_models, "later", ("mail",), moment=NOW + 1)
-    expected = [AlertReceiver("hook", at and at.tenant, at and at.project) for at in reversed(places)]
+    expected = [AlertReceiver("hook", at.tenant, at.project) for at in reversed(places)]
     assert await messages.due(NOW) == expected
     for receiver in expected:
         assert len(await messages.claim(receiver, NOW, NOW + 10, 10)) == 2

@@ -98,7 +98,6 @@ LIMITS = [
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
     Limit("reporting", "alerts", "over_at", 90, "microseconds"),
     Limit("reporting", "alert_messages", "created_at", 90, "microseconds"),
-    Limit("reporting", "alert_digests", "period_end", 90, "microseconds"),
     Limit("reporting", "journal", "noted_at", 7),
     Limit("reporting", "attempts", "since", 90, "microseconds"),
     Limit("reporting", "access_log", "at", 365, "microseconds", {"action": "exported"}),

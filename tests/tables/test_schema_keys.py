@@ -52,7 +52,6 @@ KEYS: Mapping[str, list[set[str]]] = {
         {"tenant", "about"},
         {"tenant", "project", "actor", "action", "about", "at"},
     ],
-    "reporting.alert_digests": [{"tenant", "project", "period_end"}],
     "reporting.api_keys": [{"id"}, {"key_hash"}, {"tenant", "name"}],
     "reporting.alert_rules": [{"tenant", "project", "name"}],
     "reporting.alerts": [{"id"}, {"tenant", "project", "rule", "kind", "agent", "version", "issue", "over_at"}],

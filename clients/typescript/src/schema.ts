@@ -254,10 +254,10 @@ export interface ChannelName {
 
 /** A channel that the project's rules may use. */
 export interface ChannelShown {
-  /** Name of the channel in the file or on the page. */
+  /** Name of the channel. */
   name: string;
-  /** slack, teams, pagerduty, email or webhook. */
-  type: string;
+  /** Kind of the channel. */
+  kind: "slack" | "teams" | "webhook";
   /** Number of the project's messages that will be retried. */
   waiting: number;
   /** Number of the project's messages that are not retried. */
@@ -1038,9 +1038,9 @@ export interface ProjectAlertsState {
   project: string;
   /** Open alerts, then the others, newest first; at most 100. */
   alerts: AlertShown[];
-  /** Rules; rules of the file come first. */
-  rules: RuleShown[];
-  /** Channels, in the order of the file. */
+  /** Rules, sorted by name. */
+  rules: unknown[];
+  /** Channels, sorted by name. */
   channels: ChannelShown[];
 }
 
@@ -1300,16 +1300,8 @@ export interface ResolutionFigures {
 
 /** Name of a rule. */
 export interface RuleName {
-  /** Name of a rule that was set on the page or with this API. */
+  /** Name of a rule. */
   name: string;
-}
-
-/** An alert rule and where it was set. */
-export interface RuleShown {
-  /** `file`: set in the operator's file. `here`: set on the page or with this API. */
-  source: "file" | "here";
-  /** The rule. */
-  rule: unknown;
 }
 
 /** Rule that fires if satisfaction is significantly below a level. Both the satisfaction and its always-valid upper confidence bound must be below the level. */

@@ -13,10 +13,8 @@ from typing import Any, Final, NamedTuple
 from contracts.instants import DAY, MINUTE
 from reporting.alerts.rules import (
     AlertRule,
-    DeadLetters,
     IssueRule,
     JudgedBy,
-    Lag,
     NewIssue,
     RegressedIssue,
     SatisfactionBelow,
@@ -36,10 +34,7 @@ _NO_VOTES: Final = Votes()
 
 
 class Subject(NamedTuple):
-    """Agent, version or issue that an alert is about.
-
-    All fields are None for an alert about a whole project or the platform.
-    """
+    """Agent, version or issue that an alert is about. All fields are None for an alert about a whole project."""
 
     agent: str | None = None
     version: str | None = None
@@ -66,24 +61,18 @@ Counts = Mapping[tuple[JudgedBy, Subject], Daily]
 
 @dataclass(frozen=True, slots=True)
 class AlertEvidence:
-    """Evidence for evaluating the rules of a project or of the platform. Times are in microseconds.
+    """Evidence for evaluating the rules of a project. Times are in microseconds.
 
     Attributes:
         now: Time of the evaluation.
         silent: Maps the name of each silence rule to a pair: the number of verdicts in the rule's time window, and the
             number in the same window a week earlier.
-        dead_letters: Number of dead letters in the last hour.
-        lag: Number of records waiting in the log.
-        lagging_since: Maps the name of a lag rule to the time when the lag began to exceed the rule's limit.
     """
 
     now: int
     daily: Counts = field(default_factory=dict)
     silent: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     issues: Sequence[IssueFacts] = ()
-    dead_letters: int = 0
-    lag: int = 0
-    lagging_since: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +83,7 @@ class AlertFinding:
         since: Start of the time window in microseconds.
         until: End of the time window in microseconds.
         number: The number that the rule counts. Satisfaction rules count verdicts, and silence rules count the verdicts
-            a week earlier. Issue rules count people. Platform rules count dead letters or waiting records.
+            a week earlier. Issue rules count people.
         share: Satisfaction, 0 to 1.
         reference: Value that `share` is compared with, 0 to 1.
         bound: Always-valid upper confidence bound of `share`.
@@ -249,27 +238,12 @@ def _is_reported(rule: IssueRule, one: IssueFacts, state: AlertState, now: int) 
             return not one.is_regressed and (state.open is not None or is_new)
 
 
-def find_dead_letters(rule: DeadLetters, evidence: AlertEvidence, _: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding if there are more dead letters than the rule allows."""
-    if evidence.dead_letters > rule.more_than:
-        yield AlertFinding(Subject(), evidence.now, evidence.now, evidence.dead_letters)
-
-
-def find_lag(rule: Lag, evidence: AlertEvidence, _: AlertStates) -> Iterator[AlertFinding]:
-    """Yield a finding if too many records have been waiting in the log for at least `rule.minutes`."""
-    since = evidence.lagging_since.get(rule.name)
-    if since is not None and evidence.now - since >= rule.minutes * MINUTE:
-        yield AlertFinding(Subject(), since, evidence.now, evidence.lag)
-
-
 DECISIONS: Final[Mapping[type[AlertRule], Any]] = {
     SatisfactionBelow: find_low_shares,
     SatisfactionDropped: find_low_shares,
     Silence: find_silence,
     NewIssue: find_issues,
     RegressedIssue: find_issues,
-    DeadLetters: find_dead_letters,
-    Lag: find_lag,
 }
 """Functions that yield the findings of a rule, by kind of rule."""
 

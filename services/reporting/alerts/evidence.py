@@ -8,7 +8,7 @@ from typing import Any
 
 from contracts.instants import DAY, MINUTE
 from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, Counts, IssueFacts, Subject
-from reporting.alerts.rules import IssueRuleSettings, JudgedBy, ProjectRule, ShareRuleSettings, Silence
+from reporting.alerts.rules import AlertRule, IssueRuleSettings, JudgedBy, ShareRuleSettings, Silence
 from reporting.queries.rollup_counts import votes
 from reporting.queries.selection import HOUR, Filters, Project, TimeSpan
 from reporting.queries.votes import Votes
@@ -17,7 +17,7 @@ from reporting.sql import SQL
 _WEEK = 7 * DAY
 
 
-async def project_evidence(pool: Any, at: Project, rules: Sequence[ProjectRule], now: int) -> AlertEvidence:
+async def project_evidence(pool: Any, at: Project, rules: Sequence[AlertRule], now: int) -> AlertEvidence:
     """Read the evidence for the rules of a project.
 
     Args:

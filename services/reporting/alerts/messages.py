@@ -1,4 +1,4 @@
-"""Messages of alerts and digests: title, figures and link. No I/O.
+"""Messages of alerts: title, figures and link. No I/O.
 
 Messages contain figures and the names of rules and agents, but no text written by people. Issues are identified by
 number, because an issue's title contains words from people's questions.
@@ -15,7 +15,6 @@ from reporting.alerts.decisions import AlertFinding
 from reporting.alerts.rules import (
     AlertRule,
     IssueRuleSettings,
-    Lag,
     NewIssue,
     RegressedIssue,
     SatisfactionBelow,
@@ -24,7 +23,7 @@ from reporting.alerts.rules import (
 )
 from reporting.queries.selection import Project
 
-State = Literal["fired", "over", "test", "digest"]
+State = Literal["fired", "over", "test"]
 _LIST = "/dashboard/feedback"
 
 
@@ -34,7 +33,7 @@ class Announcement:
 
     Attributes:
         key: Identifier shared by the messages about the start and the end of an alert.
-        link: Absolute URL, or a path if the alerts file sets no base URL.
+        link: Path of the dashboard page.
         at: Time in microseconds.
     """
 
@@ -43,8 +42,8 @@ class Announcement:
     title: str
     text: str
     link: str
-    tenant: str | None
-    project: str | None
+    tenant: str
+    project: str
     rule: str
     at: int
 
@@ -67,10 +66,6 @@ def title_of(rule: AlertRule, found: AlertFinding) -> str:
             return f"{about}: new issue {found.subject.issue} affects {_people(found.number)}"
         case RegressedIssue():
             return f"{about}: issue {found.subject.issue} came back"
-        case Lag():
-            return f"{found.number:,} records are waiting in the log"
-        case _:
-            return f"{found.number:,} dead letter{'' if found.number == 1 else 's'}"
 
 
 def text_of(rule: AlertRule, found: AlertFinding) -> str:
@@ -90,20 +85,14 @@ def text_of(rule: AlertRule, found: AlertFinding) -> str:
             if isinstance(rule, RegressedIssue):
                 return f"Answers were rejected again on {day}, after the issue was resolved. It has {turns} in total."
             return f"It has {turns}, since {day}."
-        case Lag():
-            return f"More than {rule.more_than:,} for at least {rule.minutes} minutes."
-        case _:
-            return "Services could not process these records: list them with `agent-feedback dlq list`."
 
 
-def path_of(rule: AlertRule, at: Project | None, found: AlertFinding) -> str:
+def path_of(rule: AlertRule, at: Project, found: AlertFinding) -> str:
     """Return the path of the dashboard page for a finding.
 
     Findings about satisfaction or an issue link to the rejected turns. Findings about missing feedback link to the
-    verdicts in the same hours a week earlier. Findings about the platform link to the front page.
+    verdicts in the same hours a week earlier.
     """
-    if at is None:
-        return "/"
     query: dict[str, str] = {"at": f"{at.tenant}/{at.project}"}
     if found.subject.issue is not None:
         return (

@@ -103,35 +103,10 @@ class RegressedIssue(IssueRuleSettings):
     kind: Annotated[Literal["regressed_issue"], Field(description="Kind of the rule.")]
 
 
-class DeadLetters(RuleSettings):
-    """Rule that fires if there were too many dead letters in the last hour."""
-
-    kind: Annotated[Literal["dead_letters"], Field(description="Kind of the rule.")]
-    more_than: Annotated[
-        int, Field(ge=0, description="Maximum number of dead letters in an hour; more raise an alert.")
-    ] = 0
-
-
-class Lag(RuleSettings):
-    """Rule that fires if too many records have been waiting in the log for some time."""
-
-    kind: Annotated[Literal["lag"], Field(description="Kind of the rule.")]
-    more_than: Annotated[int, Field(ge=0, description="Maximum number of waiting records; more raise an alert.")] = (
-        10_000
-    )
-    minutes: Annotated[
-        int,
-        Field(ge=0, le=1_440, description="Minutes for which the number of waiting records must exceed the maximum."),
-    ] = 5
-
-
 ShareRule = SatisfactionBelow | SatisfactionDropped
 IssueRule = NewIssue | RegressedIssue
-ProjectRule = ShareRule | Silence | IssueRule
+AlertRule = ShareRule | Silence | IssueRule
 """Rule about the feedback of a project."""
-PlatformRule = DeadLetters | Lag
-"""Rule about the whole platform. It is shown only to callers with access to all tenants."""
-AlertRule = ProjectRule | PlatformRule
 KINDS: Final = {get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(AlertRule)}
 """Classes of rules by kind. Each kind also needs an entry in `decisions.DECISIONS`."""
-PROJECT_RULE: Final[TypeAdapter[ProjectRule]] = TypeAdapter(Annotated[ProjectRule, Field(discriminator="kind")])
+ALERT_RULE: Final[TypeAdapter[AlertRule]] = TypeAdapter(Annotated[AlertRule, Field(discriminator="kind")])

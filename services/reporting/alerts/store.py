@@ -12,7 +12,7 @@ import asyncpg
 
 from reporting.alerts.decisions import AlertFinding, AlertState, Subject
 from reporting.alerts.messages import Announcement
-from reporting.alerts.rules import PROJECT_RULE, AlertRule, ProjectRule
+from reporting.alerts.rules import ALERT_RULE, AlertRule
 from reporting.queries.selection import Project
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
@@ -56,19 +56,15 @@ class ChannelCount:
     last_answer: str | None = None
 
 
-def _place(at: Project | None) -> dict[str, str | None]:
-    return {"tenant": at and at.tenant, "project": at and at.project}
-
-
-async def stored_rules(pool: Any, at: Project | None = None) -> Mapping[Project, Sequence[ProjectRule]]:
+async def stored_rules(pool: Any, at: Project | None = None) -> Mapping[Project, Sequence[AlertRule]]:
     """Return the stored rules of a project, or of all projects if `at` is None."""
-    found: dict[Project, list[ProjectRule]] = {}
-    for row in await pool.fetch(*SQL.list_alert_rules(**_place(at))):
-        found.setdefault(Project(row["tenant"], row["project"]), []).append(PROJECT_RULE.validate_json(row["rule"]))
+    found: dict[Project, list[AlertRule]] = {}
+    for row in await pool.fetch(*SQL.list_alert_rules(tenant=at and at.tenant, project=at and at.project)):
+        found.setdefault(Project(row["tenant"], row["project"]), []).append(ALERT_RULE.validate_json(row["rule"]))
     return found
 
 
-async def set_rule(pool: asyncpg.Pool, at: Project, rule: ProjectRule, now: int) -> bool:
+async def set_rule(pool: asyncpg.Pool, at: Project, rule: AlertRule, now: int) -> bool:
     """Store a rule, replacing any rule with the same name. Returns False if the project has too many rules."""
     known = await stored_rules(pool, at)
     if len(known.get(at, ())) >= MOST_RULES and all(one.name != rule.name for one in known[at]):
@@ -78,7 +74,7 @@ async def set_rule(pool: asyncpg.Pool, at: Project, rule: ProjectRule, now: int)
 
 
 async def set_rule_channels(
-    pool: asyncpg.Pool, at: Project, name: str, channels_of: Callable[[ProjectRule], Sequence[str]], now: int
+    pool: asyncpg.Pool, at: Project, name: str, channels_of: Callable[[AlertRule], Sequence[str]], now: int
 ) -> bool:
     """Replace the channels of a stored rule with the result of `channels_of(rule)`.
 
@@ -94,8 +90,8 @@ async def set_rule_channels(
         stored = await connection.fetchval(*SQL.lock_alert_rule(**at._asdict(), name=name))
         if stored is None:
             return False
-        rule = PROJECT_RULE.validate_json(stored)
-        changed = PROJECT_RULE.validate_python({**rule.model_dump(), "channels": channels_of(rule)})
+        rule = ALERT_RULE.validate_json(stored)
+        changed = ALERT_RULE.validate_python({**rule.model_dump(), "channels": channels_of(rule)})
         await connection.execute(
             *SQL.set_alert_rule(**at._asdict(), name=name, rule=changed.model_dump_json(), now=now)
         )
@@ -108,26 +104,23 @@ async def delete_rule(pool: asyncpg.Pool, at: Project, name: str) -> bool:
     return not done.endswith(" 0")
 
 
-async def alert_rows(pool: Any, at: Project | None) -> list[AlertRow]:
-    """Return up to 100 alerts of a project, or of the platform if `at` is None.
-
-    Open alerts come first, then the most recent ones.
-    """
-    return [_alert(row) for row in await pool.fetch(*SQL.list_alerts(**_place(at), limit=_SHOWN))]
+async def alert_rows(pool: Any, at: Project) -> list[AlertRow]:
+    """Return up to 100 alerts of a project. Open alerts come first, then the most recent ones."""
+    return [_alert(row) for row in await pool.fetch(*SQL.list_alerts(**at._asdict(), limit=_SHOWN))]
 
 
-async def message_counts(pool: Any, at: Project | None) -> dict[str, ChannelCount]:
+async def message_counts(pool: Any, at: Project) -> dict[str, ChannelCount]:
     """Return the number of waiting and dead messages of each channel."""
-    rows = await pool.fetch(*SQL.count_alert_messages(**_place(at)))
+    rows = await pool.fetch(*SQL.count_alert_messages(**at._asdict()))
     return {row["channel"]: ChannelCount(row["waiting"], row["dead"], row["last_answer"]) for row in rows}
 
 
 class AlertTransaction:
-    """Reads and writes the alerts of a project, or of the platform if `at` is None, in one transaction."""
+    """Reads and writes the alerts of a project in one transaction."""
 
-    def __init__(self, connection: Connection, at: Project | None) -> None:
+    def __init__(self, connection: Connection, at: Project) -> None:
         self._connection = connection
-        self._place = _place(at)
+        self._place = at._asdict()
 
     async def rows(self) -> list[AlertRow]:
         """Return one alert for each rule and subject: the open alert, or the last one if none is open."""
@@ -138,8 +131,7 @@ class AlertTransaction:
             "rule": rule.name,
             "kind": rule.kind,
             "channels": list(rule.channels),
-            # During an upgrade, the previous release reads a subject with two fields.
-            "finding": json.dumps(asdict(found) | {"subject": found.subject[:2]}),
+            "finding": json.dumps(asdict(found)),
         }
         statement = SQL.open_alert(
             id=id_, **self._place, **values, **found.subject._asdict(), title=title, path=path, now=now
@@ -149,10 +141,6 @@ class AlertTransaction:
     async def end(self, row: AlertRow, now: int) -> None:
         await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
 
-    async def begin_digest(self, period_end: int) -> bool:
-        """Record that the digest of a period is queued. Returns False if it already was."""
-        return bool(await self._connection.fetchval(*SQL.begin_digest(**self._place, period_end=period_end)))
-
     async def announce(self, one: Announcement, channels: Sequence[str], now: int) -> None:
         """Queue an announcement for each of the channels."""
         for channel in channels:
@@ -161,11 +149,11 @@ class AlertTransaction:
 
 
 class AlertReceiver(NamedTuple):
-    """Channel of a project. `tenant` and `project` are None for the platform."""
+    """Channel of a project."""
 
     channel: str
-    tenant: str | None
-    project: str | None
+    tenant: str
+    project: str
 
 
 class AlertMessages:
@@ -192,12 +180,6 @@ class AlertMessages:
 
     async def delivered(self, one: WaitingMessage) -> None:
         await self._pool.execute(*SQL.delete_alert_message(id=one.id))
-
-    async def postponed(self, one: WaitingMessage, again_at: int, why: str) -> None:
-        """Postpone a message to `again_at` (microseconds) without counting an attempt."""
-        await self._pool.execute(
-            *SQL.note_alert_failure(id=one.id, attempts=one.attempts, next_at=again_at, answer=why)
-        )
 
     async def failed(self, one: WaitingMessage, again_at: int | None, answer: str) -> None:
         """Record a failed attempt to send a message.

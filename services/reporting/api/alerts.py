@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import Name
 from contracts.instants import format_instant
-from reporting.alerts.administration import AlertAdministration, Source
-from reporting.alerts.rules import ProjectRule
+from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.channels import ChannelKind
+from reporting.alerts.rules import AlertRule
 from reporting.alerts.store import AlertRow
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.queries.answers import ResponseModel, Time
@@ -41,22 +42,11 @@ class AlertShown(ResponseModel):
     path: Annotated[str, Field(description="Path of the dashboard page with the turns of the alert.")]
 
 
-class RuleShown(ResponseModel):
-    """An alert rule and where it was set."""
-
-    source: Annotated[
-        Source, Field(description="`file`: set in the operator's file. `here`: set on the page or with this API.")
-    ]
-    rule: Annotated[ProjectRule, Field(description="The rule.", discriminator="kind")]
-
-
 class ChannelShown(ResponseModel):
     """A channel that the project's rules may use."""
 
-    name: Annotated[
-        str, Field(description="Name of the channel in the file or on the page.", examples=["support-slack"])
-    ]
-    type: Annotated[str, Field(description="slack, teams, pagerduty, email or webhook.", examples=["slack"])]
+    name: Annotated[str, Field(description="Name of the channel.", examples=["support-slack"])]
+    kind: Annotated[ChannelKind, Field(description="Kind of the channel.", examples=["slack"])]
     waiting: Annotated[int, Field(description="Number of the project's messages that will be retried.", examples=[0])]
     dead: Annotated[int, Field(description="Number of the project's messages that are not retried.", examples=[0])]
     last_answer: Annotated[
@@ -74,8 +64,10 @@ class ProjectAlertsState(ResponseModel):
     tenant: Annotated[str, Field(description="The tenant in the path.")]
     project: Annotated[str, Field(description="The project in the path.")]
     alerts: Annotated[list[AlertShown], Field(description="Open alerts, then the others, newest first; at most 100.")]
-    rules: Annotated[list[RuleShown], Field(description="Rules; rules of the file come first.")]
-    channels: Annotated[list[ChannelShown], Field(description="Channels, in the order of the file.")]
+    rules: Annotated[
+        list[Annotated[AlertRule, Field(discriminator="kind")]], Field(description="Rules, sorted by name.")
+    ]
+    channels: Annotated[list[ChannelShown], Field(description="Channels, sorted by name.")]
 
 
 class RuleName(BaseModel):
@@ -84,7 +76,7 @@ class RuleName(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
     name: Annotated[
         Name,
-        Field(description="Name of a rule that was set on the page or with this API.", examples=["support-bot-low"]),
+        Field(description="Name of a rule.", examples=["support-bot-low"]),
     ]
 
 
@@ -127,11 +119,11 @@ def alerts_router(administration: AlertAdministration) -> Routes:
             tenant=tenant,
             project=project,
             alerts=[_shown(one) for one in found.alerts],
-            rules=[RuleShown.model_validate({"source": source, "rule": rule}) for rule, source in found.rules],
+            rules=list(found.rules),
             channels=[
                 ChannelShown(
                     name=one.name,
-                    type=one.type,
+                    kind=one.kind,
                     waiting=one.count.waiting,
                     dead=one.count.dead,
                     last_answer=one.count.last_answer,
@@ -144,18 +136,18 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         "POST",
         RULES,
         summary="Set an alert rule",
-        refuses={409: "The file has a rule with this name, or there are too many rules."},
+        refuses={409: "The project has too many rules."},
     )
     async def set_rule(
-        tenant: Name, project: Name, body: Annotated[ProjectRule, Body(discriminator="kind")], caller: Caller
+        tenant: Name, project: Name, body: Annotated[AlertRule, Body(discriminator="kind")], caller: Caller
     ) -> ChangedRule:
-        """Store a rule. It replaces a rule with the same name that was set on the page or with this API."""
+        """Store a rule. It replaces a rule with the same name."""
         await administration.set_rule(Project(tenant, project), body, caller.subject)
         return ChangedRule(name=body.name, state="stored")
 
     @router.at("POST", REMOVALS, summary="Remove an alert rule", refuses={404: "No stored rule has this name."})
     async def remove(tenant: Name, project: Name, body: RuleName, caller: Caller) -> ChangedRule:
-        """Remove a rule that was set on the page or with this API. Its open alerts end within a minute."""
+        """Remove a rule. Its open alerts end within a minute."""
         await administration.remove_rule(Project(tenant, project), body.name, caller.subject)
         return ChangedRule(name=body.name, state="removed")
 
@@ -166,7 +158,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         refuses={404: "The project has no such channel.", 429: "Too many tests within a minute; see Retry-After."},
     )
     async def test(tenant: Name, project: Name, body: ChannelName) -> TestedChannel:
-        """Send a test message now and return the channel's response. In PagerDuty, the message opens an incident."""
+        """Send a test message now and return the channel's response."""
         result = await administration.test(Project(tenant, project), body.channel)
         return TestedChannel(delivered=result.delivered, answer=result.what)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from fastapi import Request
 from pydantic import ValidationError
 
 from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.channels import ChannelKind
 from reporting.alerts.rules import (
-    PROJECT_RULE,
+    ALERT_RULE,
     AlertRule,
-    DeadLetters,
-    Lag,
     NewIssue,
     RegressedIssue,
     SatisfactionBelow,
@@ -23,6 +22,12 @@ from reporting.alerts.rules import (
 )
 from reporting.queries.selection import Project
 from servicekit import Form, RequestRefused
+
+CHANNEL_NAMES: Final[Mapping[ChannelKind, str]] = {
+    "slack": "Slack",
+    "teams": "Microsoft Teams",
+    "webhook": "Signed webhook",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +52,7 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
             await administration.remove_rule(at, said["remove"][0], request.state.caller.subject)
             return FormOutcome(f"The rule {said['remove'][0]} was removed.")
         if "channel" in said:
-            base = f"{request.url.scheme}://{request.url.netloc}"
-            name, url = said.field("channel").strip(), said.field("url").strip()
-            await administration.set_channel(at, name, url, base, request.state.caller)
-            saved = f"The channel {name} was saved. Select it in a rule."
-            if "announce" in said:
-                count = await administration.announce_all_in(at, name, request.state.caller.subject)
-                rules = "1 rule announces" if count == 1 else f"{count} rules announce"
-                saved = f"The channel {name} was saved, and {rules} in it."
-            if "and_test" not in said:
-                return FormOutcome(saved)
-            tested = await _tested(administration, at, name)
-            return replace(tested, said=f"{saved} {tested.said}")
+            return await _set_channel(administration, at, request, said)
         if "remove_channel" in said:
             await administration.remove_channel(at, said.field("remove_channel"), request.state.caller.subject)
             return FormOutcome(f"The channel {said.field('remove_channel')} was removed.")
@@ -70,7 +64,7 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
             return FormOutcome(f"Alerts of the rule {name} are announced in {', '.join(channels)}.")
         if "test" in said:
             return await _tested(administration, at, said["test"][0])
-        rule = PROJECT_RULE.validate_python(_rule_of(said))
+        rule = ALERT_RULE.validate_python(_rule_of(said))
         await administration.set_rule(at, rule, request.state.caller.subject)
     except RequestRefused as refusal:
         return FormOutcome(str(refusal), failed=True)
@@ -80,6 +74,24 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
     except ValueError:
         return FormOutcome("The form could not be read.", failed=True)
     return FormOutcome(f"The rule {rule.name} was saved. It is evaluated every minute.")
+
+
+async def _set_channel(administration: AlertAdministration, at: Project, request: Request, said: Form) -> FormOutcome:
+    """Store a channel, add it to the rules and test it, as the form asks."""
+    base = f"{request.url.scheme}://{request.url.netloc}"
+    name, kind, url = (said.field(field).strip() for field in ("channel", "channel_kind", "url"))
+    channel = await administration.set_channel(at, name, kind, url, base, request.state.caller)
+    outcome = f"The channel {name} was saved. Select it in a rule."
+    if "announce" in said:
+        count = await administration.announce_all_in(at, name, request.state.caller.subject)
+        rules = "1 rule announces" if count == 1 else f"{count} rules announce"
+        outcome = f"The channel {name} was saved, and {rules} in it."
+    if channel.secret:
+        outcome += f" Its signing key, shown only now: {channel.secret}"
+    if "and_test" not in said:
+        return FormOutcome(outcome)
+    tested = await _tested(administration, at, name)
+    return FormOutcome(f"{outcome} {tested.said}", tested.failed)
 
 
 async def _tested(administration: AlertAdministration, at: Project, channel: str) -> FormOutcome:
@@ -125,15 +137,8 @@ def rule_in_words(rule: AlertRule) -> str:
         case RegressedIssue():
             of = f" of {rule.agent}" if rule.agent is not None else ""
             return f"A resolved issue{of} came back."
-        case Lag():
-            return f"More than {rule.more_than:,} records wait in the log for {rule.minutes} minutes."
-        case DeadLetters():
-            return f"More than {rule.more_than:,} dead letters in an hour."
 
 
-def sources(rules: Sequence[tuple[AlertRule, str]]) -> list[dict[str, Any]]:
+def rules_shown(rules: Sequence[AlertRule]) -> list[dict[str, Any]]:
     """Return the values that the template needs for each rule."""
-    return [
-        {"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels, "source": source}
-        for rule, source in rules
-    ]
+    return [{"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels} for rule in rules]

@@ -21,7 +21,7 @@ from reporting.api.audit.routes import PAGE as AUDIT
 from reporting.api.conversations import PROJECT
 from reporting.api.issues import PAGE as ISSUE
 from reporting.dashboard import exports, reading
-from reporting.dashboard.alerts import FormOutcome, carry_out, sources
+from reporting.dashboard.alerts import CHANNEL_NAMES, FormOutcome, carry_out, rules_shown
 from reporting.dashboard.comparison import comparison_page
 from reporting.dashboard.issues import causes, issue_values, issues_values, unsolved
 from reporting.dashboard.overview import live, overview
@@ -258,18 +258,15 @@ def pages_router(
         if alert_administration is None:
             return error_page(404, "There is nothing here", "This process has no alerts.")
         found = await alert_administration.overview(visit.at)
-        sees_all = visit.caller.tenant is None and visit.caller.project is None
-        platform = await alert_administration.overview(None) if sees_all else None
         return visit.page(
             "alerts.html",
             outcome=outcome,
             alerts=found.alerts,
-            platform_alerts=platform.alerts if platform else [],
-            rules=sources([*found.rules, *(platform.rules if platform else ())]),
+            rules=rules_shown(found.rules),
             channels=found.channels,
             most_channels=MOST_CHANNELS_OF_RULE,
+            channel_kinds=CHANNEL_NAMES,
             admin=not {ADMIN, OPERATE}.isdisjoint(visit.caller.scopes),
-            may_set_channels=alert_administration.may_set_channels,
             agent_names=await agent_ids(current, visit.at),
         )
 

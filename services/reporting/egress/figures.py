@@ -18,6 +18,8 @@ from servicekit import Clock, Database
 
 MOST_AGENTS: Final = 100
 """Maximum number of agents with metrics. The agents with the most verdicts are chosen."""
+MOST_ALERTS: Final = 1_000
+"""Maximum number of open alerts with a metric, oldest first."""
 _AHEAD: Final = 10 * MINUTE
 _GAUGES: Final = (metrics.SATISFACTION, metrics.VERDICTS, metrics.REJECTION_RATE)
 
@@ -37,9 +39,11 @@ class FeedbackMetrics:
         self._pool = pool
         self._clock = clock
         self._shown: set[tuple[str, ...]] = set()
+        self._alerts: set[tuple[str, ...]] = set()
 
     async def update(self) -> None:
-        """Read the figures of all projects and update the gauges."""
+        """Read the figures of all projects and the open alerts, and update the gauges."""
+        await self._show_alerts()
         now = self._clock.now()
         span = TimeSpan(now - DAY, now + _AHEAD)
         found: dict[AgentLabels, dict[Origin, Votes]] = defaultdict(dict)
@@ -47,6 +51,15 @@ class FeedbackMetrics:
             for agent, origin, counted in await self._project(at, span):
                 found[AgentLabels(*at, agent)][origin] = counted
         self._publish(found)
+
+    async def _show_alerts(self) -> None:
+        rows = await self._pool.fetch(*SQL.list_open_alerts(limit=MOST_ALERTS))
+        alerts = {tuple("" if value is None else str(value) for value in row) for row in rows}
+        for labels in alerts:
+            metrics.ALERTS.labels(*labels).set(1)
+        for labels in self._alerts - alerts:
+            metrics.ALERTS.remove(*labels)
+        self._alerts = alerts
 
     async def _project(self, at: Project, span: TimeSpan) -> list[tuple[str, Origin, Votes]]:
         source = votes(at, span, Filters())

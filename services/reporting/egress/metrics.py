@@ -9,16 +9,15 @@ WEBHOOKS = Counter(
     "Attempts to deliver an event to a webhook: delivered, failed, or failed for the last time (dead)",
     ("endpoint", "outcome"),
 )
-OTHER_CHANNELS = "(not in the file)"
-"""Label shared by removed channels and by all channels set on the alerts page.
-
-Users can choose any channel names, so a label for each name could create too many time series.
-"""
 ALERT_MESSAGES = Counter(
     "agent_feedback_alert_messages_total",
-    "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead). Channels that "
-    "are not in the file have one label",
-    ("channel", "outcome"),
+    "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead)",
+    ("kind", "outcome"),
+)
+ALERTS = Gauge(
+    "agent_feedback_alert",
+    "1 for each open alert of a rule; every process of reporting exports the same alerts",
+    ("tenant", "project", "rule", "kind", "agent", "version", "issue"),
 )
 _AGENT = ("tenant", "project", "agent", "origin")
 SATISFACTION = Gauge(

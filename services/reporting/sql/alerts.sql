@@ -17,16 +17,13 @@ on conflict (tenant, project, name) do update set rule = excluded.rule, changed_
 -- name: delete_alert_rule
 delete from alert_rules where tenant = :tenant and project = :project and name = :name
 
--- fragment: of_place
-tenant is not distinct from :tenant and project is not distinct from :project
-
 -- fragment: alert_columns
 id, rule, kind, agent, version, issue, opened_at, over_at, title, path, channels, finding
 
 -- name: list_alert_states
 -- Return the open alert of each subject; if none is open, the last one.
 select distinct on (rule, kind, agent, version, issue) {alert_columns}
-from alerts where {of_place}
+from alerts where tenant = :tenant and project = :project
 order by rule, kind, agent, version, issue, over_at desc nulls first
 
 -- name: list_alert_places
@@ -41,7 +38,7 @@ update alerts set over_at = :now where id = :id
 
 -- name: list_alerts
 select {alert_columns} from alerts
-where {of_place}
+where tenant = :tenant and project = :project
 order by over_at is not null, opened_at desc limit :limit
 
 -- name: add_alert_message
@@ -56,9 +53,9 @@ group by channel, tenant, project order by min(next_at)
 -- The message about an alert's end waits until the message about its beginning is delivered or dead.
 update alert_messages set next_at = :until where id in (
     select m.id from alert_messages m
-    where m.channel = :channel and {of_place} and not m.dead and m.next_at <= :now and not exists (
+    where m.channel = :channel and m.tenant = :tenant and m.project = :project and not m.dead and m.next_at <= :now and not exists (
         select from alert_messages e
-        where e.channel = m.channel and e.tenant is not distinct from m.tenant and e.project is not distinct from m.project
+        where e.channel = m.channel and e.tenant = m.tenant and e.project = m.project
             and e.key = m.key and not e.dead and e.position < m.position)
     order by m.position limit :limit for update skip locked)
 returning id, channel, message, attempts
@@ -74,11 +71,7 @@ where id = :id
 -- name: count_alert_messages
 select channel, count(*) filter (where not dead) as waiting, count(*) filter (where dead) as dead,
     (array_agg(last_answer order by next_at desc) filter (where last_answer is not null))[1] as last_answer
-from alert_messages where {of_place} group by channel
-
--- name: begin_digest
-insert into alert_digests (tenant, project, period_end) values (:tenant, :project, :period_end)
-on conflict do nothing returning true
+from alert_messages where tenant = :tenant and project = :project group by channel
 
 -- name: count_by_day(source)
 select {side} as origin, agent_id, agent_version, at / {day} as day, sum(ok)::bigint as ok,
@@ -98,18 +91,19 @@ from {source} s where agent_id is not null group by 1, 2 having sum(ok + neutral
 
 -- name: set_alert_channel
 -- Insert nothing if the project already has the maximum number of channels.
-insert into alert_channels (tenant, project, name, url, address, private, changed_at, changed_by)
-select :tenant, :project, :name, :url, :address, :private, :now, :by
+insert into alert_channels (tenant, project, name, kind, url, secret, address, private, changed_at, changed_by)
+select :tenant, :project, :name, :kind, :url, :secret, :address, :private, :now, :by
 where (select count(*) from alert_channels where tenant = :tenant and project = :project and name <> :name) < :most
-on conflict (tenant, project, name) do update set url = excluded.url, address = excluded.address,
-    private = excluded.private, changed_at = excluded.changed_at, changed_by = excluded.changed_by
+on conflict (tenant, project, name) do update set kind = excluded.kind, url = excluded.url,
+    secret = excluded.secret, address = excluded.address, private = excluded.private, changed_at = excluded.changed_at, changed_by = excluded.changed_by
 
 -- name: delete_alert_channel
 delete from alert_channels where tenant = :tenant and project = :project and name = :name
 
 -- name: list_alert_channels
-select name, url, address, private from alert_channels where tenant = :tenant and project = :project order by name
+select name, kind, url, secret, address, private from alert_channels
+where tenant = :tenant and project = :project order by name
 
--- name: find_alert_channel
-select name, url, address, private from alert_channels
-where tenant = :tenant and project = :project and name = :name
+-- name: list_open_alerts
+select tenant, project, rule, kind, agent, version, issue from alerts where over_at is null
+order by opened_at, id limit :limit

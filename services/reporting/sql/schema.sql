@@ -777,7 +777,7 @@ create table audit_draws (
 create index audit_draws_project on audit_draws (tenant, project, id);
 create unique index audit_draws_turn on audit_draws (conversation_id, turn_id, tenant, project);
 
--- Alert rules that were set on the page or over HTTP, as JSON; those of the file are not here
+-- Alert rules, as JSON
 create table alert_rules (
     tenant text not null,
     project text not null,
@@ -787,18 +787,21 @@ create table alert_rules (
     primary key (tenant, project, name)
 );
 
--- Incoming webhooks of Slack that were set on the page of alerts; channels of the file are not here
+-- Receivers of alerts that operators of a project set on the alerts page. Readers see no row (below)
 create table alert_channels (
     tenant text not null,
     project text not null,
     name text not null,
-    -- The secret URL, encrypted with REPORTING_SECRET_KEY (Fernet)
-    url bytea not null,
+    -- slack, teams or webhook
+    kind text not null,
+    -- The URL of an incoming webhook is a secret
+    url text not null,
+    -- Signing key of a webhook (Standard Webhooks); empty for other kinds
+    secret text not null,
     -- Base URL of the pages, for links
     address text not null,
     -- True if the URL may be http, or outside of the public Internet
     private boolean not null,
-    -- Time in microseconds
     changed_at bigint not null,
     changed_by text not null,
     primary key (tenant, project, name)
@@ -807,8 +810,8 @@ create table alert_channels (
 -- Alerts that are open, and those that are over
 create table alerts (
     id uuid primary key,
-    tenant text,
-    project text,
+    tenant text not null,
+    project text not null,
     rule text not null,
     kind text not null,
     agent text,
@@ -820,11 +823,11 @@ create table alerts (
     channels text[] not null,
     -- The finding that opened the alert, as JSON
     finding text not null,
-    -- The issue that the alert is about; null: the agent, its version, the project or the platform
+    -- The issue that the alert is about; null: the agent, its version or the project
     issue bigint
 );
-create unique index alerts_open on alerts (
-    coalesce(tenant, ''), coalesce(project, ''), rule, kind, coalesce(agent, ''), coalesce(version, ''), coalesce(issue, 0::bigint))
+create unique index alerts_open
+    on alerts (tenant, project, rule, kind, coalesce(agent, ''), coalesce(version, ''), coalesce(issue, 0))
     where over_at is null;
 create index alerts_project on alerts (tenant, project, opened_at desc);
 
@@ -833,8 +836,8 @@ create table alert_messages (
     id uuid primary key,
     position bigint generated always as identity,
     channel text not null,
-    tenant text,
-    project text,
+    tenant text not null,
+    project text not null,
     key text not null,
     message text not null,
     created_at bigint not null,
@@ -844,14 +847,6 @@ create table alert_messages (
     last_answer text
 );
 create index alert_messages_due on alert_messages (next_at) where not dead;
-
--- Periods whose digest was written, so that each is sent once
-create table alert_digests (
-    tenant text not null,
-    project text not null,
-    period_end bigint not null,
-    primary key (tenant, project, period_end)
-);
 
 -- Events that webhook receivers have not accepted yet; dead ones are no longer retried
 create table deliveries (

@@ -243,7 +243,7 @@ def _stack(
             room=backpressure.room,
         )
     # The run listens on this machine only. Its webhooks may therefore call private addresses.
-    reporting = {"secret_key": state.secret_key(), "private_channels": True}
+    reporting = {"private_channels": True}
     return Stack(context, database_url, backpressure, reporting)
 
 

@@ -23,9 +23,7 @@ from reporting.alerts.decisions import (
 from reporting.alerts.rules import (
     KINDS,
     AlertRule,
-    DeadLetters,
     JudgedBy,
-    Lag,
     NewIssue,
     RegressedIssue,
     SatisfactionBelow,
@@ -156,17 +154,6 @@ def test_a_regressed_issue_fires_each_time() -> None:
     assert fired is not None and fired.since == NOW - DAY
     assert issue_found(rule, facts | {"is_regressed": True}, AlertState(None, ended_at=NOW - 1)) is not None
     assert issue_found(rule, facts, AlertState(fired)) is None
-
-
-def test_platform_rules_compare_counts() -> None:
-    letters = DeadLetters(kind="dead_letters", name="letters", more_than=2)
-    assert [one.number for one in findings(letters, AlertEvidence(NOW, dead_letters=3), {})] == [3]
-    assert findings(letters, AlertEvidence(NOW, dead_letters=2), {}) == []
-    lag = Lag(kind="lag", name="lag", more_than=10, minutes=5)
-    since = NOW - 5 * MINUTE
-    assert [one.since for one in findings(lag, AlertEvidence(NOW, lag=11, lagging_since={"lag": since}), {})] == [since]
-    assert findings(lag, AlertEvidence(NOW, lag=11, lagging_since={"lag": since + 1}), {}) == []
-    assert findings(lag, AlertEvidence(NOW, lag=11), {}) == []
 
 
 def test_every_kind_of_rule_has_a_decision() -> None:

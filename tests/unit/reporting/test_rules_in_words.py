@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from reporting.alerts.rules import AlertRule
-from reporting.dashboard.alerts import rule_in_words, sources
+from reporting.dashboard.alerts import rule_in_words, rules_shown
 
 RULE: TypeAdapter[Any] = TypeAdapter(AlertRule)
 SATISFACTION: dict[str, Any] = {"kind": "satisfaction_below", "below": 0.755}
@@ -53,14 +53,9 @@ SATISFACTION: dict[str, Any] = {"kind": "satisfaction_below", "below": 0.755}
         ),
         ({"kind": "regressed_issue"}, "A resolved issue came back."),
         ({"kind": "regressed_issue", "agent": "bot"}, "A resolved issue of bot came back."),
-        (
-            {"kind": "lag", "more_than": 5_000, "minutes": 4},
-            "More than 5,000 records wait in the log for 4 minutes.",
-        ),
-        ({"kind": "dead_letters", "more_than": 1_000}, "More than 1,000 dead letters in an hour."),
     ],
 )
 def test_a_rule_is_described_in_a_sentence(rule: dict[str, Any], words: str) -> None:
     made = RULE.validate_python(rule | {"name": "mine", "channels": ["team"]})
     assert rule_in_words(made) == words
-    assert sources([(made, "here")]) == [{"name": "mine", "words": words, "channels": ("team",), "source": "here"}]
+    assert rules_shown([made]) == [{"name": "mine", "words": words, "channels": ("team",)}]

@@ -33,8 +33,8 @@ def now() -> int:
 
 
 def test_the_standards_own_package_verifies_what_is_sent() -> None:
-    body = body_of(DELIVERY, "standard")
-    headers = headers_of("e-1", body, [OTHER_KEY, KEY], "standard", now())
+    body = body_of(DELIVERY)
+    headers = headers_of("e-1", body, [OTHER_KEY, KEY], now())
     assert Webhook(SECRET).verify(body, headers) == Webhook(OTHER).verify(body, headers)
     assert Webhook(SECRET).verify(body, headers) == {
         "type": "feedback.created",
@@ -50,25 +50,9 @@ def test_the_standards_own_package_verifies_what_is_sent() -> None:
 def test_the_signature_is_that_of_the_standards_example() -> None:
     key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     at = 1_614_265_330 * SECOND + 999_999
-    headers = headers_of("msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}', [key], "standard", at)
+    headers = headers_of("msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}', [key], at)
     assert headers["webhook-timestamp"] == "1614265330"
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
-
-
-def test_a_cloud_event_carries_the_same_data() -> None:
-    body = body_of(DELIVERY, "cloudevents")
-    headers = headers_of("e-1", body, [KEY], "cloudevents", now())
-    assert headers["content-type"] == "application/cloudevents+json"
-    assert Webhook(SECRET).verify(body, headers) == {
-        "specversion": "1.0",
-        "id": "e-1",
-        "source": "/agent-feedback/acme/support",
-        "type": "feedback.created",
-        "subject": "f-1",
-        "time": "2023-11-14T22:13:20.000000Z",
-        "datacontenttype": "application/json",
-        "data": EVENT,
-    }
 
 
 def test_tries_lie_further_and_further_apart_and_end() -> None:
@@ -154,7 +138,6 @@ url = "http://10.0.0.7:8080/"
 private = true
 tenant = "acme"
 events = ["feedback.session.created"]
-format = "cloudevents"
 secrets = ["LEARNER_SECRET"]
 """
 

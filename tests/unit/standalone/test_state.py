@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from pathlib import Path
@@ -33,18 +32,6 @@ def test_what_a_run_announces_with_its_token_is_its_owners(tmp_path: Path) -> No
         file = state.path / "run.json"
         assert (json.loads(file.read_text()), file.stat().st_mode & 0o777) == ({"token": "secret"}, 0o600)
     assert not file.exists()
-
-
-def test_the_key_of_secrets_is_kept_from_run_to_run(tmp_path: Path) -> None:
-    keys = []
-    for _ in range(2):
-        with StateFolder(tmp_path / "state") as state:
-            keys.append(state.secret_key())
-            assert state.token(None) != keys[0]
-    assert keys[0] == keys[1]
-    assert len(base64.urlsafe_b64decode(keys[0])) == 32
-    with StateFolder(tmp_path / "other") as state:
-        assert state.secret_key() != keys[0]
 
 
 def test_a_token_that_was_half_written_is_written_afresh(tmp_path: Path) -> None:

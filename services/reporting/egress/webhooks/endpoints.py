@@ -38,7 +38,6 @@ class EndpointSettings(FileSettings):
     project: Name | None = None
     events: list[Chosen] = Field(default_factory=lambda: list[Chosen](["feedback.created"]), min_length=1)
     secrets: Annotated[list[Variable], Field(min_length=1, max_length=5)]
-    format: Literal["standard", "cloudevents"] = "standard"
     private: bool = False
 
     @field_validator("url")

@@ -6,14 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any
 
 from standardwebhooks import Webhook
 
 from contracts.instants import SECOND, format_instant
-
-Format = Literal["standard", "cloudevents"]
-_MEDIA_TYPES: Final = {"standard": "application/json", "cloudevents": "application/cloudevents+json"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +40,17 @@ class WebhookDelivery:
     attempts: int = 0
 
 
-def body_of(delivery: WebhookDelivery, form: Format) -> bytes:
+def body_of(delivery: WebhookDelivery) -> bytes:
     """Return the request body, which is the same for all attempts."""
-    data: Any = json.loads(delivery.event)
-    time = format_instant(delivery.occurred_at)
-    if form == "standard":
-        content: dict[str, Any] = {"type": delivery.topic, "timestamp": time, "data": data}
-    else:
-        project = f"/{data['project']}" if "project" in data else ""
-        content = {
-            "specversion": "1.0",
-            "id": delivery.event_id,
-            "source": f"/agent-feedback/{delivery.tenant}{project}",
-            "type": delivery.topic,
-            "subject": delivery.subject,
-            "time": time,
-            "datacontenttype": "application/json",
-            "data": data,
-        }
+    content: dict[str, Any] = {
+        "type": delivery.topic,
+        "timestamp": format_instant(delivery.occurred_at),
+        "data": json.loads(delivery.event),
+    }
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def headers_of(event_id: str, body: bytes, keys: Sequence[bytes], form: Format, now: int) -> dict[str, str]:
+def headers_of(event_id: str, body: bytes, keys: Sequence[bytes], now: int) -> dict[str, str]:
     """Return the request headers for an attempt, with a signature for each key.
 
     Args:
@@ -72,7 +58,7 @@ def headers_of(event_id: str, body: bytes, keys: Sequence[bytes], form: Format, 
     """
     at = datetime.fromtimestamp(now // SECOND, UTC)
     return {
-        "content-type": _MEDIA_TYPES[form],
+        "content-type": "application/json",
         "user-agent": "agent-feedback",
         "webhook-id": event_id,
         "webhook-timestamp": str(now // SECOND),

@@ -96,8 +96,8 @@ class Sender:
             traceparent: W3C trace context to send.
         """
         settings = self._endpoint.settings
-        body = body_of(delivery, settings.format)
-        headers = headers_of(delivery.event_id, body, self._endpoint.keys, settings.format, now)
+        body = body_of(delivery)
+        headers = headers_of(delivery.event_id, body, self._endpoint.keys, now)
         if traceparent is not None:
             headers["traceparent"] = traceparent
         return await self._http.post(settings.url, body, headers, private=settings.private)

@@ -1,0 +1,147 @@
+"""Alert channels: Slack, Microsoft Teams, and signed webhooks. Operators of a project set them on the alerts page.
+
+The role that reads for callers cannot see the table with the URLs, and no page, route or log shows a URL again.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from reporting.egress.webhooks.addresses import NotAllowed, address_of
+from reporting.egress.webhooks.endpoints import SECRET_PREFIX
+from reporting.queries.selection import Project
+from reporting.read_models.database import Connection
+from reporting.sql import SQL
+from servicekit import Clock, RequestRefused
+
+ChannelKind = Literal["slack", "teams", "webhook"]
+CHANNEL_KINDS: Final[tuple[ChannelKind, ...]] = get_args(ChannelKind)
+MOST_CHANNELS: Final = 50
+"""Maximum number of channels per project."""
+_KEY_BYTES: Final = 32
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_URL: Final = re.compile(r"https?://[\x21-\x7e]{1,1990}")
+
+
+@dataclass(frozen=True, slots=True)
+class AlertChannel:
+    """Alert channel of a project.
+
+    Attributes:
+        url: Secret URL of the receiver.
+        secret: Signing key of a webhook, empty for other kinds.
+        address: Base URL of the dashboard, for the links in messages.
+        private: True if the URL may use http, or an address outside the public Internet.
+    """
+
+    name: str
+    kind: ChannelKind
+    url: str = field(repr=False)
+    secret: str = field(repr=False)
+    address: str
+    private: bool
+
+
+class AlertChannels:
+    """Storage of alert channels.
+
+    Args:
+        private: Allow administrators of all tenants to set URLs that use http or are outside the public Internet.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, clock: Clock, *, private: bool = False) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._private = private
+
+    async def set(
+        self, at: Project, name: str, kind: str, url: str, address: str, by: str, *, everywhere: bool
+    ) -> AlertChannel:
+        """Store a channel, replacing any channel with the same name. A webhook gets a new signing key.
+
+        Args:
+            url: URL of the incoming webhook.
+            address: Base URL of the dashboard, for the links in messages.
+            everywhere: True if the caller administers all tenants.
+
+        Raises:
+            RequestRefused: If the name, kind or URL is not allowed, or the project has too many channels.
+        """
+        known = next((one for one in CHANNEL_KINDS if one == kind), None)
+        if known is None or not _NAME.fullmatch(name):
+            raise RequestRefused(422, "A channel has a kind, and a name of letters, digits, dots, hyphens and _.")
+        private = await _is_private(url)
+        if private and not (self._private and everywhere):
+            raise RequestRefused(422, "The URL must use https and an address of the public Internet.")
+        key = base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
+        secret = SECRET_PREFIX + key if known == "webhook" else ""
+        channel = AlertChannel(name, known, url, secret, address, private)
+        done = await self._pool.execute(
+            *SQL.set_alert_channel(
+                **at._asdict(),
+                name=name,
+                kind=known,
+                url=url,
+                secret=secret,
+                address=address,
+                private=private,
+                by=by,
+                now=self._clock.now(),
+                most=MOST_CHANNELS,
+            )
+        )
+        if done.endswith(" 0"):
+            raise RequestRefused(409, f"A project has at most {MOST_CHANNELS} channels: remove one first.")
+        return channel
+
+    async def remove(self, at: Project, name: str) -> bool:
+        """Delete a channel. Returns False if there is none."""
+        done = await self._pool.execute(*SQL.delete_alert_channel(**at._asdict(), name=name))
+        return not done.endswith(" 0")
+
+    async def of(self, at: Project, connection: Connection | None = None) -> Sequence[AlertChannel]:
+        """Return the channels of a project, sorted by name.
+
+        Args:
+            connection: Connection to use instead of another one of the pool.
+        """
+        rows = await (connection or self._pool).fetch(*SQL.list_alert_channels(**at._asdict()))
+        return [self._channel(row) for row in rows]
+
+    async def find(self, at: Project, name: str) -> AlertChannel | None:
+        """Return a channel by name, or None if there is none."""
+        return next((channel for channel in await self.of(at) if channel.name == name), None)
+
+    def _channel(self, row: asyncpg.Record) -> AlertChannel:
+        # Switching the setting off revokes the permission.
+        return AlertChannel(**{**row, "private": row["private"] and self._private})
+
+
+async def _is_private(url: str) -> bool:
+    """Return True if the URL uses http or resolves to a private address.
+
+    Raises:
+        RequestRefused: If the URL is invalid or its host name cannot be resolved.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        parts, port = urlsplit(""), 0
+    if not _URL.fullmatch(url) or not parts.hostname or parts.username is not None or parts.fragment:
+        raise RequestRefused(422, "Enter the URL of an incoming webhook, such as https://hooks.slack.com/services/….")
+    try:
+        await address_of(parts.hostname, port, private=False)
+    except NotAllowed:
+        return True
+    except (OSError, UnicodeError):
+        raise RequestRefused(422, "The host name in the URL has no address.") from None
+    return parts.scheme != "https"
