@@ -31,6 +31,28 @@ descriptions are in the JSON schemas (`libs/contracts/schemas`) and in the Async
 - Partitions may be added to all topics ([operations.md](operations.md#add-partitions)).
 - Records that cannot be processed go to the topic's dead-letter topic, `<topic>.dlq`, with the reason.
 """
+LEARNERS = """
+## Which rewards count
+
+A program that follows these rules computes the rewards of
+[examples/rlhf_consumer.py](../examples/rlhf_consumer.py), which you may copy.
+
+1. **Revisions**: of each `feedbackId`, the record with the highest `revision` counts, unless it is cleared (`value` is
+   null) or erased by a tombstone.
+2. **Replies and own scales apart**: a record of the type `implicit` is a reply, that is engagement, and a record of the
+   type `rating` is on a scale of the project. Neither has a `reaction`. Do not add their values to those of verdicts.
+3. **One verdict per person and turn**: of a person's emoji (`reaction`) and judgements (`explicit`) on one turn, the
+   newest by (`occurredAt`, `feedbackId`) counts. A judgement that was taken back still hides the person's older emoji;
+   an emoji that was taken back does not. The person is (`tenant`, `userId`), and the turn is (`tenant`, `project`,
+   `conversationId`, `turnId`).
+4. **Machine and reviewers**: every record with the origin `machine` counts. Of a turn's reviews (origin `reviewer`),
+   the newest counts, whoever wrote it; the machine's verdicts on that turn are then announced as cleared.
+5. **Confidence**: `value` does not include `confidence`. Multiply them if you add the machine's verdicts to people's,
+   whose confidence is 1. Do not multiply if you select verdicts by their confidence.
+6. **Spam**: the first 60 replies and emoji of a person in a minute of `occurredAt` (UTC) count, by
+   (`occurredAt`, `feedbackId`). Kafka is not limited, because its producers vouch for their users. Judgements over HTTP
+   are limited when they arrive.
+"""
 QUESTIONS = """
 ## Which question an answer answers
 
@@ -130,7 +152,8 @@ STYLES = (
 
 def events_page() -> str:
     """Return the page as Markdown."""
-    return HEAD + STYLES_HEAD + "".join(map(_style, STYLES)) + QUESTIONS + "".join(_section(topic) for topic in TOPICS)
+    styles, sections = map(_style, STYLES), map(_section, TOPICS)
+    return "".join((HEAD, LEARNERS, STYLES_HEAD, *styles, QUESTIONS, *sections))
 
 
 def _style(style: Style) -> str:

@@ -5,7 +5,7 @@
     python examples/rlhf_consumer.py --broker localhost:9092 --state rewards.sqlite --once     # catch up and print
     python examples/rlhf_consumer.py --run .agent-feedback --state rewards.sqlite --once       # of `agent-feedback up`
 
-Copy it: it imports nothing of agent-feedback. It shows the four rules for consumers of the topic.
+Copy it: it imports nothing of agent-feedback. It shows the five rules for consumers of the topic (docs/events.md).
 
 1. The topic is compacted and complete: begin at offset 0, and store your offsets with your data in one transaction.
    Then a crash at any point is harmless, and a repeated record changes nothing. Continue only in the log that you
@@ -17,6 +17,8 @@ Copy it: it imports nothing of agent-feedback. It shows the four rules for consu
    emoji that is still present. Retracted explicit feedback overrides an older emoji. Machine verdicts add up. Of a
    turn's reviews (origin `reviewer`) the newest live one counts, whoever wrote it; the machine's verdicts on that turn
    are announced as cleared. A reply is engagement: it has a value and no reaction, and this rule ignores it.
+5. Against spam, only the first 60 replies and emoji of a person in a minute of occurredAt count. Judgements are limited
+   by the platform when they arrive.
 """
 
 from __future__ import annotations
@@ -62,6 +64,16 @@ select feedback_id, revision,
        event ->> 'value' as value, event ->> 'confidence' as confidence, event ->> 'occurredAt' as occurred_at
 from feedback where event is not null;
 -- Times are UTC with six digits, so their text sorts as they do.
+-- The first 60 replies and emoji of a person in each minute, of those that are not taken back.
+drop view if exists in_limit;
+create view in_limit as
+select * from (
+    select *, case when feedback_type in ('implicit', 'reaction') and value is not null then row_number() over (
+        partition by tenant, user_id, substr(occurred_at, 1, 16),
+                     feedback_type in ('implicit', 'reaction') and value is not null
+        order by occurred_at, feedback_id) end as in_minute
+    from feedback_shown)
+where in_minute is null or in_minute <= 60;
 drop view if exists effective;
 create view effective as
 select * from (
@@ -69,11 +81,11 @@ select * from (
         partition by tenant, project, conversation_id, turn_id,
                      case when origin = 'machine' then feedback_id when source <> 'review' then user_id end
         order by occurred_at desc, feedback_id desc) as place
-    from feedback_shown
+    from in_limit
     where feedback_type <> 'implicit' and (reaction is not null or feedback_type = 'explicit' and source <> 'review'))
 where place = 1 and reaction is not null;
 drop view if exists replies;
-create view replies as select * from feedback_shown where feedback_type = 'implicit' and value is not null;
+create view replies as select * from in_limit where feedback_type = 'implicit' and value is not null;
 """
 COLUMNS = (
     "tenant, project, conversation_id, thread_id, turn_id, question_message_id, agent_id, user_id, user_type, origin, "

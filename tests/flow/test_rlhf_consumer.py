@@ -227,6 +227,34 @@ def test_junk_on_the_topic_does_not_end_the_consumer(
         assert list(rewards.effective()) == []
 
 
+def announced(number: int, kind: str, second: int, **changed: Any) -> ConsumerRecord:
+    """Return an announcement of bob's feedback on a turn of its own."""
+    event = {
+        "feedbackId": f"f{number:03}-{kind}", "revision": 1, "tenant": "acme", "project": "support",
+        "conversationId": f"c{number % 7}", "turnId": f"t{number}", "userId": "bob", "agentId": "bot", "origin": "user",
+        "feedbackType": kind, "source": "chat", "userType": "human", "confidence": 1.0, "value": 0.5,
+        "reaction": None if kind == "implicit" else "ok",
+        "occurredAt": f"2026-01-01T10:{second // 60:02}:{second % 60:02}.000000Z", **changed,
+    }  # fmt: skip
+    value = json.dumps(event).encode()
+    return ConsumerRecord("feedback.created", 0, number, 1, 1, b"key", value, None, 0, len(value), ())
+
+
+def test_sixty_replies_and_emoji_of_a_person_in_a_minute_count(tmp_path: Path) -> None:
+    """Not judgements, not other people's or another minute's, and none that was taken back."""
+    spam = [announced(n, "implicit" if n % 2 else "reaction", n // 2) for n in range(100)]
+    others = [
+        announced(200, "reaction", 59, userId="ann"), announced(201, "explicit", 59),
+        announced(202, "reaction", 60), announced(203, "inferred", 59, origin="machine"),
+    ]  # fmt: skip
+    gone = [announced(n, "reaction", 0, value=None, reaction=None) for n in range(300, 400)]
+    with closing(runpy.run_path(str(EXAMPLE))["Rewards"](str(tmp_path / "rewards.sqlite"))) as rewards:
+        rewards.take([*gone, *reversed(spam), *others])
+        shown = {row["feedback_id"] for row in (*rewards.effective(), *rewards.replies())}
+    first = {f"f{n:03}-{'implicit' if n % 2 else 'reaction'}" for n in range(60)}
+    assert shown == first | {"f200-reaction", "f201-explicit", "f202-reaction", "f203-inferred"}
+
+
 @needs_samples
 @pytest.mark.samples
 async def test_the_samples_come_to_the_same_as_in_store_and_reports(stack: RunningStack, tmp_path: Path) -> None:
