@@ -14,7 +14,7 @@ from inference.api_answers import Detected, FoundStrategies, FoundStrategy, Turn
 from inference.api_bodies import Body, NewMessage, StrategySearch
 from inference.detection import detect
 from inference.llm_gate.gate import LlmGate
-from inference.store import ConversationKey, ConversationStore
+from inference.store import ConversationKey, ConversationStore, MessageKey
 from inference.strategies import strategies_that_worked
 from inference.turns.rules import TurnKey
 from inference.turns.store import StrategyFilter, TurnSearch
@@ -130,15 +130,15 @@ def inference_router(
         """
         place = f"{tenant}/{project}"
         body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, place))})
-        name = body.message_id or body.turn_id or UNNAMED
-        at = clock.now() if body.ts is None else body.ts
-        author = body.user_id or caller.subject
-        thread = None if body.thread_id == body.message_id else body.thread_id
-        about = body.reply_to_message_id, thread
-        message = Message(name, body.turn_id or name, author, "human", None, body.text, at, *about)
         where = ConversationKey(tenant, project, conversation_id)
         previous = None if body.previous is None else body.previous.answer
         unseen = previous is None and index_read_up is not None and not await index_read_up(body.wait_seconds)
+        published_at, thread = await _published(store, where, body)
+        name = body.message_id or body.turn_id or UNNAMED
+        at = body.ts if body.ts is not None else published_at or clock.now()
+        author = body.user_id or caller.subject
+        about = body.reply_to_message_id, thread
+        message = Message(name, body.turn_id or name, author, "human", None, body.text, at, *about)
         named = body.user_id is not None
         found = await detect(store, turns, detector, where, message, gate, body.look_back, previous, names_writer=named)
         given = body.agent_id or (previous.agent_id if previous else None)
@@ -148,3 +148,17 @@ def inference_router(
         return Detected.of(found, worked, answer_not_seen=unseen)
 
     return router
+
+
+async def _published(
+    store: ConversationStore, where: ConversationKey, body: NewMessage
+) -> tuple[int | None, str | None]:
+    """Return the time of a message that was published already, and its thread. The request's own thread counts."""
+    if body.message_id is None:
+        return None, body.thread_id
+    if body.thread_id is not None:
+        return None, None if body.thread_id == body.message_id else body.thread_id
+    places = await store.places([MessageKey(*where, body.message_id)])
+    in_thread = [place for place in places if place.thread not in ("", body.message_id)]
+    place = next(iter(in_thread or places), None)
+    return (None, None) if place is None else (place.at, in_thread[0].thread if in_thread else None)

@@ -38,7 +38,11 @@ class NewMessage(Body):
     ts: Instant | None = Field(
         default=None, description="The time of the message, RFC 3339 with an offset; by default now."
     )
-    message_id: Id | None = Field(default=None, description="The message's id, if the chat has already assigned one.")
+    message_id: Id | None = Field(
+        default=None,
+        description="The message's id, if the chat has already assigned one. If the message was published, its thread "
+        "and its time are known.",
+    )
     turn_id: Id | None = Field(
         default=None, description="The turn that the message opens; by default the message's id."
     )

@@ -353,3 +353,22 @@ async def test_the_documented_answer_of_detect_is_what_it_answers(stack: Running
     for part in (documented["feedback"]["scores"], documented["target"]):
         part |= {name: pytest.approx(value, abs=0.01) for name, value in part.items() if isinstance(value, float)}
     assert answered == documented | {"planner_markdown": planner}
+
+
+async def test_a_published_message_is_judged_in_its_thread(stack: RunningStack) -> None:
+    """The channel has an answer too, and the request names neither thread nor time."""
+    thread = {"threadId": "d-root"}
+    await stack.publish(
+        said("d-root", "c-thread", 0, "Where is the tram stop?", turn="d1"),
+        said("d-a", "c-thread", 1, "The tram stops at the library.", turn="d1", agent="bot", **thread),
+        said("d-q2", "c-thread", 2, "When does the museum open?", turn="d2", senderId="bob"),
+        said("d-a2", "c-thread", 3, "The museum opens at nine.", turn="d2", agent="bot"),
+        said("d-no", "c-thread", 4, "That's wrong.", turn="d3", **thread),
+    )
+    await stack.quiet()
+    body = {"text": "That's wrong.", "user_id": "ann", "message_id": "d-no"}
+    answer = (await post(stack, "c-thread/detect", body)).json()
+    named = (await post(stack, "c-thread/detect", {**body, "thread_id": "d-root", "ts": "2026-01-01T10:04:00Z"})).json()
+    assert (answer["target"] or {}).get("message_id") == "d-a"
+    assert answer["feedback"] == named["feedback"]
+    assert answer["target"] == named["target"]
