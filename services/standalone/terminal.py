@@ -24,6 +24,7 @@ INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells report it."""
 ANSWER_SECONDS = 20.0
 """Time in seconds that a command waits for a broker or database. A serving process waits without limit."""
+_OF_A_CONNECTION = (ConnectionError, TimeoutError)
 State = Annotated[
     Path, typer.Option(help="The folder with the data, access token and lock file of `up`.", show_default=True)
 ]
@@ -69,7 +70,7 @@ def show(text: str) -> None:
 def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
     """Run `work` and return its result, or print a known error as one sentence and exit.
 
-    The exit code is 3 after a failed start, and 1 after the loss of a broker or database.
+    The exit code is 3 after a failed start, and 1 after the loss of a broker or database, such as its restart.
 
     Args:
         log_level: Lowest level to log. By default, this is warnings, but only errors for the Kafka client.
@@ -77,6 +78,7 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
     # Imported late, because help and usage errors do not need these modules.
     import uvloop
 
+    from servicekit.error_kinds import in_words, is_transient
     from servicekit.logging import configure_logging
 
     configure_logging(quiet=True) if log_level is None else configure_logging(log_level)
@@ -91,6 +93,12 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        # Any other error of the operating system, such as a missing file, is not the database's.
+        if not is_transient(error) or (isinstance(error, OSError) and not isinstance(error, _OF_A_CONNECTION)):
+            raise
+        say(f"The database or the log stopped answering ({in_words(error)}). Run the same command again.", "red")
+        raise typer.Exit(FAILED) from None
 
 
 async def _interruptible(work: Coroutine[Any, Any, T]) -> T:

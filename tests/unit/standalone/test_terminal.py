@@ -6,10 +6,11 @@ import asyncio
 import signal
 from collections.abc import Iterator
 
+import asyncpg
 import pytest
 import typer
 
-from servicekit.errors import StartError
+from servicekit.errors import StartError, Unavailable
 from standalone.errors import DependencyLost
 from standalone.terminal import INTERRUPTED, NOT_STARTED, harmless, print_json, run, say, sentence, show
 from tests.support.command import HANG_SECONDS
@@ -42,6 +43,37 @@ def test_a_line_is_not_broken_at_the_width_of_the_terminal(capsys: pytest.Captur
 def test_a_sentence_ends_in_one_full_stop() -> None:
     assert sentence(ValueError("401: A token is needed.")) == "401: A token is needed."
     assert sentence(ValueError("no answer")) == "no answer."
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (asyncpg.ConnectionDoesNotExistError("closed"), "the database cannot be reached"),
+        (asyncpg.AdminShutdownError("terminating"), "the database is being stopped or started"),
+        (ConnectionResetError(), "the database cannot be reached"),
+        (Unavailable("the feedback store", "it is slow"), "the feedback store is not available: it is slow"),
+    ],
+)
+def test_a_restart_of_a_dependency_ends_in_a_sentence(
+    error: Exception, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def work() -> None:
+        raise error
+
+    with pytest.raises(typer.Exit) as ended:
+        run(work())
+    assert ended.value.exit_code == 1
+    assert capsys.readouterr().err == (
+        f"The database or the log stopped answering ({words}). Run the same command again.\n"
+    )
+
+
+def test_a_bug_still_shows_its_traceback() -> None:
+    async def work() -> None:
+        raise FileNotFoundError("template.html")
+
+    with pytest.raises(FileNotFoundError):
+        run(work())
 
 
 @pytest.fixture
