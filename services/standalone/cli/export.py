@@ -50,7 +50,7 @@ def export(
         str | None, typer.Option(help="The reporting service's URL; default: that of the running `up`.")
     ] = None,
     token: Annotated[
-        str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope read.")
+        str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope export.")
     ] = None,
     agent_id: Annotated[str | None, typer.Option(help="Only answers of this agent.")] = None,
     agent_version: Annotated[str | None, typer.Option(help="Only answers of this agent version.")] = None,
