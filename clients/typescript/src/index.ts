@@ -49,6 +49,7 @@ export class Client {
   readonly #home: string;
   readonly #options: Options;
   #token: string | null = null;
+  #connection: Promise<void> | null = null;
 
   constructor(url: string, options: Options) {
     this.#home = url.replace(/\/*$/, "/");
@@ -148,14 +149,16 @@ export class Client {
   /**
    * Everything that a planner needs, in one request and `milliseconds` at most: what `detect` gives, with five strategies
    * that worked for such questions. Pass the last answer as `previous`. Null if the platform is slow, wrong or gone;
-   * never rejects.
+   * never rejects. A client's first call may take `connecting` milliseconds more, to open the connection.
    */
   async beforePlanning(
     conversationId: string,
     text: string,
     said: Omit<Body<Detect>, "text"> = {},
     milliseconds = 50,
+    connecting = 1000,
   ): Promise<Answer<Detect> | null> {
+    await (this.#connection ??= this.#connect(connecting));
     const asked = { strategies: 5, wait_seconds: milliseconds / 2000, ...said };
     const call = { signal: AbortSignal.timeout(milliseconds) };
     return this.detect(conversationId, text, asked, call).catch(() => null);
@@ -202,6 +205,17 @@ export class Client {
       }
     } finally {
       reader.cancel().catch(() => {});
+    }
+  }
+
+  /** Open a connection and fetch the token, once: later calls find both, or do without. Never rejects. */
+  async #connect(milliseconds: number): Promise<void> {
+    try {
+      const signal = AbortSignal.timeout(milliseconds);
+      const answer = fetch(this.#home + "health/live", { signal }).then((found) => found.arrayBuffer());
+      await Promise.race([Promise.all([answer, this.#bearer(false)]), aborted(signal)]);
+    } catch {
+      // The call itself finds out what is wrong.
     }
   }
 

@@ -2332,7 +2332,7 @@ export interface Operations {
       text: string;
       /** The time of the message, RFC 3339 with an offset; by default now. */
       ts?: string | null;
-      /** The message's id, if the chat has already assigned one. */
+      /** The message's id, if the chat has already assigned one. If the message was published, its thread and its time are known. */
       message_id?: string | null;
       /** The turn that the message opens; by default the message's id. */
       turn_id?: string | null;
