@@ -13,7 +13,17 @@ from typing import Final
 from contracts.base import Envelope
 
 DECISIVE: Final = frozenset(
-    {"version", "sequence", "turn_id", "reply_to_message_id", "agent_id", "action", "comment_id", "parent_comment_id"}
+    {
+        "version",
+        "sequence",
+        "turn_id",
+        "reply_to_message_id",
+        "agent_id",
+        "action",
+        "emoji",
+        "comment_id",
+        "parent_comment_id",
+    }
 )
 """Optional fields that affect the meaning of an event. If one is invalid, the event is rejected. Only fields that an
 event has had from its first version may be added."""

@@ -67,7 +67,7 @@ def test_an_empty_setting_is_not_set(settings: type[BaseSettings], monkeypatch: 
 
 def test_compose_sets_what_exists_and_runs_what_exists() -> None:
     compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text("utf-8"))
-    known = set().union(*(names_of(one) for one in SETTINGS)) | {"AGENT_FEEDBACK_TOKEN"}
+    known = set().union(*(names_of(one) for one in SETTINGS)) | {"AGENT_FEEDBACK_TOKEN", "FORWARDED_ALLOW_IPS"}
     ours = {name: service for name, service in compose["services"].items() if "build" in service}
     override = yaml.safe_load((ROOT / "deploy" / "compose.override.example.yaml").read_text("utf-8"))
     for name, service in override["services"].items():

@@ -23,10 +23,9 @@ from tests.support.running_stack import RunningStack, message, running_stack
 from tests.tables.test_erased_columns import columns_holding
 
 CARD = "4111111111111111"
-PROVENANCE = {"intent"}
+PROVENANCE = {"intent", "strategy", "attributes"}
 TEXTS: Mapping[type[BaseModel], set[str]] = {
-    ChatMessageIngested: {"userType", "content", "attachments.type", "attachments.url", "strategy", *PROVENANCE}
-    | {"attributes"},
+    ChatMessageIngested: {"userType", "content", "attachments.type", "attachments.url", *PROVENANCE},
     ChatMessageReplyIngested: {"content", "attachments.type", "attachments.url", "original.content"}
     | {f"original.{name}" for name in PROVENANCE},
     ChatMessageReactionIngested: {"userType", "emoji", "text", "original.content"}
@@ -96,11 +95,12 @@ EVENTS: list[dict[str, Any]] = [
     {
         "topic": "chat.message.reply.ingested", "eventId": "3", "messageId": "m3", "originalMessageId": "a",
         "senderId": "ann", "senderType": "human", "content": SAID, "attachments": [{"type": CARD, "url": CARD}],
-        "original": ORIGINAL | {"content": SAID, "intent": CARD},
+        "original": ORIGINAL | {"content": SAID, "intent": CARD, "strategy": CARD, "attributes": {"x": CARD}},
     },
     {
         "topic": "chat.message.reaction.ingested", "eventId": "4", "messageId": "a", "userId": "ann", "emoji": "👎",
-        "userType": CARD, "original": ORIGINAL | {"content": SAID, "intent": CARD},
+        "userType": CARD,
+        "original": ORIGINAL | {"content": SAID, "intent": CARD, "strategy": CARD, "attributes": {"x": CARD}},
     },
     {"topic": "chat.message.reaction.ingested", "eventId": "5", "messageId": "a", "userId": "ann", "emoji": CARD},
     {"topic": "chat.message.reaction.ingested", "eventId": "5b", "messageId": "a", "userId": "ann",

@@ -264,13 +264,15 @@ def _in_words(refused: RefusedBatch) -> str:
 def _why(error: ValidationError) -> tuple[str, str]:
     """Return the dead-letter reason for a validation error, with a description of the first invalid field.
 
-    A sender can choose field names only within `attributes`. The description never contains such a name: `attributes`
-    is the last field, and if it alone is invalid, it is dropped instead.
+    A sender can choose field names only within `attributes`, so the description contains no name behind it.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return "invalid_json", "not one JSON value in UTF-8"
-    where = ".".join(map(str, first["loc"]))[:100]
+    path = [str(part) for part in first["loc"]]
+    if "attributes" in path:
+        path = path[: path.index("attributes") + 1]
+    where = ".".join(path)[:100]
     fault = first["msg"].removeprefix("Value error, ") if first["type"] in _WORDED else first["type"]
     return "invalid_event", f"{where or 'event'}: {fault[:1].lower()}{fault[1:]}"
 

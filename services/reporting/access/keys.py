@@ -54,7 +54,7 @@ class NewKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Who makes a key: nobody can give other people more access than they have themselves.
+    """Maker of a key. Nobody can give other people more access than they have themselves.
 
     `name` is recorded as the author of the key.
     """

@@ -1,4 +1,4 @@
-"""Which person's message an agent's message answers, and which answer stands for a turn."""
+"""The person's message that an agent's message answers, and the answer that stands for a turn."""
 
 from __future__ import annotations
 
