@@ -25,18 +25,18 @@ _HOUR: Final = 3_600
 """Timeout of a statement, in seconds."""
 _CHUNK: Final = 100_000
 _TABLES: Final = ("feedbacks", "messages", "replies")
-# Properties of answer i, and their copies in the feedback on it.
+# Properties of answer i, and those of the feedback on it.
 _STRATEGY: Final = "'strategy-' || i % 60 % 5 + i / 60 % 2"
 _ATTRIBUTES: Final = """jsonb_build_object(
         'language', (array['en', 'de', 'fr', 'ja'])[1 + (i / 61 % 16 / 5)::int],
         'channel', (array['web', 'app'])[1 + (i / 67 % 2)::int])"""
-_COPIES: Final = f"{_STRATEGY}, '', {_ATTRIBUTES}"
+_OF_ANSWER: Final = f"'a' || i, 'q' || i, {_STRATEGY}, {_ATTRIBUTES}"
 # Feedback i was given i steps before now.
 _FILL: Final = f"""
 insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
     user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, text, tags, correction_type,
-    occurred_at, rn, agent_version, model, bundle_id, intent, agent_message_id, answer_strategy, answer_thread,
-    answer_attributes)
+    occurred_at, rn, agent_version, model, bundle_id, intent, agent_message_id, answer_id,
+    question_message_id, strategy, attributes)
 select id, 1, $2, case when person then gen_random_uuid() else id end, 'acme', 'support',
     case when i <= 400 then 'c0' else 'c' || i / 8 end, 't' || case when i <= 400 then i % 200 else i end,
     'u' || i % 5000, 'human', 'agent-' || i % 60, case when person then 'user' else 'machine' end,
@@ -46,7 +46,7 @@ select id, 1, $2, case when person then gen_random_uuid() else id end, 'acme', '
         else array['en.wrong', 'learned.reject'] end,
     case when not person and reaction = 'not_ok' then (array['explicit', 'rephrased', 'abandonment'])[1 + i % 3] end,
     $2 - i * ($3::bigint / $1), 'rn' || i, 'v' || i * 5 / $1, 'm' || i % 3, 'bundle-' || i % 10,
-    'intent-' || i % 60 % 4 + i / 60 % 3, 'a' || i, {_COPIES}
+    'intent-' || i % 60 % 4 + i / 60 % 3, 'a' || i, {_OF_ANSWER}
 from (
     select i::bigint, gen_random_uuid() as id, i % 4 = 0 as person,
            (array['ok', 'ok', 'not_ok', 'neutral'])[1 + (i * 7919 / 4 % 4)::int] as reaction
@@ -56,23 +56,24 @@ from (
 _REPLIES: Final = f"""
 insert into replies (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
     user_type, agent_id, origin, feedback_type, source, value, confidence, text, tags, occurred_at, rn,
-    agent_version, model, answer_strategy, answer_thread, answer_attributes)
+    agent_version, model, answer_id, question_message_id, strategy, attributes)
 select id, 1, $2, id, 'acme', 'support', case when i <= 400 then 'c0' else 'c' || i / 8 end,
     't' || case when i <= 400 then i % 200 else i end, 'u' || i % 5000, 'human', 'agent-' || i % 60, 'user', 'implicit',
     'chat', 0.4, 1, 'and that is wrong ' || i, '{{}}', $2 - i * ($3::bigint / $1) - 1, 'rn' || i, 'v' || i * 5 / $1,
-    'm' || i % 3, {_COPIES}
+    'm' || i % 3, {_OF_ANSWER}
 from (select i::bigint, gen_random_uuid() as id from generate_series(1, $1::bigint, 4) i) made
 """
 # The question and the answer of each feedback.
 _MESSAGES: Final = f"""
 insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
-    occurred_at, sequence, version, agent_id, agent_version, model, bundle_id, intent, strategy, attributes)
+    occurred_at, sequence, log_time, log_offset, has_text, text_since, version, agent_id, agent_version, model,
+    bundle_id, intent, strategy, attributes)
 select 'acme', 'support', case when i <= 400 then 'c0' else 'c' || i / 8 end, kind || i,
     't' || case when i <= 400 then i % 200 else i end, case kind when 'q' then 'human' else 'agent' end,
     case kind when 'q' then 'u' || i % 5000 else 'agent-' || i % 60 end,
     case kind when 'q' then 'How do I ' || verb || ' the ' || noun || ' of order ' || i % 50000 || '?'
         else 'Open the ' || noun || ' page, choose the order ' || i % 50000 || ' and ' || verb || ' it there.' end,
-    $2::bigint - i * ($3::bigint / $1) - case kind when 'q' then 20 else 10 end, -1, '\\x00'::bytea,
+    $2::bigint - i * ($3::bigint / $1) - case kind when 'q' then 20 else 10 end, -1, 0, 0, true, 0, '\\x00'::bytea,
     case kind when 'a' then 'agent-' || i % 60 end, case kind when 'a' then 'v' || i * 5 / $1 end,
     case kind when 'a' then 'm' || i % 3 end, case kind when 'a' then 'bundle-' || i % 10 end,
     case kind when 'a' then 'intent-' || i % 60 % 4 + i / 60 % 3 end,
@@ -88,25 +89,28 @@ from (
 """
 _ANSWERS: Final = """
 insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
-    occurred_at, sequence, version, agent_id)
+    occurred_at, sequence, log_time, log_offset, has_text, text_since, version, agent_id)
 select 'acme', 'audit', 'c' || i / 5, kind || i, case kind when 'a' then 't' || i end,
     case kind when 'q' then 'human' else 'agent' end,
     case kind when 'q' then 'u' || i % 5000 else 'agent-' || i % 60 end,
     repeat('Some words of a message. ', 8), $2::bigint - ($1 - i) * 50_000_000 + case kind when 'a' then 1 else 0 end,
-    -1, '\\x00'::bytea, case kind when 'a' then 'agent-' || i % 60 end
+    -1, 0, 0, true, 0, '\\x00'::bytea, case kind when 'a' then 'agent-' || i % 60 end
 from generate_series(1, $1::bigint) i, unnest(array['q', 'a']) kind
 """
 _VERDICTS: Final = """
 insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
-    user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, occurred_at, rn,
-    answer_strategy, answer_thread, answer_attributes)
+    user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, occurred_at, rn)
 select id, 1, $2, id, 'acme', 'audit', 'c' || i / 5, 't' || i, 'u' || i % 5000, 'human', 'agent-' || i % 60,
     origin, case origin when 'machine' then 'inferred' else 'explicit' end,
     case origin when 'machine' then 'inference' else 'review' end,
-    case i % 8 when 0 then 'ok' else 'not_ok' end, 0.5, 1, '{}', $2::bigint - ($1 - i) * 50_000_000 + 2, 'rn' || i,
-    '', '', '{}'
+    case i % 8 when 0 then 'ok' else 'not_ok' end, 0.5, 1, '{}', $2::bigint - ($1 - i) * 50_000_000 + 2, 'rn' || i
 from generate_series(4, $1::bigint, $3::bigint) i
 cross join lateral (select md5($4::text || i)::uuid as id, $4::text as origin) made
+"""
+_EXCHANGES: Final = """
+insert into exchanges (tenant, project, conversation_id, answer_id, question_id, occurred_at)
+select tenant, project, conversation_id, message_id, 'q' || substr(message_id, 2), occurred_at from messages
+where sender_type = 'agent'
 """
 _DRAWS: Final = """
 insert into audit_draws (tenant, project, conversation_id, turn_id, drawn_at)
@@ -184,6 +188,7 @@ async def fill(pool: Database, feedbacks: int, say: Say) -> None:
             last = min(first + _CHUNK - 1, feedbacks)
             for statement in (_FILL, _MESSAGES):
                 await connection.execute(statement, feedbacks, NOW, DAYS * DAY, first, last, timeout=_HOUR)
+        await connection.execute(_EXCHANGES, timeout=_HOUR)
         await connection.execute(_REPLIES, feedbacks, NOW, DAYS * DAY, timeout=_HOUR)
         await connection.execute(_ANSWERS, ANSWERS, NOW, timeout=_HOUR)
         await connection.execute(_VERDICTS, ANSWERS, NOW, 4, "machine", timeout=_HOUR)

@@ -225,9 +225,12 @@ ROWS = (
                 ),
             ),
             Panel(
-                "Language model, answers a second",
+                "Language model and message source, answers a second",
                 "ops",
-                (("sum by (outcome) (rate(agent_feedback_llm_gate_total[5m]))", "{{outcome}}"),),
+                (
+                    ("sum by (outcome) (rate(agent_feedback_llm_gate_total[5m]))", "model: {{outcome}}"),
+                    ("sum by (outcome) (rate(agent_feedback_message_source_total[5m]))", "source: {{outcome}}"),
+                ),
             ),
             Panel(
                 "Resident memory",

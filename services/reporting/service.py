@@ -63,7 +63,10 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
                 ("GET", api.PROJECT + "/feedback/reasons"): READ,
             },
         ),
-        Serves(lambda parts: api.exports_router(parts.reports, parts.access_log), {("GET", api.EXPORT): EXPORT}),
+        Serves(
+            lambda parts: api.exports_router(parts.reports, parts.access_log),
+            {("GET", api.EXPORT): EXPORT, ("GET", api.COUNTS): EXPORT},
+        ),
         Serves(
             lambda parts: api.audit_router(parts.reads, parts.pool, parts.clock),
             {("GET", api.AUDIT): READ, ("GET", api.DRAWS): REVIEW, ("POST", api.DRAWS): REVIEW},
@@ -129,6 +132,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     ],
     keeps=[
         Keeps("messages", "message_days", "occurred_at", "microseconds"),
+        Keeps("exchanges", "message_days", "occurred_at", "microseconds"),
         Keeps("feedbacks", "feedback_days", "occurred_at", "microseconds"),
         Keeps("replies", "feedback_days", "occurred_at", "microseconds"),
         # The retention of feedback also removes these rows, because deleted feedback counts as a changed rejection.

@@ -131,14 +131,14 @@ async def test_a_question_without_a_turn_belongs_to_the_answer_after_it(http: ht
     assert [(turn["turn_id"], turn["user"]["text"]) for turn in answer["turns"]] == [("a2", "Second?")]
 
 
-async def test_a_question_of_another_turn_is_not_borrowed(http: httpx.AsyncClient, take: Take) -> None:
+async def test_an_answer_without_a_turn_answers_the_latest_question(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         message("q1", turn="t1", content="First?", at=0),
         message("a1", turn=None, agent="agent-a", content="By the way.", at=1),
         feedback("f1", turn="a1", at=2),
     )
     answer = (await http.post("/conversations/acme/support/c1/turns-with-feedbacks", json={})).json()
-    assert [(turn["turn_id"], turn["user"]) for turn in answer["turns"]] == [("a1", None)]
+    assert [(turn["turn_id"], turn["user"]["message_id"]) for turn in answer["turns"]] == [("a1", "q1")]
 
 
 async def test_feedback_older_than_the_days_asked_for_stays_out(http: httpx.AsyncClient, take: Take) -> None:

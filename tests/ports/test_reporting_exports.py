@@ -57,7 +57,7 @@ async def test_of_two_that_ask_at_once_each_answer_goes_with_its_own_turn(export
     }
 
 
-async def test_a_request_of_the_answers_own_moment_is_not_taken_for_an_older_one(exported: Export) -> None:
+async def test_a_question_of_the_answers_own_moment_is_not_taken_for_an_older_one(exported: Export) -> None:
     found = await exported(
         "kto",
         message("q1", turn=None, content="When does it open?", at=0),
@@ -65,7 +65,7 @@ async def test_a_request_of_the_answers_own_moment_is_not_taken_for_an_older_one
         message("a2", turn=None, content="20 euros.", agent="bot", at=9),
         judged("a2", "a2"),
     )
-    assert [asked(one) for one in found] == []
+    assert [asked(one) for one in found] == ["What does it cost?"]
 
 
 async def test_where_no_turns_are_named_an_answer_goes_with_what_it_replies_to(exported: Export) -> None:
@@ -82,11 +82,11 @@ async def test_where_no_turns_are_named_an_answer_goes_with_what_it_replies_to(e
         message("a4", turn=None, content="Lost.", agent="bot", at=8, reply_to_message_id="q0"),
         *(judged(f"a{n}", f"a{n}") for n in range(1, 5)),
     )
-    assert {asked(one): one["completion"][0]["content"] for one in found} == {
-        "When does it open?": "At nine.",
-        "What does it cost?": "20 euros.",
-        "And on Sundays?": "At ten.",
-    }
+    assert sorted((asked(one), one["completion"][0]["content"]) for one in found) == [
+        ("What does it cost?", "20 euros."),
+        ("When does it open?", "At nine."),
+        ("When does it open?", "At ten."),
+    ]
 
 
 async def test_a_long_threads_newest_messages_precede_the_request(exported: Export) -> None:

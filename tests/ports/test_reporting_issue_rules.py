@@ -307,6 +307,7 @@ async def test_a_listed_issue_shows_the_question_nearest_to_its_centre(read_mode
         message("q1", turn="t1", content="Far?", at=1),
         message("q2", turn="t2", content="Near?", at=2),
         message("q3", turn="t3", content="Not compared yet?", at=3),
+        *(message(f"a{n}", turn=f"t{n}", agent="bot", at=3 + n) for n in (1, 2, 3)),
     )
     near = {"t1": 0.4, "t2": 0.9, "t3": None}
     places = [

@@ -309,7 +309,7 @@ async def test_a_found_feedback_has_the_answer_of_its_own_conversation(read_mode
             (conversation, user): answer and f"{answer} of {n}."
             for n, conversation in enumerate(("c1", "c2"))
             for user, answer in (
-                ("first", "First"), ("turn", "Last"), ("gone", "Last"), ("reply", "First"), ("nothing", None),
+                ("first", "First"), ("turn", "Last"), ("gone", None), ("reply", "First"), ("nothing", None),
             )
         },
     }  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
@@ -27,6 +29,20 @@ NOW = FixedClock(START + 3_600_000_000)
 AT = Project("acme", "support")
 
 
+class OneConnection:
+    """Pool of a single connection, so that a batch is written in the transaction of the test."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    @asynccontextmanager
+    async def acquire(self) -> AsyncIterator[asyncpg.Connection]:
+        yield self._connection
+
+
 class Projection:
     """Projection that has written its batch and commits on request, like another process."""
 
@@ -40,7 +56,7 @@ class Projection:
         await self._transaction.start()
         rows = newest_feedbacks(feedback_row(event) for event in self._events)
         connection: Any = self._connection  # has the pool's `fetch`
-        await PostgresReadModels(connection).apply(feedbacks=rows)
+        await PostgresReadModels(OneConnection(connection)).apply(feedbacks=rows)  # type: ignore[arg-type]
         return self
 
     async def commit(self) -> None:

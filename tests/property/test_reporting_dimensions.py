@@ -73,11 +73,8 @@ def said(choose: random.Random, revision: int) -> Any:
 
 def answer_of(row: Any, answers: list[Any]) -> dict[str, Any]:
     """Return the answer that a feedback row is about; empty if unknown."""
-    turn = [one for one in answers if (one["turn_id"], one["conversation_id"]) == (row["turn_id"], "c1")]
-    named = [one for one in turn if one["message_id"] == row["agent_message_id"]]
-    by_agent = [one for one in turn if one["agent_id"] == row["agent_id"]]
-    best: Any = max(named or by_agent or turn, key=lambda one: (one["occurred_at"], one["sequence"]), default={})
-    return dict(best)
+    found: Any = next((one for one in answers if one["message_id"] == row["answer_id"]), {})
+    return dict(found)
 
 
 def value_in(name: str, row: Any, answers: list[Any]) -> str | None:

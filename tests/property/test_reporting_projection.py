@@ -89,7 +89,7 @@ def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, asyncpg.Pool]]:
 
 
 async def _projected(pool: asyncpg.Pool, batches: list[list[Received[Any]]]) -> tuple[Any, Any, dict[str, int]]:
-    await pool.execute("truncate feedbacks, replies, messages")
+    await pool.execute("truncate feedbacks, replies, messages, exchanges")
     projector = ProjectionHandler(PostgresReadModels(pool))
     for records in batches:
         await projector.handle(records)

@@ -61,7 +61,7 @@ def feedback(
         "recorded_at": START + int(recorded * 1_000_000),
         "conversation_id": conversation,
         "turn_id": turn,
-        "agent_message_id": f"{turn}-answer",
+        "agent_message_id": None,
         "agent_id": agent,
         "user_id": user,
         "user_type": "human",

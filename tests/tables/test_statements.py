@@ -85,6 +85,9 @@ FILLED: Mapping[tuple[str, ...], Parts] = {
         {f"{one}_vector": WIRES["halfvec"].nth.format(place=f"k.{one}_vector") for one in ("user", "assistant")}
     ],
     ("table",): [{"table": table} for table in IS_LIVE],
+    ("table", "rows"): [
+        {"table": table, "rows": rows} for table in IS_LIVE for rows in ("true", REPORTING.part("of_answers"))
+    ],
     ("buckets",): [{"buckets": buckets} for buckets in BUCKETS],
     ("narrowed",): [{"narrowed": ""}, {"narrowed": " and e.agent_id = :agent_id and e.model = :model"}],
     ("table", "is_live"): FEEDBACK_SLOTS,

@@ -414,6 +414,14 @@ export interface ErasureReceipt {
   removed: number;
 }
 
+/** Number of examples in an export, and of judged answers that it leaves out. */
+export interface ExportCounts {
+  /** The number of examples. */
+  examples: number;
+  /** The number of judged answers without an example, by reason. `answer_unknown`, `question_unknown`: the message is not known. `answer_empty`: the answer is deleted or has no text. `answer_edited`: it was edited after the verdict. `question_edited`: the question was edited after the answer. `question_uncertain`: the answer replies to a message that is unknown or empty, or an empty message of a person stands between question and answer. `neutral` (`kto`): the verdict is neutral. `not_rejected`, `no_better_answer` (`dpo`): the answer was not rejected; or there is neither a correction nor an accepted answer. `not_accepted` (`sft`): the answer was neither accepted nor corrected. `no_verdict_of_a_person` (`detector`): only the machine judged. */
+  left_out: Record<string, number>;
+}
+
 /** Effective reaction: a verdict that counts for its turn. */
 export interface FeedbackItem {
   /** The turn: a person's question and the agent's answer to it. */
@@ -2184,6 +2192,68 @@ export interface Operations {
     };
     body: undefined;
     answer: unknown;
+  };
+  "GET /conversations/{tenant}/{project}/exports/{wanted}/counts": {
+    query: {
+      /** The agent that answered. */
+      agent_id?: string | null;
+      /** The agent's version. */
+      agent_version?: string | null;
+      /** The agent's language model. */
+      model?: string | null;
+      /** The verdict. */
+      reaction?: "ok" | "not_ok" | "neutral" | null;
+      /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
+      origin?: "user" | "machine" | "reviewer" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** A reason: a tag, or a machine verdict's correction type. */
+      tag?: string | null;
+      /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
+      min_confidence?: number | null;
+      /** Substring of the text or of the correction, ignoring case. */
+      text?: string | null;
+      /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
+      words?: string | null;
+      /** The person who gave the verdict, or whose message the machine judged. */
+      user_id?: string | null;
+      /** Only this conversation. */
+      conversation_id?: string | null;
+      /** Only machine verdicts of this detector version. */
+      detector?: string | null;
+      /** Only machine verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
+      /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
+      given_by?: "person" | "agent" | null;
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** Only verdicts on the turns of this issue. */
+      issue?: number | null;
+      /** The bundle that produced the answer. */
+      bundle_id?: string | null;
+      /** The track that the answer belongs to. */
+      track_id?: string | null;
+      /** The answer's intent. */
+      intent?: string | null;
+      /** The agent's strategy for the answer. */
+      strategy?: string | null;
+      /** The person's role on the platform. */
+      user_type?: string | null;
+      /** The thread of the answer. */
+      thread?: string | null;
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them. */
+      attributes?: Record<string, unknown> | null;
+      /** Earliest time of the reaction, inclusive. */
+      start?: string | null;
+      /** Latest time of the reaction, inclusive. */
+      end?: string | null;
+      /** Also export machine verdicts. By default, if `origin` is not given, only verdicts of people and reviewers are exported. */
+      everyone?: boolean;
+      /** `jsonl`, or `parquet` if the server has pyarrow. */
+      file?: "jsonl" | "parquet";
+    };
+    body: undefined;
+    answer: ExportCounts;
   };
   "GET /conversations/{tenant}/{project}/audit": {
     query: {

@@ -20,6 +20,7 @@ _TYPES: Final[Mapping[Any, str]] = {
     bytes: "bytea",
     UUID: "uuid",
     tuple[str, ...]: "text[]",
+    dict[str, str]: "jsonb",
 }
 
 

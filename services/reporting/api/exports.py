@@ -9,14 +9,14 @@ from typing import Annotated
 import asyncpg
 from fastapi import Query
 from fastapi.responses import StreamingResponse
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from contracts.base import Name
 from reporting.access.log import AccessLog
 from reporting.api.bodies import FilterBody
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.egress.exports.cases import cases
-from reporting.egress.exports.examples import Format
+from reporting.egress.exports.examples import Format, LeftOut
 from reporting.egress.exports.files import (
     MEDIA_TYPES,
     FileType,
@@ -24,6 +24,7 @@ from reporting.egress.exports.files import (
     as_jsonl,
     as_parquet,
     check_available,
+    count_examples,
     examples,
 )
 from reporting.queries.projects import is_known
@@ -31,6 +32,23 @@ from reporting.queries.selection import Filters, Project
 from servicekit import Caller, RequestRefused, Routes
 
 EXPORT = PROJECT + "/exports/{wanted:segment}"
+COUNTS = EXPORT + "/counts"
+
+
+class ExportCounts(BaseModel):
+    """Number of examples in an export, and of judged answers that it leaves out."""
+
+    examples: int = Field(description="The number of examples.")
+    left_out: dict[LeftOut, int] = Field(
+        description="The number of judged answers without an example, by reason. `answer_unknown`, `question_unknown`: "
+        "the message is not known. `answer_empty`: the answer is deleted or has no text. `answer_edited`: it was "
+        "edited after the verdict. `question_edited`: the question was edited after the answer. `question_uncertain`: "
+        "the answer replies to a message that is unknown or empty, or an empty message of a person stands between "
+        "question and answer. `neutral` (`kto`): "
+        "the verdict is neutral. `not_rejected`, `no_better_answer` (`dpo`): the answer was not rejected; or there is "
+        "neither a correction nor an accepted answer. `not_accepted` (`sft`): the answer was neither accepted nor "
+        "corrected. `no_verdict_of_a_person` (`detector`): only the machine judged."
+    )
 
 
 class ExportQuestion(FilterBody):
@@ -54,7 +72,8 @@ class ExportQuestion(FilterBody):
         """
         if wanted == "detector":
             return replace(self.filters, origins=("machine",), overruled=True)
-        found = self.filters if self.origin or self.everyone else replace(self.filters, origins=("user", "reviewer"))
+        filters = replace(self.filters, by_answer=True)
+        found = filters if self.origin or self.everyone else replace(filters, origins=("user", "reviewer"))
         # Replies are not verdicts, so only the format `events` contains them.
         return found if wanted == "events" or found.feedback_type else replace(found, feedback_type="verdict")
 
@@ -80,10 +99,12 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
         """Stream the matching feedback as training examples, newest first, in TRL's conversational format.
 
         `kto` examples consist of a prompt, a completion and a label. `dpo` examples consist of a prompt, a chosen
-        answer and a rejected answer. The chosen answer is a person's correction, or a later accepted answer to the same
-        request. `sft` examples consist of a prompt and a completion, which come from accepted answers and corrections.
-        `events` contains the feedback records themselves. `detector` contains machine verdicts together with people's
-        verdicts on the same turn. Erased feedback is omitted. An unknown project gives 404.
+        answer and a rejected answer. The chosen answer is a person's correction, or an accepted answer to the same
+        question or to a later question with the same text. `sft` examples consist of a prompt and a completion, which
+        come from accepted answers and corrections. `events` contains the feedback records themselves. `detector`
+        contains machine verdicts together with people's verdicts on the same turn. Each verdict that counts for its
+        answer is exported, even if a turn has several answers. `GET …/exports/{wanted}/counts` tells which judged
+        answers are left out. Erased feedback is omitted. An unknown project gives 404.
         """
         try:
             check_available(question.file)
@@ -103,6 +124,22 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
             media_type=MEDIA_TYPES[question.file],
             headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"},
         )
+
+    @router.at(
+        "GET",
+        COUNTS,
+        summary="Count training examples",
+        refuses={404: "The project has no messages and no feedback."},
+    )
+    async def count(
+        tenant: Name, project: Name, wanted: Format, question: Annotated[ExportQuestion, Query()]
+    ) -> ExportCounts:
+        """Count the examples of an export, and the judged answers that it leaves out, by reason."""
+        if not await is_known(pool, Project(tenant, project)):
+            raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
+        found = cases(pool, Project(tenant, project), question.span, question.filters_for(wanted))
+        number, reasons = await count_examples(found, wanted)
+        return ExportCounts(examples=number, left_out=reasons)
 
     return router
 

@@ -3,7 +3,7 @@
 from reporting.api.alerts import ALERTS, REMOVALS, RULES, TESTS, alerts_router
 from reporting.api.audit.routes import AUDIT, DRAWS, audit_router
 from reporting.api.conversations import CONVERSATION, PROJECT, conversations_router
-from reporting.api.exports import EXPORT, exports_router
+from reporting.api.exports import COUNTS, EXPORT, exports_router
 from reporting.api.figures import SESSIONS, figures_router
 from reporting.api.issues import CHANGE, ISSUE, ISSUES, MERGE, SPLIT, issues_router
 from reporting.api.webhooks import REPLAY, WEBHOOKS, webhooks_router
@@ -13,6 +13,7 @@ __all__ = [
     "AUDIT",
     "CHANGE",
     "CONVERSATION",
+    "COUNTS",
     "DRAWS",
     "EXPORT",
     "ISSUE",

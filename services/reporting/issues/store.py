@@ -61,35 +61,25 @@ async def rejections(pool: asyncpg.Pool, at: Project, turns: Collection[Turn]) -
     of = at._asdict()
     given = [(n, *turn) for n, turn in enumerate(sorted(turns))]
     rejected = {row["n"]: row for row in await pool.fetch(*SQL.rejections_of_turns.bulk(given, **of))}
-    named = [
-        (n, row["conversation_id"], row["turn_id"], row["agent_message_id"], row["occurred_at"])
-        for n, row in rejected.items()
-    ]
-    answers = {row["n"]: row for row in await pool.fetch(*SQL.answers_of_feedback.bulk(named, **of))}
-    answered = [
-        (
-            *(n, rejected[n]["conversation_id"], one["turn_id"], one["message_id"], one["reply_to"], one["thread"]),
-            *(one["occurred_at"], one["sequence"]),
-        )
-        for n, one in answers.items()
-    ]
-    asked = {row["n"]: row for row in await pool.fetch(*SQL.requests_of_answers.bulk(answered, **of))}
-    return [_rejection(row, answers.get(n), asked.get(n)) for n, row in rejected.items()]
+    judged = [(n, row["conversation_id"], row["answer_id"], row["occurred_at"]) for n, row in rejected.items()]
+    pairs = {row["n"]: row for row in await pool.fetch(*SQL.exchanges_of_feedback.bulk(judged, **of))}
+    return [_rejection(row, pairs.get(n)) for n, row in rejected.items()]
 
 
-def _rejection(row: asyncpg.Record, answer: asyncpg.Record | None, request: asyncpg.Record | None) -> Rejection:
+def _rejection(row: asyncpg.Record, pair: asyncpg.Record | None) -> Rejection:
+    has_question = pair is not None and pair["question_id"] is not None
     return Rejection(
         conversation_id=row["conversation_id"],
         turn_id=row["turn_id"],
         agent_id=row["agent_id"],
         agent_version=row["agent_version"],
         user_id=row["user_id"],
-        asker_id=request["sender_id"] if request else None,
+        asker_id=pair["sender_id"] if pair else None,
         by_person=row["by_person"],
         occurred_at=row["occurred_at"],
-        asked_at=request["occurred_at"] if request else row["occurred_at"],
-        question=(request["content"] or "") if request else "",
-        answer=(answer["content"] or "") if answer else "",
+        asked_at=pair["asked_at"] if pair and has_question else row["occurred_at"],
+        question=(pair["question"] or "") if pair else "",
+        answer=(pair["answer"] or "") if pair else "",
         complaint=row["text"] or "",
     )
 

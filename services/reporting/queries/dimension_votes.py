@@ -55,12 +55,8 @@ def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
     if column:
         return f"e.{column} = :value::text", {}
     if by.is_attribute:
-        of_copy, of_answer = "e.answer_attributes ->> :attribute::text", "a.attributes ->> :attribute::text"
-        named = {"attribute": by.name[len(ATTRIBUTES) :]}
-    else:
-        of_copy, of_answer, named = f"e.answer_{by.of_answer}", f"a.{by.of_answer}", {}
-    looked_up = f"exists (select from {SQL.part('answer_of_row')} a where {of_answer} = :value::text)"
-    return f"case when e.answer_attributes is null then {looked_up} else {of_copy} = :value::text end", named
+        return "e.attributes ->> :attribute::text = :value::text", {"attribute": by.name[len(ATTRIBUTES) :]}
+    return f"e.{by.of_answer} = :value::text", {}
 
 
 def value_of_answer(by: Dimension) -> tuple[str, dict[str, Any]] | None:

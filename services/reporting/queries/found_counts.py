@@ -11,7 +11,7 @@ import asyncpg
 from reporting.queries.rollup_counts import is_rolled, votes
 from reporting.queries.said import looked_up
 from reporting.queries.search import found, narrowed, sources_of
-from reporting.queries.selection import Filters, Project, TimeSpan, copies_of, where
+from reporting.queries.selection import Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
 COUNTED: Final = 1_000
@@ -86,11 +86,8 @@ async def _count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filte
         verdicts = int(await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values)))
     if not views:
         return FoundCount(verdicts, True)
-    _, values = where(at, span, filters)
-    found_by = [where(at, span, filters, copies)[0] for copies in copies_of(filters)]
-    parts = [
-        f"(select from {view} e where {condition} limit :most)" for view in views.values() for condition in found_by
-    ]
+    condition, values = where(at, span, filters)
+    parts = [f"(select from {view} e where {condition} limit :most)" for view in views.values()]
     statement = SQL.count_found.filled(rows=" union all ".join(parts))
     count = int(await pool.fetchval(*statement(**values, most=COUNTED + 1)))
     return FoundCount(verdicts + min(count, COUNTED), count <= COUNTED)

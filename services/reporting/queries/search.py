@@ -22,12 +22,12 @@ from reporting.queries.selection import (
     Filters,
     Project,
     TimeSpan,
-    copies_of,
     substring,
     where,
 )
 from reporting.queries.words import patterns
-from reporting.read_models.store_postgres import IS_LIVE, FeedbackTable
+from reporting.read_models.projection import FeedbackTable
+from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL
 
 
@@ -268,20 +268,16 @@ def _statement(
     if not sources:
         return SQL.search_nothing()
     filtered = replace(filters, text=None, words=None)
-    _, values = where(at, span, filtered)
+    condition, values = where(at, span, filtered)
     place = ""
     values["limit"] = limit
     if after is not None:
         place = _NEWER if newer else _OLDER
         values |= {"after": after[0], "after_id": after[1]}
-    found_by = [where(at, span, filtered, copies)[0] + place for copies in copies_of(filtered)]
+    condition += place
     order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
     if not filters.scans:
-        parts = [
-            SQL.part("found_in", view=view, where=condition, order=order)
-            for view in sources.values()
-            for condition in found_by
-        ]
+        parts = [SQL.part("found_in", view=view, where=condition, order=order) for view in sources.values()]
         return SQL.search.filled(rows=_joined(parts, order, "limit"))(**values)
     holds = [_CONTAINS] if filters.text is not None else []
     holds += [SAID] if filters.words is not None else []
@@ -296,7 +292,6 @@ def _statement(
             order=order,
         )
         for table in sources
-        for condition in found_by
     ]
     statement = SQL.search_text.filled(
         scanned=_joined(scanned, order, "scanned"),

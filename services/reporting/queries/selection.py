@@ -70,6 +70,8 @@ class Filters:
         confidence_bin: Only machine verdicts with a confidence in this bin, 0 to BINS - 1.
         words: Search words. All of them must be in the text with the correction, in the question, or in the answer
             (`queries/said.py`).
+        by_answer: Also include a person's verdict on one answer of a turn that a newer verdict on another answer of the
+            turn replaces. Ignored if `overruled` or `judged` is given.
         among: Only the feedback records with these ids.
     """
 
@@ -101,6 +103,7 @@ class Filters:
     judged: Judged | None = None
     confidence_bin: int | None = None
     words: str | None = None
+    by_answer: bool = False
     among: tuple[UUID, ...] | None = None
 
     @property
@@ -118,7 +121,9 @@ class Filters:
     @property
     def view(self) -> str:
         """Return the name of the database view from which to read verdicts with these filters."""
-        return "effective_or_overruled" if self.overruled or self.judged else "effective"
+        if self.overruled or self.judged:
+            return "effective_or_overruled"
+        return "effective_by_answer" if self.by_answer else "effective"
 
     @property
     def scans(self) -> bool:
@@ -156,28 +161,10 @@ _DIMENSIONS: Final = {
 """Dimensions that have their own roll-ups, by filter field."""
 BINS: Final = 20
 """Number of equal-width confidence bins in which verdicts are counted."""
-_ANSWER: Final = """e.answer_attributes is null and exists (
-        select from (
-            select m.strategy, m.attributes, m.thread from messages m
-            where m.conversation_id = e.conversation_id and m.turn_id = e.turn_id and m.sender_type = 'agent'
-              and m.tenant = e.tenant and m.project = e.project
-            order by (m.message_id = e.agent_message_id) is true desc, (m.agent_id = e.agent_id) is true desc,
-                     m.occurred_at desc, m.sequence desc, m.message_id
-            limit 1
-        ) a where {condition})"""
-"""SQL condition on the answer of a row that has no copy of the answer's properties.
-
-The subselect chooses the answer in the same way as the fragment `answer_of_row` (sql/rollups.sql).
-"""
 SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~* all(:words::text[]) or exists (
         select from messages m
-        where m.conversation_id = e.conversation_id and m.tenant = e.tenant and m.project = e.project
-          and (m.turn_id = e.turn_id or m.turn_id is null) and m.content ~* all(:words::text[])
-          and e.turn_id = coalesce(m.turn_id, (
-            select a.turn_id from messages a
-            where a.conversation_id = m.conversation_id and a.tenant = m.tenant and a.project = m.project
-              and a.sender_type = 'agent' and (a.occurred_at, a.sequence) >= (m.occurred_at, m.sequence)
-            order by a.occurred_at, a.sequence limit 1))))"""
+        where m.message_id in (e.answer_id, e.question_message_id) and m.conversation_id = e.conversation_id
+          and m.tenant = e.tenant and m.project = e.project and m.content ~* all(:words::text[])))"""
 """SQL condition that the text, question or answer of a row contains all words."""
 _CLAUSES: Final = {
     "agent_id": "e.agent_id = :agent_id",
@@ -217,22 +204,11 @@ _CLAUSES: Final = {
     "track_id": "e.track_id = :track_id",
     "intent": "e.intent = :intent",
     "user_type": "e.user_type = :user_type",
+    # The conditions `is not null` permit partial indexes.
+    "strategy": "e.strategy = :strategy and e.strategy is not null",
+    "thread": "e.thread_id = :thread and e.thread_id is not null",
+    "attributes": "e.attributes @> :attributes::jsonb",
 }
-_OF_COPY: Final = {
-    # The second condition permits a partial index, which excludes empty values.
-    "strategy": "e.answer_strategy = :strategy and e.answer_strategy <> ''",
-    "thread": "e.answer_thread = :thread and e.answer_thread <> ''",
-    "attributes": "e.answer_attributes @> :attributes::jsonb",
-}
-"""SQL conditions on the feedback columns that are copied from the answer, by filter field."""
-_OF_ANSWER: Final = {
-    "strategy": "a.strategy = :strategy",
-    "thread": "a.thread = :thread",
-    "attributes": "a.attributes @> :attributes::jsonb",
-}
-"""SQL conditions on the row's answer `a`, by filter field."""
-Copies = Literal["copied", "looked up"]
-"""Rows to select by a property of the answer: rows with a copy of the property, or rows that need a lookup."""
 
 
 def attribute_pairs(attributes: Mapping[str, str] | None) -> tuple[tuple[str, str], ...] | None:
@@ -259,40 +235,17 @@ _CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:reason::text] or e.co
 _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
 
-def where(
-    at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN, copies: Copies | None = None
-) -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition on effective reactions `e`, and its named parameters.
-
-    Feedback rows may contain a copy of the answer's properties. Filters on these properties use the copy or, for rows
-    without a copy, the answer itself.
-
-    Args:
-        copies: Select only rows with a copy ("copied"), or only rows without one ("looked up"). None selects both.
-    """
-    window, narrowed, values = conditions(at, span, filters, copies)
+def where(at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, dict[str, Any]]:
+    """Return the SQL condition on effective reactions `e`, and its named parameters."""
+    window, narrowed, values = conditions(at, span, filters)
     return window + narrowed, values
 
 
-def copies_of(filters: Filters) -> tuple[Copies | None, ...]:
-    """Return the values of `copies` with which to run a query.
-
-    Run the query once with each value and combine the results, which do not overlap. PostgreSQL with row-level security
-    would not use an index for a single query over rows with and without copied answer properties.
-    """
-    return ("copied", "looked up") if any(getattr(filters, name) is not None for name in _OF_COPY) else (None,)
-
-
-def conditions(
-    at: Project, span: TimeSpan, filters: Filters, copies: Copies | None = None
-) -> tuple[str, str, dict[str, Any]]:
+def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str, dict[str, Any]]:
     """Return the two parts of the condition of `where`, and the named parameters.
 
     The first part selects the project and the time window. The second part contains the filters. It is empty or starts
     with `and`.
-
-    Args:
-        copies: The argument for `where`.
     """
     values: dict[str, Any] = {**at._asdict(), **span._asdict()}
     clauses: list[str] = []
@@ -302,11 +255,5 @@ def conditions(
             values[name] = _AS_VALUES.get(name, _same)(value)
             # Search `correction_type` only for its known names: the query plan for one column is faster.
             clauses.append(_CORRECTION if name == "reason" and value in _CORRECTIONS else clause)
-    asked = [name for name in _OF_COPY if getattr(filters, name) is not None]
-    if asked:
-        values |= {name: _AS_VALUES.get(name, _same)(getattr(filters, name)) for name in asked}
-        of_copy = " and ".join(_OF_COPY[name] for name in asked)
-        of_answer = _ANSWER.format(condition=" and ".join(_OF_ANSWER[name] for name in asked))
-        clauses.append({"copied": of_copy, "looked up": of_answer, None: f"({of_copy} or {of_answer})"}[copies])
     window = "e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end"
     return window, "".join(f" and {clause}" for clause in clauses), values

@@ -5,18 +5,19 @@ Message texts and senders are blanked, and feedback is deleted.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
+from reporting.read_models.exchanges import settle_messages
 from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL
 
 _AT_ONCE: Final = 5_000
 """Maximum number of rows that one statement changes, to stay within the statement timeout."""
 _STATEMENTS: Final = (
-    SQL.blank_messages,
     SQL.delete_issue_turns_of_person,
     *(SQL.delete_feedbacks_of_person.filled(table=table, is_live=is_live) for table, is_live in IS_LIVE.items()),
     SQL.delete_deliveries_of_person,
@@ -43,6 +44,7 @@ class ReportingErasures:
         changed = 0
         for (tenant, user_id), at in sorted(erased.items()):
             covered = {"tenant": tenant, "user_id": user_id, "until": at + ERASURE_MARGIN, "limit": _AT_ONCE}
+            changed += await self._blank_messages(covered)
             for statement in _STATEMENTS:
                 changed += await self._repeated(*statement(**covered))
         for tenant in {tenant for tenant, _ in erased}:
@@ -50,6 +52,17 @@ class ReportingErasures:
                 await connection.execute(*SQL.wait_for_count())
                 await connection.execute(*SQL.delete_reason_counts(tenant=tenant))
         return changed
+
+    async def _blank_messages(self, covered: Mapping[str, Any]) -> int:
+        """Blank a person's messages. An answer to a blanked message loses its question."""
+        changed = 0
+        while True:
+            async with self._pool.acquire() as connection, connection.transaction():
+                blanked = await connection.fetch(*SQL.blank_messages(**covered))
+                await settle_messages(connection, [tuple(row) for row in blanked])
+            changed += len(blanked)
+            if len(blanked) < _AT_ONCE:
+                return changed
 
     async def _repeated(self, statement: str, *arguments: str | int) -> int:
         changed = 0

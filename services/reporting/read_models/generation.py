@@ -13,8 +13,9 @@ from typing import Any, Final
 import asyncpg
 
 from reporting.read_models.database import Connection
-from reporting.read_models.projection import FeedbackRow
-from reporting.read_models.store_postgres import FEEDBACK_TABLES, IS_LIVE, by_table, given_feedbacks
+from reporting.read_models.exchanges import correct_all
+from reporting.read_models.projection import FEEDBACK_TABLES, FeedbackRow
+from reporting.read_models.store_postgres import IS_LIVE, by_table, given_feedbacks
 from reporting.sql import SQL
 from servicekit import StartError
 
@@ -72,6 +73,7 @@ class Generation:
             await self._connection.execute(*SQL.block_erasures(), timeout=_SWITCH_SECONDS)
             for table in FEEDBACK_TABLES:
                 await self._run(SQL.delete_erased_rebuilt.filled(table=table, is_live=IS_LIVE[table])())
+                await correct_all(self._connection, f"{table}_rebuilt")
                 removed = await self._run(SQL.remove_missing.filled(table=table)(begun=self._begun))
                 replaced = await self._run(SQL.replace_changed.filled(table=table)(begun=self._begun))
                 await self._run(SQL.drop_rebuilt.filled(table=table)())

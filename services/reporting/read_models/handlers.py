@@ -37,7 +37,7 @@ class ProjectionHandler(Handler, tombstones=True):
         self.access_log = access_log
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        """Write a batch to the read models in one transaction.
+        """Write a batch to the read models.
 
         Returns the outcome of each record, in order.
         """
@@ -45,7 +45,7 @@ class ProjectionHandler(Handler, tombstones=True):
         # Compare types: isinstance on a pydantic model takes longer than building the row.
         named = self._attributes
         messages = [message_row(one.event, named, one.position) for one in batch if type(one.event) in _MESSAGES]
-        feedbacks = [feedback_row(event) for event in events if type(event) is FeedbackCreated]
+        feedbacks = [feedback_row(event, named) for event in events if type(event) is FeedbackCreated]
         rated = [session_row(event) for event in events if type(event) is FeedbackSessionCreated]
         applied = await self._store.apply(
             merged_messages(messages),

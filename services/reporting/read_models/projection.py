@@ -8,17 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 from uuid import UUID
 
 from contracts.base import NO_VERDICTS
-from contracts.chat import ChatMessageIngested
+from contracts.exchange import has_text
 from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, place_of, version_of
 from servicekit import Outcome
 
+FeedbackTable = Literal["feedbacks", "replies"]
+FEEDBACK_TABLES: Final[tuple[FeedbackTable, ...]] = get_args(FeedbackTable)
 SUPERSEDED = Outcome.ignored("superseded")
 
 MessageKey = tuple[str, str, str, str]
@@ -36,6 +38,8 @@ class FeedbackRow(NamedTuple):
 
     If a verdict is overruled, `reaction` is null, as in any cleared record. The machine's reaction is then in
     `overruled_reaction`.
+
+    `answer_id` and the four fields before it are corrected when the answer is known (`exchanges.py`).
     """
 
     feedback_id: UUID
@@ -78,6 +82,11 @@ class FeedbackRow(NamedTuple):
     scale: str | None = None
     worst_rating: int | None = None
     best_rating: int | None = None
+    question_message_id: str | None = None
+    thread_id: str | None = None
+    strategy: str | None = None
+    attributes: dict[str, str] | None = None
+    answer_id: str | None = None
 
     @property
     def values(self) -> tuple[object, ...]:
@@ -89,7 +98,7 @@ class FeedbackRow(NamedTuple):
 
 
 _SLOT: Final = FeedbackRow._fields.index("slot")
-_VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name != "slot"))
+_VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name not in ("slot", "answer_id")))
 
 
 class MessageRow(NamedTuple):
@@ -99,7 +108,12 @@ class MessageRow(NamedTuple):
 
     Attributes:
         attributes: JSON object with string values.
+        has_text: False if the message is empty or deleted.
+        text_since: Time since which the message has had its current text.
+        other_text_at: Time of the latest version with another text, or None.
         sequence: Sequence number of the event, or -1 if it has none.
+        log_time: Time at which the version at this position first appeared in the log.
+        log_offset: Offset of that version's record.
     """
 
     tenant: str
@@ -122,26 +136,43 @@ class MessageRow(NamedTuple):
     reply_to: str | None
     thread: str
     attributes: str | None
+    has_text: bool
     version: bytes
+    text_since: int
+    other_text_at: int | None
     occurred_at: int
     sequence: int
+    log_time: int
+    log_offset: int
 
     @property
     def key(self) -> MessageKey:
         return self[:4]
 
     @property
-    def place(self) -> tuple[int, int]:
-        return self.occurred_at, self.sequence
+    def position(self) -> tuple[int, ...]:
+        return self[-4:]
 
     def merged(self, other: MessageRow) -> MessageRow:
         """Merge two versions of a message into one row.
 
         The result does not depend on their order.
         """
-        occurred_at, sequence = min(self.place, other.place)
-        holds = other if other.version > self.version else self
-        return holds._replace(occurred_at=occurred_at, sequence=sequence)
+        position = min(self.position, other.position)
+        later, earlier = (other, self) if other.version > self.version else (self, other)
+        changed = [at for at in (later.other_text_at, earlier.other_text_at) if at is not None]
+        since = [later.text_since]
+        if later.content == earlier.content:
+            since.append(earlier.text_since)
+        else:
+            changed = [at for at in (later.other_text_at,) if at is not None]
+            if (at := _time_of(earlier.version)) <= _time_of(later.version):
+                changed.append(at)
+        until = max(changed, default=-1)
+        # If no time is left, an earlier version that repeats the text may have been forgotten.
+        text_since = min((at for at in since if at > until), default=_time_of(later.version))
+        row = later._replace(text_since=text_since, other_text_at=max(changed, default=None))
+        return MessageRow._make((*row[: -len(position)], *position))
 
 
 class SessionRow(NamedTuple):
@@ -162,13 +193,18 @@ def session_row(event: FeedbackSessionCreated) -> SessionRow:
     return SessionRow(event.tenant, event.id, event.recorded_at, event.label, event.turn_count_at_end)
 
 
-def feedback_row(event: FeedbackCreated) -> FeedbackRow:
-    """Return the row of a feedback record."""
+def feedback_row(event: FeedbackCreated, attributes: frozenset[str] = frozenset()) -> FeedbackRow:
+    """Return the row of a feedback record.
+
+    Args:
+        attributes: Names of the answer's attributes to keep.
+    """
     slot = event.feedback_id
     if event.origin == "user" and event.source != REVIEW and event.feedback_type not in NO_VERDICTS:
         slot = person_slot(event.tenant, event.project, event.conversation_id, event.turn_id, event.user_id)
     announced = _VALUES(event)
-    row = FeedbackRow._make((*announced[:_SLOT], slot, *announced[_SLOT:]))
+    row = FeedbackRow._make((*announced[:_SLOT], slot, *announced[_SLOT:], event.agent_message_id))
+    row = row._replace(attributes=_attributes(event.attributes, attributes))
     # The log may contain reviews that were announced with the origin `user`.
     return row._replace(origin="reviewer") if event.source == REVIEW else row
 
@@ -196,6 +232,7 @@ def message_row(
     if turn_id is None and message.sender_type == "agent":
         turn_id = message.message_id
     occurred_at, sequence = place_of(event)
+    from_agent = message.sender_type == "agent"
     return MessageRow(
         message.tenant,
         message.project,
@@ -216,19 +253,29 @@ def message_row(
         message.trace_id,
         message.reply_to_message_id,
         "" if message.thread_id in (None, message.message_id) else message.thread_id or "",
-        _attributes(message, attributes),
+        _as_json(_attributes(message.attributes, attributes)) if from_agent else None,
+        has_text(message.content),
         version_of(event, logged),
         occurred_at,
+        None,
+        occurred_at,
         sequence,
+        logged.log_time,
+        logged.offset,
     )
 
 
-def _attributes(message: ChatMessageIngested, names: frozenset[str]) -> str | None:
-    """Return those attributes of an answer that are in `names` as JSON, or None if there are none."""
-    if not message.attributes or message.sender_type != "agent":
-        return None
-    kept = {name: value for name, value in message.attributes.items() if name in names and value}
-    return json.dumps(kept, sort_keys=True) if kept else None
+def _time_of(version: bytes) -> int:
+    return int.from_bytes(version[1:9])
+
+
+def _attributes(attributes: Mapping[str, str] | None, names: frozenset[str]) -> dict[str, str] | None:
+    """Return those attributes of an answer that are in `names`, or None if there are none."""
+    return {name: value for name, value in sorted((attributes or {}).items()) if name in names and value} or None
+
+
+def _as_json(attributes: Mapping[str, str] | None) -> str | None:
+    return None if attributes is None else json.dumps(attributes)
 
 
 def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:

@@ -26,18 +26,6 @@ WARNING_MINUTES: Final = 15
 """Age at which an open transaction causes a warning because it delays counting, in minutes."""
 _AT_ONCE: Final = 48
 """Maximum number of hours counted per transaction, to stay within the statement timeout."""
-_COPIES: Final = 2_000
-"""Maximum number of records corrected per transaction, to stay within the statement timeout."""
-_FULL_COPIES: Final = 20
-"""Maximum number of transactions per run that correct as many as _COPIES records."""
-_UNCOPIED: Final = 50_000
-"""Maximum number of records without copied answer properties whose hours are marked at once."""
-_COPIED: Final = (
-    ("feedbacks", "reaction is not null"),
-    ("feedbacks", "overruled_reaction is not null"),
-    ("replies", "value is not null"),
-)
-"""Tables with copied answer properties, each with the condition of a partial index by time."""
 
 
 class _SnapshotMark(NamedTuple):
@@ -62,7 +50,6 @@ class Rollups:
         self._looked: _SnapshotMark | None = None
         self._looked_at = self._clock.monotonic()
         self._settled: str | None = None
-        self._full_copies = 0
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -80,11 +67,8 @@ class Rollups:
 
         An hour is due after `quiet` seconds without changes, or after it has been stale for `longest` seconds. In both
         cases, all transactions that were running when its stale marks were first seen must have ended.
-
-        Before an hour is counted, the copies of answer properties in its records are corrected. A call corrects up to
-        about 40,000 records; any remaining hours stay due for the next call.
         """
-        counted, self._full_copies = 0, 0
+        counted = 0
         while done := await self._some(quiet, longest):
             counted += done
         return counted
@@ -92,8 +76,7 @@ class Rollups:
     async def _some(self, quiet: float, longest: float) -> int:
         """Count some of the due hours, and return their number.
 
-        The copies of answer properties in these hours are corrected first. The stale marks remain until the hours are
-        counted, so an interruption between the transactions loses nothing.
+        The stale marks remain until the hours are counted, so an interruption between the transactions loses nothing.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             if not await connection.fetchval(*SQL.try_count()):
@@ -108,15 +91,8 @@ class Rollups:
                     *SQL.due_hours(quiet=quiet, longest=longest, settled=self._settled, limit=_AT_ONCE)
                 )
             if not due:
-                for table, is_live in _COPIED:
-                    statement = SQL.mark_hours_without_copies.filled(table=table, is_live=is_live)
-                    await connection.execute(*statement(quiet=quiet, limit=_UNCOPIED))
                 return 0
             hours = [tuple(row) for row in due]
-        for table, is_live in _COPIED:
-            if not await self._copy(table, is_live, hours):
-                return 0
-        # Marks of changes after the copying are not settled, so they remain.
         async with self._pool.acquire() as connection, connection.transaction(isolation="repeatable_read"):
             if not await connection.fetchval(*SQL.try_count()):
                 return 0
@@ -125,32 +101,6 @@ class Rollups:
             for statement in (SQL.delete_hours, SQL.count_hours, SQL.delete_days, SQL.count_days):
                 await connection.execute(*statement.bulk(hours))
             return len(hours)
-
-    async def _copy(self, table: str, is_live: str, hours: list[tuple[Any, ...]]) -> bool:
-        """Correct the copies of answer properties in the records of these hours.
-
-        Each transaction corrects at most _COPIES records of one table and locks them in id order. If it reaches this
-        limit, each of its hours gets a transaction of its own, so that fewer corrected records are read again.
-
-        Returns:
-            False if another process is counting, or if this run has reached its limit of corrections.
-        """
-        statement = SQL.copy_answers.filled(table=table, is_live=is_live)
-        parts = [hours]
-        while parts:
-            if self._full_copies >= _FULL_COPIES:
-                return False
-            part = parts.pop()
-            async with self._pool.acquire() as connection, connection.transaction():
-                if not await connection.fetchval(*SQL.try_count()):
-                    return False
-                await self._pool.plan_freely(connection)
-                await connection.execute(*SQL.copy_only())
-                differing = await connection.fetchval(*statement.bulk(part, most=_COPIES))
-            if differing >= _COPIES:
-                self._full_copies += 1
-                parts.extend([hour] for hour in part)
-        return True
 
     def _settle(self, now: _SnapshotMark) -> None:
         """Remember the newest snapshot for which all transactions that were running at that time have ended.

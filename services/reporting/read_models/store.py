@@ -34,7 +34,7 @@ class ReadModelStore(Protocol):
         forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
     ) -> Applied:
-        """Write a batch in one transaction.
+        """Write a batch: its messages in one transaction, then all other rows in another one.
 
         Messages and feedback must be sorted, with at most one row per key.
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Final, Literal, get_args
+from typing import Final
 from uuid import UUID
 
 import asyncpg
 
 from contracts.feedback import FeedbackErased
+from reporting.read_models.exchanges import completed, settle
 from reporting.read_models.projection import (
+    FEEDBACK_TABLES,
     FeedbackRow,
+    FeedbackTable,
     MessageKey,
     MessageRow,
     SessionRow,
@@ -25,10 +29,9 @@ _GUARD: Final = ("guarded_tenant", "guarded_user")
 _GONE: Final = ("gone_id", "gone_revision")
 _SESSION: Final = tuple(f"session_{name}" for name in SessionRow._fields)
 _TAGS: Final = FeedbackRow._fields.index("tags")
+_ATTRIBUTES: Final = FeedbackRow._fields.index("attributes")
 _ADOPT_SECONDS: Final = 3_600.0
 
-FeedbackTable = Literal["feedbacks", "replies"]
-FEEDBACK_TABLES: Final[tuple[FeedbackTable, ...]] = get_args(FeedbackTable)
 IS_LIVE: Final[dict[FeedbackTable, str]] = {"feedbacks": "reaction is not null", "replies": "value is not null"}
 """SQL condition for records that are not cleared, by table. Each table has a partial index with its condition."""
 
@@ -65,8 +68,36 @@ class PostgresReadModels:
         forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
     ) -> Applied:
+        # Messages first, so that the feedback of the batch finds its answers. Everything is written again after an
+        # interruption, so the pairs are also updated for messages that did not change.
+        written: set[MessageKey] = set()
+        if messages:
+            found = await self._write(messages)
+            written = {tuple(row[0]) for row in found}
+            await settle(self._pool, {row.key for row in messages}, ())
+        if messages and not (feedbacks or forgotten or sessions):
+            return Applied({}, written, set())
+        before: dict[UUID, FeedbackRow] = {}
+        rated: set[UUID] = set()
+        for _, session, *held in await self._write((), await completed(self._pool, feedbacks), forgotten, sessions):
+            if session is not None:
+                rated.add(session)
+            else:
+                row = FeedbackRow(*held)
+                attributes = None if row.attributes is None else json.loads(str(row.attributes))
+                before[row.feedback_id] = row._replace(tags=tuple(row.tags), attributes=attributes)
+        await settle(self._pool, (), feedbacks)
+        return Applied(before, written, rated)
+
+    async def _write(
+        self,
+        messages: Sequence[MessageRow],
+        feedbacks: Sequence[FeedbackRow] = (),
+        forgotten: Sequence[FeedbackErased] = (),
+        sessions: Sequence[SessionRow] = (),
+    ) -> list[asyncpg.Record]:
         given = [(*values, row.is_verdict) for values, row in zip(given_feedbacks(feedbacks), feedbacks, strict=True)]
-        found = await Database.call(
+        return await Database.call(
             self._pool,
             self._apply,
             [self._values(row) for row in messages],
@@ -74,18 +105,6 @@ class PostgresReadModels:
             **_columns(_GONE, forgotten),
             **_columns(_SESSION, sorted(set(sessions))),
         )
-        before: dict[UUID, FeedbackRow] = {}
-        written: set[MessageKey] = set()
-        rated: set[UUID] = set()
-        for message_key, session, *held in found:
-            if message_key is not None:
-                written.add(tuple(message_key))
-            elif session is not None:
-                rated.add(session)
-            else:
-                row = FeedbackRow(*held)
-                before[row.feedback_id] = row._replace(tags=tuple(row.tags))
-        return Applied(before, written, rated)
 
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, list[object]]:
@@ -102,5 +121,11 @@ def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRo
 
 
 def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[tuple[object, ...]]:
-    """Return the rows as parameters for `unnest`, with each row's tags joined into one string."""
-    return [(*row[:_TAGS], _SEPARATOR.join(row.tags), *row[_TAGS + 1 :]) for row in rows]
+    """Return the rows as parameters for `unnest`, with tags joined into one string and attributes as JSON."""
+    return [
+        (
+            *(*row[:_TAGS], _SEPARATOR.join(row.tags), *row[_TAGS + 1 : _ATTRIBUTES]),
+            *(row.attributes and json.dumps(row.attributes), *row[_ATTRIBUTES + 1 :]),
+        )
+        for row in rows
+    ]

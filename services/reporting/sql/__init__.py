@@ -5,6 +5,7 @@ from typing import Final
 
 from contracts.chat import DELETED
 from contracts.erasure import ERASURE_MARGIN
+from contracts.exchange import REACH
 from contracts.instants import DAY, MINUTE
 from contracts.intervals import Z
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
@@ -17,13 +18,26 @@ _DETAILS: Final = (
     *("user_type", "intent", "strategy", "track_id", "bundle_id", "agent_version", "model", "trace_id"),
     *("reply_to", "thread"),
 )
-_POSITION: Final[Fields] = {"occurred_at": "bigint", "sequence": "bigint"}
+_TEXT: Final[Fields] = {"text_since": "bigint", "other_text_at": "bigint"}
+_POSITION: Final[Fields] = {
+    "occurred_at": "bigint",
+    "sequence": "bigint",
+    "log_time": "bigint",
+    "log_offset": "bigint",
+}
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     """Return the SQL statements for read models that store the given fields of a message."""
-    said = {**fields, **dict.fromkeys(_DETAILS, "text"), "attributes": "jsonb", "version": "bytea"}
-    rows: dict[str, Fields | type] = {"key": MESSAGE_KEY, "said": said, "position": _POSITION, "feedback": FeedbackRow}
+    said = {**fields, **dict.fromkeys(_DETAILS, "text"), "attributes": "jsonb", "has_text": "boolean"}
+    said["version"] = "bytea"
+    rows: dict[str, Fields | type] = {
+        "key": MESSAGE_KEY,
+        "said": said,
+        "text": _TEXT,
+        "position": _POSITION,
+        "feedback": FeedbackRow,
+    }
     return Statements(
         Path(__file__).parent,
         rows,
@@ -36,6 +50,7 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
         minute=MINUTE,
         overhead=OVERHEAD,
         page_bytes=PAGE_BYTES,
+        reach=REACH,
         z=Z,
     )
 

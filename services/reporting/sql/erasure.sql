@@ -1,8 +1,9 @@
 -- name: blank_messages
-update messages set content = '', sender_id = '' where (message_id, conversation_id, tenant, project) in (
+update messages set content = '', sender_id = '', has_text = false where (message_id, conversation_id, tenant, project) in (
     select message_id, conversation_id, tenant, project from messages
     where sender_id = :user_id and tenant = :tenant and sender_type = 'human' and said_at <= :until
     limit :limit)
+returning tenant, project, conversation_id, message_id
 
 -- name: delete_feedbacks_of_person(table, is_live)
 delete from {table} where feedback_id in (
@@ -41,3 +42,6 @@ where s.tenant = :tenant and r.tenant = s.tenant and r.project = s.project
 -- fragment: sender
 -- Id of the sender; null for an erased person.
 nullif(sender_id, '') as sender_id
+
+-- fragment: sender_of(row)
+nullif({row}.sender_id, '') as sender_id

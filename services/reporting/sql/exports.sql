@@ -1,98 +1,78 @@
 -- fragment: text_until(message, until)
--- Text of the message; null if the message was later erased, deleted or edited.
-case when {message}.content not in ('', {deleted}) and {message}.said_at <= greatest({message}.occurred_at, {until})
+-- Text of the message; null if it has none, or if it was edited later.
+case when {message}.has_text and {message}.text_since <= greatest({message}.occurred_at, {until})
     then left({message}.content, 20000) end
 
--- name: answers_of_feedback
--- The answer is the message that the feedback names, otherwise the turn's last message. Its text is the text at the
--- time of the judgement.
-select n.n, a.message_id, a.turn_id, a.reply_to, a.thread, a.occurred_at, a.sequence,
-    {text_until(a, n.judged_at)} as content
-from unnest(:n::int[], :conversation_id::text[], :turn_id::text[], :message_id::text[], :judged_at::bigint[])
-    as n (n, conversation_id, turn_id, message_id, judged_at)
-cross join lateral (
-    select * from messages m
-    where m.tenant = :tenant and m.project = :project and m.conversation_id = n.conversation_id
-      and m.sender_type = 'agent' and (m.message_id = n.message_id or (n.message_id is null and m.turn_id = n.turn_id))
-    order by m.occurred_at desc, m.sequence desc limit 1
-) a
-
--- fragment: is_before_answer
-m.tenant = :tenant and m.project = :project and m.conversation_id = a.conversation_id
-           and m.message_id <> a.message_id and (m.occurred_at, m.sequence) <= (a.occurred_at, a.sequence)
+-- fragment: question_of_answer(answer)
+-- The question `q` of an answer; all its columns are null if it is unknown.
+left join exchanges x on x.answer_id = {answer}.message_id and x.conversation_id = {answer}.conversation_id
+    and x.tenant = {answer}.tenant and x.project = {answer}.project
+left join messages q on q.message_id = x.question_id and q.conversation_id = x.conversation_id
+    and q.tenant = x.tenant and q.project = x.project
 
 -- fragment: is_in_thread(row)
 m.thread = {row}.thread and hashtextextended(m.thread, 0) = hashtextextended({row}.thread, 0)
 
--- fragment: last_first
-order by m.occurred_at desc, m.sequence desc, m.sender_type limit 1
+-- name: exchanges_of_feedback
+-- The answer that each feedback is about, and its question. Their texts are those at the time of the judgement and of
+-- the answer. The pair is uncertain if the answer replies to a message that is unknown or emptied, or if a message that a
+-- person emptied stands between question and answer: it may have been the question.
+select n.n, a.message_id, a.has_text, {text_until(a, n.judged_at)} as answer, a.thread,
+    q.message_id as question_id, {sender_of(q)}, {text_until(q, a.occurred_at)} as question,
+    q.occurred_at as asked_at, q.sequence, q.log_time, q.log_offset,
+    a.reply_to is distinct from q.message_id and (
+        a.reply_to <> a.thread and not exists (
+            select from messages m
+            where m.message_id = a.reply_to and m.conversation_id = a.conversation_id and m.tenant = :tenant
+              and m.project = :project and m.sender_type = 'agent'
+        ) or a.turn_id is distinct from coalesce(q.turn_id, q.message_id) and exists (
+            select from messages m
+            where m.tenant = :tenant and m.project = :project and m.conversation_id = a.conversation_id
+              and {is_in_thread(a)} and m.sender_type = 'human' and not m.has_text
+              and m.occurred_at between q.occurred_at and a.occurred_at
+        )
+    ) is true as is_uncertain
+from unnest(:n::int[], :conversation_id::text[], :answer_id::text[], :judged_at::bigint[])
+    as n (n, conversation_id, answer_id, judged_at)
+join messages a on a.message_id = n.answer_id and a.conversation_id = n.conversation_id and a.tenant = :tenant
+    and a.project = :project and a.sender_type = 'agent'
+{question_of_answer(a)}
 
--- fragment: request_of_answer
--- Request of the answer `a`: the result of the first of four lookups that finds a message, unless an agent wrote it.
-cross join lateral (
-    select * from (
-        -- 1. The last message of the same turn.
-        (select *, 1 as way from messages m where {is_before_answer} and m.turn_id = a.turn_id {last_first})
-        union all
-        -- 2. The message that `a` replies to, or a later reply to that message.
-        (select *, 2 from messages m
-         where {is_before_answer} and (m.message_id = a.reply_to or m.reply_to = a.reply_to)
-           and (m.thread = a.thread or m.message_id = a.thread) {last_first})
-        union all
-        -- 3. If `a` replies to nothing: the message directly before it.
-        (select *, 3 from messages m
-         where {is_before_answer} and a.reply_to is null and {is_in_thread(a)} {last_first})
-        union all
-        -- 4. If `a` replies to nothing and begins its thread: the thread's root.
-        (select *, 4 from messages m where {is_before_answer} and a.reply_to is null and m.message_id = a.thread)
-    ) found order by way limit 1
-) r
-where r.sender_type = 'human'
-  -- The last two lookups use only the position of the message, so it must have no turn and be earlier than `a`.
-  and (r.way <= 2 or r.turn_id is null and (r.occurred_at, r.sequence) < (a.occurred_at, a.sequence))
-
--- name: requests_of_answers
-select a.n, r.message_id, r.occurred_at, r.sequence, nullif(r.sender_id, '') as sender_id,
-    {text_until(r, a.occurred_at)} as content
-from unnest(:n::int[], :conversation_id::text[], :turn_id::text[], :message_id::text[], :reply_to::text[],
-    :thread::text[], :occurred_at::bigint[], :sequence::bigint[])
-    as a (n, conversation_id, turn_id, message_id, reply_to, thread, occurred_at, sequence)
-{request_of_answer}
-
--- fragment: is_before_request
+-- fragment: is_before_question
 m.tenant = :tenant and m.project = :project and m.conversation_id = n.conversation_id
-      and (m.occurred_at, m.sequence) < (n.occurred_at, n.sequence)
+      and (m.occurred_at, m.sequence, m.log_time, m.log_offset) < (n.asked_at, n.sequence, n.log_time, n.log_offset)
 
--- name: messages_before_requests
+-- name: messages_before_questions
 -- Return messages of the answer's thread and the thread's root, or messages of the channel outside of threads.
 select n.n, p.sender_type, left(p.content, 20000) as content
-from unnest(:n::int[], :conversation_id::text[], :thread::text[], :occurred_at::bigint[], :sequence::bigint[])
-    as n (n, conversation_id, thread, occurred_at, sequence)
+from unnest(:n::int[], :conversation_id::text[], :thread::text[], :asked_at::bigint[], :sequence::bigint[],
+    :log_time::bigint[], :log_offset::bigint[])
+    as n (n, conversation_id, thread, asked_at, sequence, log_time, log_offset)
 cross join lateral (
     select * from (
-        (select * from messages m where {is_before_request} and {is_in_thread(n)}
-         order by m.occurred_at desc, m.sequence desc limit :limit)
+        (select * from messages m where {is_before_question} and {is_in_thread(n)}
+         order by m.occurred_at desc, m.sequence desc, m.log_time desc, m.log_offset desc limit :limit)
         union all
-        (select * from messages m where {is_before_request} and n.thread <> '' and m.message_id = n.thread
+        (select * from messages m where {is_before_question} and n.thread <> '' and m.message_id = n.thread
            and m.thread <> n.thread)
-    ) near order by occurred_at desc, sequence desc limit :limit
+    ) near order by occurred_at desc, sequence desc, log_time desc, log_offset desc limit :limit
 ) p
-where p.content not in ('', {deleted})
-order by n.n, p.occurred_at, p.sequence
+where p.has_text
+order by n.n, p.occurred_at, p.sequence, p.log_time, p.log_offset
 
 -- name: better_answers
--- The last accepted answer to a later request with the same text in the conversation.
+-- An accepted answer to the same question, or to a later question with the same text in the conversation.
 select distinct on (n.n) n.n, {text_until(a, e.occurred_at)} as content
-from unnest(:n::int[], :conversation_id::text[], :occurred_at::bigint[], :question::text[])
-    as n (n, conversation_id, occurred_at, question)
-join effective e on e.tenant = :tenant and e.project = :project and e.conversation_id = n.conversation_id
-  and e.reaction = 'ok' and e.origin <> 'machine'
-join messages a on a.tenant = :tenant and a.project = :project and a.conversation_id = n.conversation_id
-  and a.message_id = e.agent_message_id and a.occurred_at > n.occurred_at
-{request_of_answer}
-  and {text_until(a, e.occurred_at)} is not null
-  and lower(btrim({text_until(r, a.occurred_at)})) = lower(btrim(n.question))
-order by n.n, a.occurred_at desc
+from unnest(:n::int[], :conversation_id::text[], :answer_id::text[], :question_id::text[], :asked_at::bigint[],
+    :question::text[]) as n (n, conversation_id, answer_id, question_id, asked_at, question)
+join effective_by_answer e on e.tenant = :tenant and e.project = :project and e.conversation_id = n.conversation_id
+    and e.reaction = 'ok' and e.origin <> 'machine' and e.answer_id <> n.answer_id
+join messages a on a.message_id = e.answer_id and a.conversation_id = e.conversation_id and a.tenant = :tenant
+    and a.project = :project and a.sender_type = 'agent'
+{question_of_answer(a)}
+where {text_until(a, e.occurred_at)} is not null and (q.message_id = n.question_id
+    or q.occurred_at > n.asked_at and lower(btrim({text_until(q, a.occurred_at)})) = lower(btrim(n.question)))
+order by n.n, q.message_id = n.question_id desc, a.occurred_at desc, e.feedback_id
 
 -- name: people_on_turns
 select distinct on (n.n) n.n, e.reaction, e.source

@@ -32,7 +32,7 @@ delete from rejection_changes where id = any(:ids::bigint[])
 -- name: rejections_of_turns
 -- Verdicts of people and reviewers override machine verdicts. Among verdicts of equal rank, a rejection counts.
 select * from (
-    select distinct on (n.n) n.n, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.agent_message_id,
+    select distinct on (n.n) n.n, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.answer_id,
         e.user_id, e.origin <> 'machine' as by_person, e.occurred_at, e.text, e.reaction
     from unnest(:n::int[], :conversation_id::text[], :turn_id::text[]) as n (n, conversation_id, turn_id)
     join effective e on e.conversation_id = n.conversation_id and e.turn_id = n.turn_id
@@ -223,7 +223,7 @@ where i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id and
   and not exists (select from issues m where m.merged_into = i.id)
 
 -- name: answers_of_agent
-select a.conversation_id, a.turn_id, a.agent_version, a.occurred_at, left(r.content, 1000) as question
+select a.conversation_id, a.turn_id, a.agent_version, a.occurred_at, left(q.content, 1000) as question
 from (
     select distinct on (m.conversation_id, m.turn_id) m.* from (
         select * from messages
@@ -233,7 +233,8 @@ from (
     ) m
     order by m.conversation_id, m.turn_id, m.occurred_at desc
 ) a
-{request_of_answer} and r.content not in ('', {deleted})
+{question_of_answer(a)}
+where q.has_text
 
 -- name: placed_turns
 select conversation_id, turn_id, agent_version, occurred_at, issue_id from issue_turns
@@ -261,10 +262,11 @@ left join lateral (
 
 -- fragment: question_of(row)
 (
-    select left(m.content, 1000) from messages m
-    where m.conversation_id = {row}.conversation_id and m.tenant = :tenant and m.project = :project
-      and m.sender_type = 'human' and m.occurred_at = {row}.asked_at and m.sender_id = {row}.asker_id
-    limit 1
+    select left(q.content, 1000) from messages a
+    {question_of_answer(a)}
+    where a.conversation_id = {row}.conversation_id and a.turn_id = {row}.turn_id and a.tenant = :tenant
+      and a.project = :project and a.sender_type = 'agent' and q.has_text
+    order by a.occurred_at desc, a.sequence desc limit 1
 )
 
 -- name: list_issues
@@ -277,7 +279,7 @@ from (
     order by i.turns desc, i.id limit :limit
 ) i {counts_of_issue}
 left join lateral (
-    select t.conversation_id, t.asked_at, t.asker_id from issue_turns t
+    select t.conversation_id, t.turn_id from issue_turns t
     where t.issue_id = i.id and t.tenant = i.tenant order by t.nearness desc nulls last, t.occurred_at desc limit 1
 ) typical on true
 order by i.turns desc, i.id

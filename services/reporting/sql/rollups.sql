@@ -55,77 +55,6 @@ least(floor(round(e.confidence * {bins}e6) / 1e6)::int, {bins} - 1)::text
       and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
 )
 
--- name: copy_only
--- Tell the triggers that this transaction only copies properties of answers, so that they record no change.
-select set_config('agent_feedback.copying', 'on', true)
-
--- fragment: copy_of_answer
-(
-    select coalesce(a.strategy, ''), coalesce(a.thread, ''), coalesce(a.attributes, '{}')
-    from (values (1)) always left join lateral {answer_of_row} a on true
-)
-
--- name: copy_answers(table, is_live)
--- Correct at most :most copies in the given hours. A copy differs if the answer arrived after the feedback or changed
--- concurrently. Return the number of differing copies, including those of records deleted in between.
-with differing as materialized (
-    select e.feedback_id
-    from {hours_given}
-    cross join lateral (
-        select * from {table} where tenant = due.tenant and project = due.project
-          and occurred_at >= due.hour and occurred_at < due.hour + {hour} and {is_live}
-        offset 0 -- one index lookup per hour
-    ) e
-    cross join lateral {copy_of_answer} a (strategy, thread, attributes)
-    where (e.answer_strategy, e.answer_thread, e.answer_attributes) is distinct from (a.strategy, a.thread, a.attributes)
-    limit :most
-), held as materialized (
-    select feedback_id from {table} where feedback_id in (select feedback_id from differing)
-    order by feedback_id for update
-), corrected as (
-    update {table} e set (answer_strategy, answer_thread, answer_attributes) = {copy_of_answer}
-    from held h where h.feedback_id = e.feedback_id
-)
-select count(*) from differing
-
--- name: mark_hours_without_copies(table, is_live)
--- Mark the hours of at most :limit records that have no copy, unless they are already marked. The date of the mark
--- makes the hour due at once.
-insert into stale_hours (tenant, project, hour, marked_at)
-select distinct tenant, project, hour, now() - make_interval(secs => :quiet) from (
-    select tenant, project, occurred_at / {hour} * {hour} as hour
-    from {table} where answer_attributes is null and {is_live}
-    order by tenant, project, occurred_at desc limit :limit
-) uncopied
-where not exists (
-    select from stale_hours s
-    where s.tenant = uncopied.tenant and s.project = uncopied.project and s.hour = uncopied.hour)
-
--- fragment: answer_of_row
--- Answer that the feedback row `e` is about: the message named by `e`, otherwise the last message of its agent in the
--- turn, otherwise the turn's last agent message.
-(
-    select m.strategy, m.attributes, m.thread
-    from (
-        select * from messages m
-        where m.conversation_id = e.conversation_id and m.turn_id = e.turn_id and m.tenant = e.tenant
-          and m.project = e.project
-        offset 0 -- by the turn, not by the index of all answers
-    ) m
-    where m.sender_type = 'agent'
-    order by (m.message_id = e.agent_message_id) is true desc, (m.agent_id = e.agent_id) is true desc,
-             m.occurred_at desc, m.sequence desc, m.message_id
-    limit 1
-)
-
--- fragment: answer_or_copy
--- Properties of the answer that the feedback row `e` is about: the copy in `e`, or a lookup if `e` has no copy.
-(
-    select e.answer_strategy as strategy, e.answer_attributes as attributes where e.answer_attributes is not null
-    union all
-    select a.strategy, a.attributes from {answer_of_row} a where e.answer_attributes is null
-)
-
 -- fragment: dimensions_of_row
 -- Dimensions of a feedback row `e` and their values, each with the row's reaction.
 (
@@ -135,10 +64,9 @@ where not exists (
     where d.reason <> ''
     union all
     select d.kind, d.reason, e.reaction
-    from {answer_or_copy} a
-    cross join lateral (
-        select 'strategy' as kind, a.strategy as reason
-        union all select 'attributes.' || key, value from jsonb_each_text(a.attributes)
+    from (
+        select 'strategy' as kind, e.strategy as reason
+        union all select 'attributes.' || key, value from jsonb_each_text(e.attributes)
     ) d
     where d.reason <> ''
 )
@@ -155,8 +83,7 @@ count(*) filter (where {row}.reaction = 'ok'), count(*) filter (where {row}.reac
     from {hours_given}
     cross join lateral (
         select tenant, project, conversation_id, turn_id, origin, agent_id, agent_version, model, reaction, confidence,
-               tags, correction_type, bundle_id, track_id, intent, user_type, agent_message_id,
-               answer_strategy, answer_attributes
+               tags, correction_type, bundle_id, track_id, intent, user_type, strategy, attributes
         from {view}
         where tenant = due.tenant and project = due.project
           and occurred_at >= due.hour and occurred_at < due.hour + {hour}

@@ -75,14 +75,17 @@ create table feedbacks (
     scale text,
     worst_rating smallint,
     best_rating smallint,
-    -- Copy of the answer's strategy, empty without one; null as answer_attributes
-    answer_strategy text,
-    -- Copy of the answer's thread, empty without one; null as answer_attributes
-    answer_thread text,
-    -- Copy of the answer's attributes, {} without any; null if the answer was not known when the record was written,
-    -- or not copied yet
-    answer_attributes jsonb
+    -- The answer that the feedback is about: agent_message_id, or the turn's last answer if the event names only the
+    -- turn. If the answer is known, this column and the next four agree with messages and exchanges; otherwise they are
+    -- those of the event
+    answer_id text,
+    question_message_id text,
+    thread_id text,
+    strategy text,
+    -- The attributes by which answers are compared, as names and texts; null without any
+    attributes jsonb
 );
+create index feedbacks_about on feedbacks (conversation_id, answer_id) where answer_id is not null;
 create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc) where reaction is not null;
 create index feedbacks_agent_rejected on feedbacks (tenant, project, agent_id, occurred_at desc)
     where reaction = 'not_ok';
@@ -94,29 +97,27 @@ create index feedbacks_judged on feedbacks (conversation_id, turn_id, origin)
 create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, detector, decided_by)
     where origin = 'machine' and (reaction is not null or overruled_reaction is not null);
 create index feedbacks_overruled on feedbacks (tenant, project, occurred_at) where overruled_reaction is not null;
+create index feedbacks_question on feedbacks (conversation_id, question_message_id)
+    where question_message_id is not null;
 create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
 create index feedbacks_reasons on feedbacks (tenant, project, occurred_at desc)
     where reaction is not null and (correction_type is not null or origin <> 'machine' and tags <> '{}');
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id)
     where feedback_type = 'explicit' or reaction is not null;
-create index feedbacks_strategy on feedbacks (tenant, project, answer_strategy, occurred_at desc)
-    where reaction is not null and answer_strategy <> '';
+create index feedbacks_strategy on feedbacks (tenant, project, strategy, occurred_at desc)
+    where reaction is not null and strategy is not null;
 create index feedbacks_tags on feedbacks using gin (tags) where tags <> '{}';
 create index feedbacks_terms on feedbacks
     using gin (search_terms(tenant, project, (coalesce(text, '') || ' ') || coalesce(correction, '')))
     where text is not null or correction is not null;
-create index feedbacks_thread on feedbacks (tenant, project, answer_thread, occurred_at desc)
-    where reaction is not null and answer_thread <> '';
+create index feedbacks_thread on feedbacks (tenant, project, thread_id, occurred_at desc)
+    where reaction is not null and thread_id is not null;
 create index feedbacks_time on feedbacks (tenant, project, occurred_at desc, conversation_id)
     where reaction is not null;
 create index feedbacks_user on feedbacks (tenant, project, user_id, occurred_at desc) where reaction is not null;
 create index feedbacks_version on feedbacks (tenant, project, agent_version, occurred_at desc)
     where reaction is not null and agent_version is not null;
-create index feedbacks_without_copy on feedbacks (tenant, project, occurred_at desc)
-    where answer_attributes is null and reaction is not null;
 create index feedbacks_written on feedbacks (tenant, project, written_by);
-create index overruled_without_copy on feedbacks (tenant, project, occurred_at desc)
-    where answer_attributes is null and overruled_reaction is not null;
 
 -- Feedback that is not a verdict, at its highest revision: replies to answers, and ratings on own scales; a null
 -- value is retracted. Columns as in feedbacks
@@ -163,28 +164,31 @@ create table replies (
     scale text,
     worst_rating smallint,
     best_rating smallint,
-    answer_strategy text,
-    answer_thread text,
-    answer_attributes jsonb
+    answer_id text,
+    question_message_id text,
+    thread_id text,
+    strategy text,
+    attributes jsonb
 );
+create index replies_about on replies (conversation_id, answer_id) where answer_id is not null;
 create index replies_agent on replies (tenant, project, agent_id, occurred_at desc) where value is not null;
 create index replies_conversation on replies (tenant, project, conversation_id, occurred_at, feedback_id);
 create index replies_counted on replies (tenant, project, occurred_at)
     where value is not null and feedback_type = 'implicit';
+create index replies_question on replies (conversation_id, question_message_id)
+    where question_message_id is not null;
 create index replies_rated on replies (tenant, project, occurred_at) where rating is not null;
-create index replies_strategy on replies (tenant, project, answer_strategy, occurred_at desc)
-    where value is not null and answer_strategy <> '';
+create index replies_strategy on replies (tenant, project, strategy, occurred_at desc)
+    where value is not null and strategy is not null;
 create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, '')))
     where text is not null;
-create index replies_thread on replies (tenant, project, answer_thread, occurred_at desc)
-    where value is not null and answer_thread <> '';
+create index replies_thread on replies (tenant, project, thread_id, occurred_at desc)
+    where value is not null and thread_id is not null;
 create index replies_time on replies (tenant, project, occurred_at desc, feedback_id desc) where value is not null;
 create index replies_turn on replies (conversation_id, turn_id);
 create index replies_user on replies (tenant, project, user_id, occurred_at desc) where value is not null;
 create index replies_version on replies (tenant, project, agent_version, occurred_at desc)
     where value is not null and agent_version is not null;
-create index replies_without_copy on replies (tenant, project, occurred_at desc)
-    where answer_attributes is null and value is not null;
 create index replies_written on replies (tenant, project, written_by);
 
 create view effective as
@@ -203,12 +207,32 @@ where f.reaction is not null
           and (newer.feedback_type = 'explicit' or newer.reaction is not null)
           and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)));
 
+-- As effective, but a verdict of a person or a reviewer is replaced only by a newer one on the same answer: a turn may
+-- have several answers
+create view effective_by_answer as
+select f.*
+from feedbacks f
+where f.reaction is not null
+  and (f.origin = 'machine'
+    or f.origin = 'reviewer' and not exists (
+        select from feedbacks newer
+        where newer.conversation_id = f.conversation_id and newer.turn_id = f.turn_id and newer.origin = 'reviewer'
+          and newer.answer_id is not distinct from f.answer_id
+          and newer.tenant = f.tenant and newer.project = f.project and newer.reaction is not null
+          and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id))
+    or f.origin = 'user' and not exists (
+        select from feedbacks newer
+        where newer.slot = f.slot and newer.tenant = f.tenant
+          and newer.answer_id is not distinct from f.answer_id
+          and (newer.feedback_type = 'explicit' or newer.reaction is not null)
+          and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)));
+
 create view effective_or_overruled as
 select feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id, user_type, agent_id,
     agent_message_id, origin, feedback_type, source, coalesce(reaction, overruled_reaction) as reaction, value,
     confidence, text, tags, correction, emoji, correction_type, occurred_at, rn, track_id, bundle_id, agent_version,
     model, trace_id, intent, reviews, overruled_by, overruled_reaction, detector, decided_by,
-    rating, scale, worst_rating, best_rating, answer_strategy, answer_thread, answer_attributes
+    rating, scale, worst_rating, best_rating, answer_id, question_message_id, thread_id, strategy, attributes
 from (select * from effective union all select * from feedbacks where overruled_reaction is not null) f;
 
 create view live_replies as select * from replies where value is not null;
@@ -254,6 +278,15 @@ create table messages (
         (('x' || encode(substring(version from 2 for 8), 'hex'))::bit(64)::bigint) stored,
     -- Of an answer: the attributes by which answers are compared, as names and texts; null without any
     attributes jsonb,
+    -- False if the message is empty or deleted
+    has_text boolean not null default true,
+    -- Time since which the message has had its current text. Versions that repeat the text change nothing
+    text_since bigint not null default 0,
+    -- Time of the latest version with another text; null if there is none
+    other_text_at bigint,
+    -- Orders messages that have one time: time and offset of the earliest version's record
+    log_time bigint not null default 0,
+    log_offset bigint not null default 0,
     primary key (message_id, conversation_id, tenant, project)
 );
 create index messages_answers on messages (tenant, project, occurred_at) where sender_type = 'agent';
@@ -265,6 +298,20 @@ create index messages_person on messages (sender_id, tenant, project) where send
 create index messages_terms on messages using gin (search_terms(tenant, project, content));
 create index messages_thread on messages (tenant, project, conversation_id, reply_to) where reply_to is not null;
 create index messages_turn on messages (tenant, project, conversation_id, turn_id);
+
+-- The question that each answer answers, by the rule of contracts/exchange.py: a person's message. An answer whose
+-- question is unknown has no row
+create table exchanges (
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    answer_id text not null,
+    question_id text not null,
+    -- Time of the answer
+    occurred_at bigint not null,
+    primary key (answer_id, conversation_id, tenant, project)
+);
+create index exchanges_question on exchanges (question_id, conversation_id);
 
 -- Session ratings of a tenant, without the person; a session names no project
 create table sessions (
@@ -290,39 +337,6 @@ create table erasures (
 create table database_server (
     system_identifier bigint not null
 );
-
--- The inner query does not name the sender type. Otherwise the planner may read all answers of a project by
--- `messages_answers` for each feedback record, as long as the table has no statistics.
-create function copy_answer() returns trigger language plpgsql as $$
-begin
-    select coalesce(m.strategy, ''), m.thread, coalesce(m.attributes, '{}')
-    into new.answer_strategy, new.answer_thread, new.answer_attributes
-    from (
-        select * from messages m
-        where m.conversation_id = new.conversation_id and m.turn_id = new.turn_id and m.tenant = new.tenant
-          and m.project = new.project
-        offset 0
-    ) m
-    where m.sender_type = 'agent'
-    order by (m.message_id = new.agent_message_id) is true desc, (m.agent_id = new.agent_id) is true desc,
-             m.occurred_at desc, m.sequence desc, m.message_id
-    limit 1;
-    return new;
-end
-$$;
-
-create trigger copy_answer_by_insert before insert on feedbacks
-    for each row when (new.reaction is not null or new.overruled_reaction is not null) execute function copy_answer();
-create trigger copy_answer_by_update before update on feedbacks
-    for each row when (current_setting('agent_feedback.copying', true) is distinct from 'on'
-        and (new.reaction is not null or new.overruled_reaction is not null)) execute function copy_answer();
-
-create trigger copy_answer_by_insert before insert on replies
-    for each row when (new.value is not null) execute function copy_answer();
-
-create trigger copy_answer_by_update before update on replies
-    for each row when (current_setting('agent_feedback.copying', true) is distinct from 'on'
-        and new.value is not null) execute function copy_answer();
 
 -- The index finds whole words faster than beginnings of words, so it first looks for whole words. If already `most`
 -- texts contain them, the caller ignores the ids, and the index need not look for beginnings. Terms that at least half of
@@ -361,7 +375,7 @@ set work_mem = '64MB' as $$
             limit most
         ) found
     ), said as materialized (
-        select m.conversation_id, m.turn_id, m.occurred_at, m.sequence
+        select m.conversation_id, m.message_id
         from wanted, messages m
         where search_terms(m.tenant, m.project, m.content) @@ wanted.terms_of_messages
           and m.tenant = of_tenant and m.project = of_project and m.content ~* all(patterns)
@@ -380,28 +394,29 @@ set work_mem = '64MB' as $$
            and r.text is not null and r.tenant = of_tenant and r.project = of_project and r.text ~* all(patterns)
            and not (select is_frequent from frequent)
          limit most)
-    ), turns as materialized (
-        -- A person's message without a turn belongs to the answer that follows it.
-        select distinct s.conversation_id, coalesce(s.turn_id, (
-            select a.turn_id from messages a
-            where a.conversation_id = s.conversation_id and a.tenant = of_tenant and a.project = of_project
-              and a.sender_type = 'agent' and (a.occurred_at, a.sequence) >= (s.occurred_at, s.sequence)
-            order by a.occurred_at, a.sequence limit 1
-        )) as turn_id
-        from said s
+    ), matching as materialized (
+        select conversation_id, message_id from said
         where (select count(*) from said) < most and (select count(*) from own) < most
     )
     select case when (select is_frequent from frequent) then most
                 else greatest((select count(*) from said), (select count(*) from own)) end::int, array(
         select feedback_id from own
         union
-        select f.feedback_id from turns t
-        join feedbacks f on f.tenant = of_tenant and f.project = of_project and f.conversation_id = t.conversation_id
-            and f.turn_id = t.turn_id
+        select f.feedback_id from matching s
+        join feedbacks f on f.conversation_id = s.conversation_id and f.answer_id = s.message_id
+            and f.tenant = of_tenant and f.project = of_project
         union
-        select r.feedback_id from turns t
-        join replies r on r.tenant = of_tenant and r.project = of_project and r.conversation_id = t.conversation_id
-            and r.turn_id = t.turn_id
+        select f.feedback_id from matching s
+        join feedbacks f on f.conversation_id = s.conversation_id and f.question_message_id = s.message_id
+            and f.tenant = of_tenant and f.project = of_project
+        union
+        select r.feedback_id from matching s
+        join replies r on r.conversation_id = s.conversation_id and r.answer_id = s.message_id
+            and r.tenant = of_tenant and r.project = of_project
+        union
+        select r.feedback_id from matching s
+        join replies r on r.conversation_id = s.conversation_id and r.question_message_id = s.message_id
+            and r.tenant = of_tenant and r.project = of_project
     )
 $$;
 
@@ -438,18 +453,27 @@ select 'ef:' || t.tenant || ':' || t.project || ':' || coalesce(t.user_id, '') |
        jsonb_build_object('turn_log', l.summary, 'conversation_id', t.conversation_id, 'bundle_id', t.bundle_id)
            as payload
 from (
-    select tenant, project, conversation_id, turn_id,
-           min(occurred_at) as occurred_at,
+    select m.tenant, m.project, m.conversation_id, m.turn_id,
+           min(m.occurred_at) as occurred_at,
            count(*) as messages,
-           (array_agg(sender_id order by occurred_at, sequence) filter (where sender_type = 'human'))[1] as user_id,
-           (array_agg(left(content, 500) order by occurred_at, sequence) filter (where sender_type = 'human'))[1] as asked,
-           (array_agg(left(content, 500) order by occurred_at desc, sequence desc)
-               filter (where sender_type = 'agent'))[1] as answered,
-           max(agent_id) as agent_id, max(intent) as intent, max(strategy) as strategy,
-           max(track_id) as track_id, max(bundle_id) as bundle_id
-    from messages
-    where turn_id is not null
-    group by tenant, project, conversation_id, turn_id
+           (array_agg(coalesce(q.sender_id, m.sender_id) order by m.occurred_at, m.sequence)
+               filter (where q.message_id is not null or m.sender_type = 'human'))[1] as user_id,
+           coalesce(
+               (array_agg(left(q.content, 500) order by m.occurred_at desc, m.sequence desc)
+                   filter (where q.message_id is not null))[1],
+               (array_agg(left(m.content, 500) order by m.occurred_at, m.sequence)
+                   filter (where m.sender_type = 'human'))[1]) as asked,
+           (array_agg(left(m.content, 500) order by m.occurred_at desc, m.sequence desc)
+               filter (where m.sender_type = 'agent'))[1] as answered,
+           max(m.agent_id) as agent_id, max(m.intent) as intent, max(m.strategy) as strategy,
+           max(m.track_id) as track_id, max(m.bundle_id) as bundle_id
+    from messages m
+    left join exchanges x on x.answer_id = m.message_id and x.conversation_id = m.conversation_id
+        and x.tenant = m.tenant and x.project = m.project
+    left join messages q on q.message_id = x.question_id and q.conversation_id = x.conversation_id
+        and q.tenant = x.tenant and q.project = x.project
+    where m.turn_id is not null
+    group by m.tenant, m.project, m.conversation_id, m.turn_id
 ) t
 cross join lateral (
     select jsonb_build_object('turn_id', t.turn_id, 'ts', rfc3339(t.occurred_at), 'messages', t.messages,
@@ -545,90 +569,9 @@ create trigger stale_by_delete after delete on feedbacks referencing old table a
 create trigger stale_by_insert after insert on feedbacks referencing new table as changed
     for each statement execute function mark_stale_hours();
 create trigger stale_by_update_of after update on feedbacks referencing old table as changed
-    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
-    execute function mark_stale_hours();
+    for each statement execute function mark_stale_hours();
 create trigger stale_by_update_to after update on feedbacks referencing new table as changed
-    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
-    execute function mark_stale_hours();
-
--- Marks the hours of the feedback and of the replies on changed answers, and discards the copies. The count
--- of an hour copies again: it waits until concurrent writers, which do not see each other, have ended.
-create function mark_stale_dimensions() returns trigger language plpgsql as $$
-begin
-    if not exists (select from changed where sender_type = 'agent') then
-        return null;
-    end if;
-    perform set_config('agent_feedback.copying', 'on', true);
-    -- The look-ups name the turn alone, as in mark_stale_hours.
-    with turns as materialized (
-        select distinct tenant, project, conversation_id, turn_id from changed
-        where sender_type = 'agent' and turn_id is not null
-    ), judged as materialized (
-        select f.*
-        from turns cross join lateral (
-            select f.feedback_id, f.tenant, f.project, f.occurred_at, f.answer_attributes from feedbacks f
-            where f.conversation_id = turns.conversation_id and f.turn_id = turns.turn_id
-              and (f.reaction is not null or f.overruled_reaction is not null)
-            offset 0
-        ) f
-        where f.tenant = turns.tenant and f.project = turns.project
-    ), replied as materialized (
-        select r.*
-        from turns cross join lateral (
-            select r.feedback_id, r.tenant, r.project, r.occurred_at, r.answer_attributes from replies r
-            where r.conversation_id = turns.conversation_id and r.turn_id = turns.turn_id
-            offset 0
-        ) r
-        where r.tenant = turns.tenant and r.project = turns.project
-    ), held_feedbacks as materialized (
-        -- All writers lock feedbacks before replies, each in the order of their ids.
-        select feedback_id from feedbacks
-        where feedback_id in (select feedback_id from judged where answer_attributes is not null)
-        order by feedback_id for update
-    ), held_replies as materialized (
-        select feedback_id from replies
-        where feedback_id in (select feedback_id from replied where answer_attributes is not null)
-          and (select count(*) from held_feedbacks) >= 0 -- reads them, and so locks them, first
-        order by feedback_id for update
-    ), of_feedbacks as (
-        update feedbacks f set answer_strategy = null, answer_thread = null, answer_attributes = null
-        from held_feedbacks h where f.feedback_id = h.feedback_id
-    ), of_replies as (
-        update replies r set answer_strategy = null, answer_thread = null, answer_attributes = null
-        from held_replies h where r.feedback_id = h.feedback_id
-    )
-    insert into stale_hours (tenant, project, hour)
-    select tenant, project, occurred_at / 3600000000 * 3600000000 from judged
-    union
-    select tenant, project, occurred_at / 3600000000 * 3600000000 from replied;
-    perform set_config('agent_feedback.copying', 'off', true);
-    return null;
-end
-$$;
-
-create trigger stale_dimensions_by_delete after delete on messages referencing old table as changed
-    for each statement execute function mark_stale_dimensions();
-create trigger stale_dimensions_by_insert after insert on messages referencing new table as changed
-    for each statement execute function mark_stale_dimensions();
-create trigger stale_dimensions_by_update_of after update on messages referencing old table as changed
-    for each statement execute function mark_stale_dimensions();
-create trigger stale_dimensions_by_update_to after update on messages referencing new table as changed
-    for each statement execute function mark_stale_dimensions();
-
--- A reply counts in no hour: its mark only lets the hour's copies be compared with the answers.
-create function mark_hours_of_replies() returns trigger language plpgsql as $$
-begin
-    insert into stale_hours (tenant, project, hour)
-    select distinct tenant, project, occurred_at / 3600000000 * 3600000000 from changed where value is not null;
-    return null;
-end
-$$;
-
-create trigger stale_by_insert after insert on replies referencing new table as changed
-    for each statement execute function mark_hours_of_replies();
-create trigger stale_by_update after update on replies referencing new table as changed
-    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
-    execute function mark_hours_of_replies();
+    for each statement execute function mark_stale_hours();
 
 -- Topics of rejected turns by agent; turns, people, first_at, last_at and versions count issue_turns
 create table issues (
@@ -724,11 +667,9 @@ create trigger rejection_by_delete after delete on feedbacks referencing old tab
 create trigger rejection_by_insert after insert on feedbacks referencing new table as changed
     for each statement execute function mark_rejections();
 create trigger rejection_by_update_of after update on feedbacks referencing old table as changed
-    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
-    execute function mark_rejections();
+    for each statement execute function mark_rejections();
 create trigger rejection_by_update_to after update on feedbacks referencing new table as changed
-    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
-    execute function mark_rejections();
+    for each statement execute function mark_rejections();
 
 -- Last grouping of an agent's rejected turns, and the number of turns that it left without issue
 create table issue_agents (
@@ -905,11 +846,9 @@ create trigger stale_turn_by_delete after delete on feedbacks referencing old ta
 create trigger stale_turn_by_insert after insert on feedbacks referencing new table as changed
     for each statement execute function mark_stale_turns();
 create trigger stale_turn_by_update_of after update on feedbacks referencing old table as changed
-    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
-    execute function mark_stale_turns();
+    for each statement execute function mark_stale_turns();
 create trigger stale_turn_by_update_to after update on feedbacks referencing new table as changed
-    for each statement when (current_setting('agent_feedback.copying', true) is distinct from 'on')
-    execute function mark_stale_turns();
+    for each statement execute function mark_stale_turns();
 create trigger stale_turn_by_delete after delete on messages referencing old table as changed
     for each statement execute function mark_stale_turns();
 create trigger stale_turn_by_insert after insert on messages referencing new table as changed

@@ -1,8 +1,8 @@
 -- fragment: found_columns
 e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id, e.origin, e.feedback_type,
     e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji, e.occurred_at,
-    e.agent_message_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by, e.user_type,
-    e.rating, e.scale, e.worst_rating, e.best_rating, e.rn
+    e.agent_message_id, e.answer_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by,
+    e.user_type, e.rating, e.scale, e.worst_rating, e.best_rating, e.rn
 
 -- name: search_nothing
 select where false
@@ -80,18 +80,12 @@ select min(first) as first, max(last) as last from (
 ) times
 
 -- name: answers_of_found
-select f.feedback_id, left(coalesce(
-    (select m.content from messages m
-     where m.tenant = :tenant and m.project = :project and m.conversation_id = f.conversation_id
-       and m.message_id = f.agent_message_id),
-    (select m.content from messages m
-     where m.tenant = :tenant and m.project = :project and m.conversation_id = f.conversation_id
-       and m.turn_id = f.turn_id and m.sender_type = 'agent'
-     order by m.occurred_at desc, m.sequence desc limit 1)
-), 280) as answer
-from (select feedback_id, tenant, project, conversation_id, turn_id, agent_message_id from feedbacks
+select f.feedback_id, left(m.content, 280) as answer
+from (select feedback_id, tenant, project, conversation_id, answer_id from feedbacks
       union all
-      select feedback_id, tenant, project, conversation_id, turn_id, agent_message_id from replies) f
+      select feedback_id, tenant, project, conversation_id, answer_id from replies) f
+join messages m on m.message_id = f.answer_id and m.conversation_id = f.conversation_id and m.tenant = f.tenant
+    and m.project = f.project
 where f.tenant = :tenant and f.project = :project and f.feedback_id = any(:ids::uuid[])
 
 -- name: feedback_about

@@ -23,7 +23,29 @@ select {feedback_given(new)} from unnest({feedback_arrays}) as new ({feedback_co
 excluded.version > held.version
 
 -- fragment: is_earlier
-(excluded.occurred_at, excluded.sequence) < (held.occurred_at, held.sequence)
+({position_of(excluded)}) < ({position_of(held)})
+
+-- fragment: text_changed_at
+-- Time of the latest version, of the stored ones and the new ones, whose text differs from the text of the later row.
+-- A version from a reply event never follows one from a message event, whatever its time.
+case
+    when excluded.content = held.content then greatest(excluded.other_text_at, held.other_text_at)
+    when {is_later} then greatest(excluded.other_text_at, case when held.said_at <= {said_at(excluded)} then held.said_at end)
+    else greatest(held.other_text_at, case when {said_at(excluded)} <= held.said_at then {said_at(excluded)} end)
+end
+
+-- fragment: said_at(row)
+('x' || encode(substring({row}.version from 2 for 8), 'hex'))::bit(64)::bigint
+
+-- fragment: text_stands_since
+-- If no time is left, an earlier version that repeats the text may have been forgotten.
+coalesce((
+    select min(since) from (values
+        (excluded.text_since, {is_later} or excluded.content = held.content),
+        (held.text_since, not {is_later} or excluded.content = held.content)
+    ) as times (since, is_of_text)
+    where is_of_text and since > coalesce({text_changed_at}, -1)
+), case when {is_later} then {said_at(excluded)} else held.said_at end)
 
 -- fragment: write_feedbacks(table, those)
 return query
@@ -43,12 +65,14 @@ begin
     {nobody_erased};
     if cardinality(:tenant::text[]) > 0 then
         return query
-        insert into messages as held ({key_columns}, {said_columns}, {position_columns})
-        select * from unnest({key_arrays}, {said_arrays}, {position_arrays})
+        insert into messages as held ({key_columns}, {said_columns}, {text_columns}, {position_columns})
+        select * from unnest({key_arrays}, {said_arrays}, {text_arrays}, {position_arrays})
         on conflict ({key_columns}) do update set
+            text_since = {text_stands_since}, other_text_at = {text_changed_at},
             {said_set_if(is_later, held)},
             {position_set_if(is_earlier, held)}
         where {is_later} or {is_earlier}
+            or (held.text_since, held.other_text_at) is distinct from ({text_stands_since}, {text_changed_at})
         returning array[{key_of(held)}], null::uuid, {feedback_nulls};
     end if;
     if true = any(:feedback_is_verdict::boolean[]) then

@@ -49,21 +49,16 @@ where used <= {item_bytes}
 order by occurred_at, sequence, message_id
 
 -- name: questions_of_turns
--- A person's message without a turn id belongs to the answer directly after it.
-select a.turn_id, q.*
-from (
-    select distinct on (turn_id) turn_id, occurred_at, sequence
-    from messages where {is_here} and turn_id = any(:turn_ids::text[]) and sender_type = 'agent'
-    order by turn_id, occurred_at, sequence
-) a
-cross join lateral (
-    select message_id, sender_type, {sender}, content, occurred_at, turn_id as own_turn
-    from messages m
-    where {is_here} and (m.occurred_at, m.sequence) < (a.occurred_at, a.sequence)
-    order by m.occurred_at desc, m.sequence desc
-    limit 1
-) q
-where q.sender_type = 'human' and q.own_turn is null
+-- The questions of the turns' answers, each once.
+select distinct a.turn_id, q.message_id, q.sender_type, {sender_of(q)}, q.content, q.occurred_at
+from messages a
+join exchanges x on x.answer_id = a.message_id and x.conversation_id = a.conversation_id and x.tenant = a.tenant
+    and x.project = a.project
+join messages q on q.message_id = x.question_id and q.conversation_id = x.conversation_id and q.tenant = x.tenant
+    and q.project = x.project
+where a.tenant = :tenant and a.project = :project and a.conversation_id = :conversation_id
+  and a.turn_id = any(:turn_ids::text[]) and a.sender_type = 'agent'
+order by a.turn_id, q.occurred_at, q.message_id
 
 -- name: first_person
 select {sender} from messages where {is_here} and sender_type = 'human' order by occurred_at, sequence limit 1

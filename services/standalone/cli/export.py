@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -105,6 +105,8 @@ def export(
     path = f"/conversations/{tenant}/{project}/exports/{wanted.value}"
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
         received = _downloaded(http, path, {**filters, "file": file_type}, out, quiet=as_json)
+        counted = http.get(f"{path}/counts", params=filters)
+        left_out: dict[str, int] = counted.json()["left_out"] if counted.is_success else {}
     manifest = {
         "format": wanted.value,
         "file": out.name,
@@ -114,6 +116,7 @@ def export(
         "exported_at": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
         "agent_feedback": version("agent-feedback"),
         **received,
+        "left_out": left_out,
     }
     Path(f"{out}.manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
     if as_json:
@@ -121,6 +124,14 @@ def export(
     else:
         count = "" if manifest["examples"] is None else f"{manifest['examples']:,} examples, "
         say(f"Wrote {count}{manifest['bytes']:,} bytes to {out}; {out.name}.manifest.json describes them.")
+        say(_left_out_in_words(left_out))
+
+
+def _left_out_in_words(left_out: Mapping[str, int]) -> str:
+    if not left_out:
+        return "No other verdict matches."
+    reasons = ", ".join(f"{number:,} {reason.replace('_', ' ')}" for reason, number in left_out.items())
+    return f"Left out: {sum(left_out.values()):,} verdicts ({reasons})."
 
 
 def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path, *, quiet: bool) -> dict[str, Any]:

@@ -103,11 +103,11 @@ async def turns_with_feedbacks(
     messages: dict[str, list[asyncpg.Record]] = defaultdict(list)
     for row in await connection.fetch(*SQL.messages_of_turns(**here, turn_ids=wanted)):
         messages[row["turn_id"]].append(row)
-    unasked = [turn for turn, rows in messages.items() if all(row["sender_type"] == "agent" for row in rows)]
-    questions = await connection.fetch(*SQL.questions_of_turns(**here, turn_ids=unasked)) if unasked else []
-    asking = {row["turn_id"]: row for row in questions}
+    questions: dict[str, list[asyncpg.Record]] = defaultdict(list)
+    for row in await connection.fetch(*SQL.questions_of_turns(**here, turn_ids=wanted)):
+        questions[row["turn_id"]].append(row)
     turns = [
-        _turn(turn, messages.get(turn, []), asking.get(turn), reactions.get(turn, []), cut=row["cut"])
+        _turn(turn, messages.get(turn, []), questions.get(turn, []), reactions.get(turn, []), cut=row["cut"])
         for turn, row in zip(wanted, page, strict=True)
     ]
     return TurnsWithFeedbacks(
@@ -121,12 +121,15 @@ async def turns_with_feedbacks(
 def _turn(
     turn_id: str,
     messages: list[asyncpg.Record],
-    asked: asyncpg.Record | None,
+    questions: list[asyncpg.Record],
     reactions: list[asyncpg.Record],
     *,
     cut: bool,
 ) -> TurnWithFeedbacks:
-    people: list[Any] = [row for row in messages if row["sender_type"] == "human"] or ([asked] if asked else [])
+    # If the question is one of the turn's own messages, all people's messages of the turn are shown.
+    own = [row for row in messages if row["sender_type"] == "human"]
+    asked = {row["message_id"] for row in questions}
+    people = own if not asked or asked <= {row["message_id"] for row in own} else questions
     answers = [row for row in messages if row["sender_type"] == "agent"]
     feedbacks = [feedback_item(row) for row in reactions]
     return TurnWithFeedbacks(  # positional for speed, as in `answers`

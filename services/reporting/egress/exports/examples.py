@@ -7,13 +7,29 @@ is preference with an explicit prompt, and `sft` is prompt-completion.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from contracts.instants import format_instant
 
 Format = Literal["kto", "dpo", "sft", "events", "detector"]
 RATING_COLUMNS: Final = ("rating", "scale", "worst_rating", "best_rating")
+Missing = Literal[
+    "answer_unknown", "answer_empty", "answer_edited", "question_unknown", "question_edited", "question_uncertain"
+]
+"""Reason why a verdict's answer or question cannot be part of an example.
+
+`answer_empty`: the answer is deleted or has no text. `answer_edited`: it was edited after the verdict.
+`question_edited`: the question was edited after the answer. `question_uncertain`: the answer replies to a message that
+is unknown or empty, or an empty message of a person stands between question and answer.
+"""
+LeftOut = Missing | Literal["neutral", "not_rejected", "no_better_answer", "not_accepted", "no_verdict_of_a_person"]
+"""Reason why an export has no example of a judged answer.
+
+The reasons that are not in `Missing` depend on the format: `dpo` needs a rejection and an accepted answer or a
+correction, `sft` an accepted answer or a correction, `kto` a verdict that is not neutral, and `detector` a person's
+verdict.
+"""
 Row = Mapping[str, Any]
 """Row of a feedback record, with the columns of `queries.search`."""
 
@@ -35,6 +51,7 @@ class FeedbackCase:
         better: Later answer to the same request that was accepted, or None.
         people: For a machine verdict, the newest verdict of a person or reviewer on the turn.
         reviewed: True if `people` is the verdict of a review.
+        missing: Reason why the answer or the question cannot be part of an example, or None.
     """
 
     row: Row
@@ -45,12 +62,12 @@ class FeedbackCase:
     better: str | None = None
     people: str | None = None
     reviewed: bool = False
-    meta: dict[str, Any] = field(default_factory=dict)
+    missing: Missing | None = None
 
     @property
     def complete(self) -> bool:
         """Return True if both the request and the answer are known. Only `events` uses incomplete cases."""
-        return bool(self.answer) and bool(self.prompt) and self.prompt[-1].role == "user"
+        return self.missing is None and bool(self.answer) and bool(self.prompt) and self.prompt[-1].role == "user"
 
 
 def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
@@ -124,6 +141,20 @@ def detector(case: FeedbackCase) -> Iterator[dict[str, Any]]:
             "reviewed": case.reviewed,
             **_origin(row),
         }
+
+
+def left_out(case: FeedbackCase, wanted: Format) -> LeftOut:
+    """Return the reason why an export in this format has no example of a case."""
+    reaction = case.row["reaction"]
+    if wanted == "kto" and reaction == "neutral":
+        return "neutral"
+    if wanted == "dpo" and reaction != "not_ok":
+        return "not_rejected"
+    if wanted == "detector" and case.people is None:
+        return "no_verdict_of_a_person"
+    if case.missing is not None:
+        return case.missing
+    return "no_better_answer" if wanted == "dpo" else "not_accepted"
 
 
 EXAMPLES: Final[Mapping[Format, Callable[[FeedbackCase], Iterator[dict[str, Any]]]]] = {

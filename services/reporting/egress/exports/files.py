@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, Final, Literal
 
-from reporting.egress.exports.examples import EXAMPLES, FeedbackCase, Format
+from reporting.egress.exports.examples import EXAMPLES, FeedbackCase, Format, LeftOut, left_out
 
 FileType = Literal["jsonl", "parquet"]
 MEDIA_TYPES: Final[dict[FileType, str]] = {
@@ -42,6 +43,18 @@ async def examples(cases: AsyncIterator[FeedbackCase], wanted: Format) -> AsyncI
     async for case in cases:
         for example in make(case):
             yield example
+
+
+async def count_examples(cases: AsyncIterator[FeedbackCase], wanted: Format) -> tuple[int, dict[LeftOut, int]]:
+    """Return the number of examples, and the number of judged answers that are left out, by reason."""
+    make, number = EXAMPLES[wanted], 0
+    reasons: Counter[LeftOut] = Counter()
+    async for case in cases:
+        made = sum(1 for _ in make(case))
+        number += made
+        if not made:
+            reasons[left_out(case, wanted)] += 1
+    return number, dict(reasons.most_common())
 
 
 async def as_jsonl(rows: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:

@@ -1,0 +1,198 @@
+"""Pairs of question and answer in the reports: late, edited, deleted, erased and concurrent messages."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import asyncpg
+import pytest
+
+from contracts.chat import DELETED
+from contracts.erasure import Person
+from reporting.egress.exports.cases import cases
+from reporting.egress.exports.files import count_examples, examples
+from reporting.queries.search import found
+from reporting.queries.selection import ALWAYS, Filters, Project
+from reporting.read_models.erasure import ReportingErasures
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit.db.database import Database
+from tests.support.reporting_events import START, Event, batch, feedback, feedback_id, message
+
+HERE = Project("acme", "support")
+EVERY_ANSWER = Filters(origins=("user",), by_answer=True)
+
+
+async def take(pool: Database, *events: Event) -> None:
+    await ProjectionHandler(PostgresReadModels(pool), frozenset({"language"})).handle(batch(*events))
+
+
+async def pairs(pool: asyncpg.Pool) -> dict[str, str]:
+    return {row["answer_id"]: row["question_id"] for row in await pool.fetch("select * from exchanges")}
+
+
+async def of(pool: asyncpg.Pool, wanted: Any) -> list[Any]:
+    made = [one async for one in examples(cases(pool, HERE, ALWAYS, EVERY_ANSWER), wanted)]
+    if wanted == "dpo":
+        return [(one["chosen"][0]["content"], one["rejected"][0]["content"]) for one in made]
+    return sorted((one["completion"][0]["content"], one["label"]) for one in made)
+
+
+async def left_out(pool: asyncpg.Pool, wanted: Any) -> dict[str, int]:
+    _, reasons = await count_examples(cases(pool, HERE, ALWAYS, EVERY_ANSWER), wanted)
+    return {str(reason): number for reason, number in reasons.items()}
+
+
+def question(name: str = "q", at: float = 0, **fields: Any) -> Event:
+    return message(name, at=at, **{"turn": None, "content": f"Question {name}?"} | fields)
+
+
+def answer(name: str = "a", at: float = 2, **fields: Any) -> Event:
+    return message(name, at=at, agent="agent-a", **{"turn": None, "content": f"Answer {name}."} | fields)
+
+
+def verdict(name: str, about: str, at: float, reaction: str = "ok", **fields: Any) -> Event:
+    return feedback(name, at=at, reaction=reaction, **{"turn": about, "agent_message_id": about} | fields)
+
+
+TWO_ANSWERS = {
+    "turns of their own": [question(), answer("a1", 2), answer("a2", 5)],
+    "one turn": [question(turn="t"), answer("a1", 2, turn="t"), answer("a2", 5, turn="t")],
+    "both reply to the question": [
+        question(),
+        answer("a1", 2, reply_to_message_id="q"),
+        answer("a2", 5, reply_to_message_id="q"),
+    ],
+    "both reply to the question in one turn": [
+        question(turn="t"),
+        answer("a1", 2, turn="t", reply_to_message_id="q"),
+        answer("a2", 5, turn="t", reply_to_message_id="q"),
+    ],
+    "the question is sent again": [question(), answer("a1", 2), question(at=4), answer("a2", 5)],
+    "the question is asked anew": [
+        question(content="Open?"),
+        answer("a1", 2),
+        question("q2", at=4, content=" open?"),
+        answer("a2", 5),
+    ],
+    "thumbs by turn": [question(), answer("a1", 2), answer("a2", 5)],
+}
+
+
+@pytest.mark.parametrize("shape", TWO_ANSWERS)
+@pytest.mark.parametrize("backwards", [False, True])
+async def test_two_answers_to_a_question_are_both_examples_and_a_pair(
+    read_models: Database, shape: str, backwards: bool
+) -> None:
+    messages = TWO_ANSWERS[shape]
+    turn = {"turn": "t"} if "one turn" in shape else {}
+    kind = "explicit" if shape == "thumbs by turn" else "reaction"
+    verdicts = [verdict("f1", "a1", 3, "not_ok", kind=kind, **turn), verdict("f2", "a2", 6, kind=kind, **turn)]
+    events = [*messages, *verdicts]
+    for event in reversed(events) if backwards else events:
+        await take(read_models, event)
+    assert await of(read_models, "dpo") == [("Answer a2.", "Answer a1.")]
+    assert await of(read_models, "kto") == [("Answer a1.", False), ("Answer a2.", True)]
+    assert await left_out(read_models, "dpo") == {"not_rejected": 1}
+
+
+async def test_a_judgement_by_turn_is_about_the_turns_last_answer(read_models: Database) -> None:
+    thumb = verdict("f", "t", 9, kind="explicit", turn="t", agent_message_id=None)
+    gone = [answer("a3", 4, turn="t"), answer("a3", 5, turn="t", content=DELETED)]
+    await take(read_models, thumb, question(turn="t"), answer("a1", 2, turn="t"))
+    assert await of(read_models, "kto") == [("Answer a1.", True)]
+    await take(read_models, answer("a2", 3, turn="t"), *gone)
+    assert await of(read_models, "kto") == [("Answer a2.", True)]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [answer("b", 1, content="Searching…")],
+        [answer("b", 1), answer("b", 3, content=DELETED)],
+        [message("b", at=1, agent="another-bot", turn=None)],
+        [question(at=3)],
+        [answer(at=4)],
+        [answer(at=4, model="m-9")],
+    ],
+    ids=["second message", "deleted", "another agent", "question again", "answer again", "with its model"],
+)
+async def test_what_is_no_persons_edit_keeps_the_example(read_models: Database, between: list[Event]) -> None:
+    events = [question(), answer(), verdict("f", "a", 3), *between]
+    for event in reversed(events):
+        await take(read_models, event)
+    assert await of(read_models, "kto") == [("Answer a.", True)]
+    assert set((await pairs(read_models)).values()) == {"q"}
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ([answer(at=4, content="Edited.")], "answer_edited"),
+        ([answer(at=4, content=DELETED)], "answer_empty"),
+        ([question(at=4, content="Edited?")], "question_edited"),
+        ([question(at=4, content=DELETED)], "question_unknown"),
+        ([question("q2", at=1), question("q2", at=4, content=DELETED)], "question_uncertain"),
+        ([verdict("f", "a", 3, "neutral", revision=2)], "neutral"),
+        ([verdict("f", "gone", 3, revision=2)], "answer_unknown"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_a_judged_answer_without_an_example_is_counted_by_reason(
+    read_models: Database, more: list[Event], reason: str
+) -> None:
+    await take(read_models, question(), answer(), verdict("f", "a", 3), *more)
+    assert await of(read_models, "kto") == []
+    assert await left_out(read_models, "kto") == {reason: 1}
+
+
+async def test_a_text_that_comes_back_was_edited(read_models: Database) -> None:
+    versions = [answer(at=2), answer(at=4, content="Other."), answer(at=6)]
+    await take(read_models, question(), *versions, verdict("f1", "a", 3), verdict("f2", "a", 7, user="eva"))
+    assert [name for name, _ in await of(read_models, "kto")] == ["Answer a."]
+    assert await left_out(read_models, "kto") == {"answer_edited": 1}
+
+
+async def test_an_erased_question_belongs_to_no_answer(read_models: Database) -> None:
+    await take(read_models, question("q0", 0, sender="kai"), answer("a0", 1), question("q", 2), answer("a", 3))
+    await take(read_models, verdict("f", "a", 4, user="eva"))
+    assert (await pairs(read_models))["a"] == "q"
+    await ReportingErasures(read_models).erase({Person("acme", "ann"): START + 10_000_000})
+    assert (await pairs(read_models))["a"] == "q0"
+    assert await left_out(read_models, "kto") == {"question_uncertain": 1}, "it is not trained on another question"
+
+
+async def test_feedback_has_the_answers_properties_whatever_comes_first(read_models: Database) -> None:
+    events = [
+        answer(thread_id="q", strategy="short", attributes={"language": "de", "secret": "x"}),
+        question(),
+        verdict("f1", "a", 3),
+        verdict("f2", "a", 3, kind="implicit"),
+        verdict("f3", "gone", 3, strategy="short", attributes={"language": "de"}, thread_id="q", turn="t9"),
+    ]
+    for event in reversed(events):
+        await take(read_models, event)
+    expected = {feedback_id(name) for name in ("f1", "f2", "f3")}
+    for filters in (
+        Filters(strategy="short"),
+        Filters(thread="q"),
+        Filters(attributes=(("language", "de"),)),
+    ):
+        rows, _ = await found(read_models, HERE, ALWAYS, filters, 10)
+        assert {row["feedback_id"] for row in rows} == expected
+    await take(read_models, answer(at=8, strategy="long", content="Edited."))
+    rows, _ = await found(read_models, HERE, ALWAYS, Filters(strategy="long"), 10)
+    assert {row["feedback_id"] for row in rows} == {feedback_id("f1"), feedback_id("f2")}
+
+
+async def test_concurrent_batches_see_each_other(read_models: Database) -> None:
+    for number in range(10):
+        fields: dict[str, Any] = {"conversation": f"c{number}"}
+        await asyncio.gather(
+            take(read_models, question(**fields)),
+            take(read_models, answer(**fields)),
+            take(read_models, verdict(f"f{number}", "a", 3, **fields)),
+        )
+    rows = await read_models.fetch("select question_message_id from feedbacks")
+    assert [row["question_message_id"] for row in rows] == ["q"] * 10
