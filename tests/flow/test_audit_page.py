@@ -56,8 +56,7 @@ async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(stack: Runn
         await page.set_viewport_size({"width": 1280, "height": 800})
         await page.goto(f"{url}/dashboard/audit?at=acme/support&period=all")
         assert await page.get_by_text("1 of 1 right").count() == 1
-        row = page.locator("tbody tr").first
-        assert (await row.locator("td").all_inner_texts())[:3] == ["3", "3", "33%"]
+        assert await page.get_by_text("0.0 per 100 answers").count() == 1
         published = "Of 186 rejections in published tests, 145 were right (71% to 83%)."
         assert await page.get_by_text(published).count() == 1
         if SCREENSHOTS:

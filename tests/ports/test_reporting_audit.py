@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from contracts.feedback import FeedbackCreated
+from contracts.intervals import wilson
 from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.api.audit import queries
-from reporting.api.audit.queries import reviewed_kinds, strata
+from reporting.api.audit.queries import reviewed_kinds, samples
 from reporting.api.audit.routes import audit_router
 from reporting.queries.selection import Project, TimeSpan
 from reporting.sql import SQL
@@ -99,13 +100,12 @@ async def queue(http: httpx.AsyncClient, **query: Any) -> list[str]:
     return [one["turn_id"] for one in answer.json()["items"]]
 
 
-async def test_draws_hold_each_kind_of_verdict_once_and_never_twice(http: httpx.AsyncClient, take: Take) -> None:
-    await take(*[one for n in range(40) for one in turn(n, "not_ok" if n < 10 else "ok" if n < 16 else None)])
+async def test_half_of_the_drawn_answers_have_a_rejection_and_none_is_drawn_twice(
+    http: httpx.AsyncClient, take: Take
+) -> None:
+    await take(*[event for n in range(40) for event in turn(n, "not_ok" if n < 10 else "ok" if n < 16 else None)])
     assert await drawn(http, 12) == {"drawn": 12, "pending": 12}
-    kinds = Counter(
-        "not_ok" if int(one[1:]) < 10 else "ok" if int(one[1:]) < 16 else "silent" for one in await queue(http)
-    )
-    assert kinds == {"not_ok": 2, "ok": 2, "silent": 8}
+    assert Counter(int(name[1:]) < 10 for name in await queue(http)) == {True: 6, False: 6}
     assert (await drawn(http, 1_000))["pending"] == 40
     assert sorted(await queue(http)) == sorted(f"t{n}" for n in range(40))
     assert await drawn(http, 1_000) == {"drawn": 0, "pending": 40}
@@ -131,7 +131,8 @@ async def test_the_audit_covers_the_newest_answers_of_the_window(
     await take(*[one for n in range(5) for one in turn(n, "not_ok" if n in {1, 2, 4} else None)])
     assert await drawn(http, 1_000) == {"drawn": 3, "pending": 3}
     assert sorted(await queue(http)) == ["t2", "t3", "t4"]
-    assert (await http.get(AUDIT)).json()["whole"]["answers"] == 3
+    figures = (await http.get(AUDIT)).json()
+    assert (figures["precision"]["answers"], figures["missed"]["answers"]) == (2, 1)
 
 
 async def test_a_verdict_counts_if_its_clock_is_late(read_models: asyncpg.Pool, take: Take) -> None:
@@ -141,9 +142,8 @@ async def test_a_verdict_counts_if_its_clock_is_late(read_models: asyncpg.Pool, 
         feedback("m1", kind="inferred", reaction="not_ok", turn="t1", at=-3_000),
     )
     window = TimeSpan(START - 10_000_000, START)
-    assert {agent: list(found) for agent, found in (await strata(read_models, AT, window)).items()} == {
-        "bot": ["not_ok"]
-    }
+    counted = await samples(read_models, AT, window)
+    assert (counted[True].answers, counted[False].answers) == (1, 0)
 
 
 async def test_an_audit_reads_only_its_window(read_models: asyncpg.Pool, take: Take) -> None:
@@ -152,10 +152,10 @@ async def test_an_audit_reads_only_its_window(read_models: asyncpg.Pool, take: T
     await take(*[one for n in range(20) for one in turn(n, "not_ok" if n % 2 else None)])
     await read_models.execute("vacuum analyze feedbacks, messages")
     window = TimeSpan(START - 1_000_000, START + 3_600_000_000)
-    statement, *given = SQL.count_strata(**AT._asdict(), **window._asdict())
+    statement, *given = SQL.count_samples(**AT._asdict(), **window._asdict())
     async with read_models.acquire() as connection:
         await connection.execute("set plan_cache_mode = 'force_custom_plan'")  # as the service's pool
-        assert sum(row["size"] for row in await connection.fetch(statement, *given)) == 20
+        assert sum(row["answers"] for row in await connection.fetch(statement, *given)) == 20
         explained = await connection.fetchval(f"explain (analyze, buffers, format json) {statement}", *given)
         await connection.execute("reset plan_cache_mode")
     plan = json.loads(explained)[0]["Plan"]
@@ -180,20 +180,20 @@ async def test_only_reviews_of_drawn_answers_measure_the_machine(
 ) -> None:
     await take(*[one for n in range(30) for one in turn(n, "not_ok" if n < 10 else None)])
     await take(*review(0, "neutral", overrules=True), *review(11, "not_ok"))  # chosen by the reviewer
-    assert (await http.get(AUDIT)).json()["whole"]["reviewed"] == 0
+    figures = (await http.get(AUDIT)).json()
+    assert (figures["precision"]["reviewed"], figures["missed"]["reviewed"]) == (0, 0)
     await drawn(http, 1_000)
     await read_models.execute("delete from audit_draws where turn_id in ('t0', 't11')")
     for n in range(1, 10):
         await take(*review(n, "not_ok" if n < 9 else "ok", overrules=True))
-    await take(*[one for n in (10, *range(12, 22)) for one in review(n, "not_ok" if n == 10 else "neutral")])
+    await take(*[event for n in (10, *range(12, 22)) for event in review(n, "not_ok" if n == 10 else "neutral")])
     figures = (await http.get(AUDIT)).json()
-    rejections = figures["accuracy"]["not_ok"]
-    assert (rejections["announced"], rejections["reviewed"], rejections["right"]) == (10, 9, 8)
-    whole = figures["whole"]
-    assert (whole["answers"], whole["reviewed"], figures["pending"]) == (30, 20, 8)
-    assert whole["rejected"] == pytest.approx(1 / 3)
-    assert whole["rejected_corrected"]["rate"] == pytest.approx((10 * 8 / 9 + 20 * 1 / 11) / 30)
-    assert figures["agents"][0]["agent_id"] == "bot"
+    counts = [[figures[name][key] for key in ("answers", "reviewed", "rejected")] for name in ("precision", "missed")]
+    assert (counts, figures["pending"]) == ([[10, 9, 8], [20, 11, 1]], 8)
+    for name, rejected, reviewed in (("precision", 8, 9), ("missed", 1, 11)):
+        bounds = wilson(rejected, reviewed)
+        assert figures[name]["share"] == pytest.approx(rejected / reviewed)
+        assert (figures[name]["low"], figures[name]["high"]) == pytest.approx((bounds.low, bounds.high))
 
 
 async def test_the_shown_accuracy_comes_from_random_reviews_once_fifty_exist(
@@ -249,15 +249,15 @@ async def test_reviewed_verdicts_are_counted_beside_a_neighbour_with_the_same_id
     assert await reviewed_kinds(read_models, AT) == before
 
 
-async def test_a_later_verdict_of_a_turn_decides_its_stratum(http: httpx.AsyncClient, take: Take) -> None:
+async def test_a_later_verdict_of_a_turn_decides_its_half(http: httpx.AsyncClient, take: Take) -> None:
     await take(
         *turn(1, "not_ok"), feedback("late", kind="inferred", reaction="ok", turn="t1", conversation="c1", at=900)
     )
-    figures = (await http.get(AUDIT)).json()["accuracy"]
-    assert (figures["ok"]["announced"], figures["not_ok"]["announced"]) == (1, 0)
+    figures = (await http.get(AUDIT)).json()
+    assert (figures["missed"]["answers"], figures["precision"]["answers"]) == (1, 0)
 
 
-@pytest.mark.parametrize("body", [{"count": 2}, {"count": 1_001}, {"count": "x"}, {"why": 1}, [], "["])
+@pytest.mark.parametrize("body", [{"count": 1}, {"count": 1_001}, {"count": "x"}, {"why": 1}, [], "["])
 async def test_a_bad_body_draws_nothing(
     http: httpx.AsyncClient, take: Take, body: dict[str, Any] | list[Any] | str
 ) -> None:

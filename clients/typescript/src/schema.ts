@@ -24,20 +24,6 @@ export interface AcceptedImpressions {
   accepted: number;
 }
 
-/** Precision and recall of one machine verdict, measured on the random sample. */
-export interface Accuracy {
-  /** Number of answers with this machine verdict. */
-  announced: number;
-  /** Number of these answers that were drawn at random and reviewed. */
-  reviewed: number;
-  /** Number of reviewed answers with the same verdict by the reviewer. */
-  right: number;
-  /** right / reviewed; null without reviews. */
-  precision: Rate | null;
-  /** Estimated recall: of all answers that deserve this verdict, the share with this machine verdict; null without reviews. */
-  recall: number | null;
-}
-
 /** Text that the agent wrote in a turn. `message_id` is the id of the agent's last message. */
 export interface AgentText {
   /** The message. */
@@ -145,7 +131,7 @@ export interface ArtifactsBody {
   with_payload?: boolean;
 }
 
-/** Accuracy of the machine verdicts and corrected rates, estimated from reviews of randomly drawn answers. */
+/** Accuracy of the machine's rejections, measured by reviews of randomly drawn answers. */
 export interface Audit {
   /** The tenant in the path. */
   tenant: string;
@@ -155,14 +141,12 @@ export interface Audit {
   window: Window;
   /** Number of drawn answers that nobody has reviewed yet. */
   pending: number;
-  /** Precision and recall, by machine verdict. */
-  accuracy: Record<string, Accuracy>;
+  /** Answers with a rejection by the machine: `share` is its precision. */
+  precision: SampledShare;
+  /** All other answers: 100 times `share` is the number of missed rejections per 100 of them. */
+  missed: SampledShare;
   /** Precision by kind of verdict, as shown with each verdict; not limited to the window. */
   kinds: VerdictKind[];
-  /** Rates of all agents together. */
-  whole: CorrectedRates;
-  /** Rates of each agent; agents with most answers first. */
-  agents: CorrectedRates[];
 }
 
 /** Agreement of people's verdicts with the machine verdicts in one confidence bin. */
@@ -309,24 +293,6 @@ export interface ConversationsInPeriod {
   items: PeriodItem[];
   /** Cursor of the next page; null on the last page. */
   next_cursor: string | null;
-}
-
-/** Rates of one agent or of all agents, both as judged by the machine and as corrected by reviews. */
-export interface CorrectedRates {
-  /** The agent; null for all agents. */
-  agent_id: string | null;
-  /** Number of answers in the window that a person responded to. */
-  answers: number;
-  /** Number of these answers that were drawn at random and reviewed. */
-  reviewed: number;
-  /** Share of answers with a rejection by the machine. */
-  rejected: number | null;
-  /** Estimated share of answers that people rejected; null without enough reviews. */
-  rejected_corrected: Rate | null;
-  /** ok / (ok + not_ok) of the machine's verdicts; null if there are none. */
-  satisfaction: number | null;
-  /** Estimated ok / (ok + not_ok) of people's opinions; null without enough reviews. */
-  satisfaction_corrected: Rate | null;
 }
 
 /** The report figures that count a feedback record, and the hour in which it is counted. */
@@ -1102,16 +1068,6 @@ export interface Ranking {
   next_cursor?: string | null;
 }
 
-/** An estimated rate with its 95 % confidence interval, all between 0 and 1. */
-export interface Rate {
-  /** The estimated rate, 0 to 1. */
-  rate: number;
-  /** Lower bound of the interval, 0 to 1. */
-  low: number;
-  /** Upper bound of the interval, 0 to 1. */
-  high: number;
-}
-
 /** Counts of session ratings. Skipped ratings do not affect `share`. */
 export interface Ratings {
   /** Number of ratings: positive + negative + skipped. */
@@ -1310,6 +1266,22 @@ export interface ResolutionFigures {
 export interface RuleName {
   /** Name of a rule. */
   name: string;
+}
+
+/** Share of rejected answers in a random sample, with its 95 % confidence interval (Wilson). */
+export interface SampledShare {
+  /** Number of answers from which the sample was drawn. */
+  answers: number;
+  /** Number of these answers that were drawn at random and reviewed. */
+  reviewed: number;
+  /** Number of reviewed answers that the person rejected. */
+  rejected: number;
+  /** rejected / reviewed, 0 to 1; null without reviews. */
+  share: number | null;
+  /** Lower bound of the interval, 0 to 1. */
+  low: number;
+  /** Upper bound of the interval, 0 to 1. */
+  high: number;
 }
 
 /** Rule that fires if satisfaction is significantly below a level. Both the satisfaction and its always-valid upper confidence bound must be below the level. */

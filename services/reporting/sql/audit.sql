@@ -16,11 +16,12 @@ where tenant = :tenant and project = :project and sender_type = 'agent' and occu
 order by occurred_at desc offset :most - 1 limit 1
 
 -- fragment: population
--- Answers that may be drawn for review, with the machine's verdict; '' if the message after the answer got no verdict.
+-- Answers that may be drawn for review: those that people responded to. `is_rejected` is true if the machine's newest
+-- verdict on the answer is a rejection.
 -- Verdicts are read by time, because one lookup per answer takes five times as long. A verdict is given after its
 -- answer; an hour allows for clocks that differ.
 with answers as materialized (
-    select conversation_id, turn_id, min(coalesce(agent_id, sender_id)) as agent_id, min(occurred_at) as occurred_at
+    select conversation_id, turn_id, min(occurred_at) as occurred_at
     from messages
     where tenant = :tenant and project = :project and sender_type = 'agent' and turn_id is not null
       and occurred_at >= :start and occurred_at < :end
@@ -43,7 +44,7 @@ with answers as materialized (
         order by m.occurred_at desc, m.sequence desc limit 1
     ) last
 ), population as (
-    select a.conversation_id, a.turn_id, a.agent_id, coalesce(j.machine, '') as machine
+    select a.conversation_id, a.turn_id, j.machine is not distinct from 'not_ok' as is_rejected
     from answers a
     left join judged j on j.conversation_id = a.conversation_id and j.turn_id = a.turn_id
     left join spoken s on s.conversation_id = a.conversation_id
@@ -52,8 +53,7 @@ with answers as materialized (
 
 -- name: draw_reviews
 {population}, ranked as (
-    select p.conversation_id, p.turn_id, p.machine,
-           row_number() over (partition by p.machine order by random()) as rank
+    select p.conversation_id, p.turn_id, row_number() over (partition by p.is_rejected order by random()) as rank
     from (select * from population order by conversation_id, turn_id) p -- so that a seed of random() repeats a draw
     where not exists (
         select from audit_draws d
@@ -62,7 +62,7 @@ with answers as materialized (
 )
 insert into audit_draws (tenant, project, conversation_id, turn_id, drawn_at)
 select :tenant, :project, conversation_id, turn_id, :now from ranked
-where rank <= case machine when '' then :silent::int else :announced::int end
+where rank <= :half::int
 order by random()
 on conflict do nothing
 
@@ -81,17 +81,15 @@ limit :limit
 -- name: count_pending_reviews
 select count(*) from {pending_draws}
 
--- name: count_strata
+-- name: count_samples
 {population}
-select p.agent_id, p.machine, count(*)::int as size,
-       count(*) filter (where review.reaction = 'ok')::int as ok,
-       count(*) filter (where review.reaction = 'neutral')::int as neutral,
-       count(*) filter (where review.reaction = 'not_ok')::int as not_ok
+select p.is_rejected, count(*)::int as answers, count(review.reaction)::int as reviewed,
+       count(*) filter (where review.reaction = 'not_ok')::int as rejected
 from population p
 left join audit_draws d
     on d.conversation_id = p.conversation_id and d.turn_id = p.turn_id and d.tenant = :tenant and d.project = :project
 left join lateral {review_of(d)} review on true
-group by p.agent_id, p.machine
+group by p.is_rejected
 
 -- name: count_reviewed_kinds
 -- Read at most the newest 1,000 draws: older reviews concern older detectors, and a page waits for this query.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +9,7 @@ import asyncpg
 
 from contracts.base import DecidedBy, Reaction
 from detector.published import CheckedVerdicts
-from reporting.api.audit.estimate import Stratum
+from reporting.api.audit.figures import SampledShare, sampled
 from reporting.queries.selection import Project, TimeSpan
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
@@ -35,8 +34,7 @@ class PendingReview:
 async def draw(connection: Connection, at: Project, span: TimeSpan, count: int, now: int) -> int:
     """Draw up to `count` random answers that people responded to, and return the number drawn.
 
-    About two thirds have no machine verdict, a sixth are rejected and a sixth are praised. Answers are never drawn
-    twice.
+    Half of them have a rejection by the machine, and half have none. Answers are never drawn twice.
 
     Use a connection without the planner settings of `servicekit.db.database.INDEXED`. With them, drawing from 15,000
     answers takes 20 s.
@@ -44,11 +42,9 @@ async def draw(connection: Connection, at: Project, span: TimeSpan, count: int, 
     Args:
         now: The current time in microseconds.
     """
-    announced = max(1, count // 6)
-    silent = max(1, count - 2 * announced)
     span = await _covered(connection, at, span)
     window = {**at._asdict(), **span._asdict()}
-    status = await connection.execute(*SQL.draw_reviews(**window, silent=silent, announced=announced, now=now))
+    status = await connection.execute(*SQL.draw_reviews(**window, half=count // 2, now=now))
     return int(status.rpartition(" ")[2])
 
 
@@ -66,16 +62,12 @@ async def pending_count(pool: asyncpg.Pool, at: Project) -> int:
     return int(await pool.fetchval(*SQL.count_pending_reviews(**at._asdict())))
 
 
-async def strata(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[str, dict[Reaction | None, Stratum]]:
-    """Count answers and their random reviews by agent and machine verdict.
-
-    Answers without a machine verdict are counted under None.
-    """
+async def samples(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> dict[bool, SampledShare]:
+    """Count the answers and their random reviews, with and without a rejection by the machine."""
     span = await _covered(pool, at, span)
-    found: dict[str, dict[Reaction | None, Stratum]] = defaultdict(dict)
-    for row in await pool.fetch(*SQL.count_strata(**at._asdict(), **span._asdict())):
-        found[row["agent_id"]][row["machine"] or None] = Stratum(row["size"], row["ok"], row["neutral"], row["not_ok"])
-    return found
+    rows = await pool.fetch(*SQL.count_samples(**at._asdict(), **span._asdict()))
+    counted = {row["is_rejected"]: sampled(row["answers"], row["reviewed"], row["rejected"]) for row in rows}
+    return {is_rejected: counted.get(is_rejected, sampled(0, 0, 0)) for is_rejected in (True, False)}
 
 
 async def reviewed_kinds(

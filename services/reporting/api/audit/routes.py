@@ -1,4 +1,4 @@
-"""HTTP routes of the audit: draw answers for review, list pending answers and get corrected rates."""
+"""HTTP routes of the audit: draw answers for review, list pending answers and get the machine's accuracy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pydantic import Field
 
 from contracts.base import Name
 from contracts.instants import format_instant
-from reporting.api.audit.figures import VERDICTS, Audit, accuracy, corrected, pooled
+from reporting.api.audit.figures import Audit
 from reporting.api.audit.kinds import kinds_of
-from reporting.api.audit.queries import draw, pending, pending_count, reviewed_kinds, strata
+from reporting.api.audit.queries import draw, pending, pending_count, reviewed_kinds, samples
 from reporting.api.bodies import RequestBody
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.api.query_parameters import WindowQuestion
@@ -32,7 +32,7 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 class DrawBody(WindowQuestion):
     count: Annotated[
-        int, Field(ge=3, le=1_000, description="Number of answers to draw; fewer if the window has fewer.")
+        int, Field(ge=2, le=1_000, description="Number of answers to draw; fewer if the window has fewer.")
     ] = 50
 
 
@@ -76,7 +76,7 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
 
     @router.at("GET", AUDIT)
     async def audit(tenant: Name, project: Name, question: Annotated[WindowQuestion, Query()]) -> Audit:
-        """Get the precision and recall of the machine verdicts, and the rates of each agent as corrected by reviews.
+        """Get the precision of the machine's rejections, and the number of rejections that it missed.
 
         The figures cover the 15,000 newest answers of the window that a person responded to. Only reviews of randomly
         drawn answers count, because turns chosen by a reviewer would bias the figures.
@@ -108,7 +108,7 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
     async def draw_more(tenant: Name, project: Name, request: Request) -> Drawn | Response:
         """Draw random answers for review.
 
-        About two thirds of them have no machine verdict. The rest are answers that the machine rejected or praised.
+        Half of them have a rejection by the machine, and half have none.
         """
         body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: lambda _: DrawBody()})
         at, now = Project(tenant, project), clock.now()
@@ -125,18 +125,15 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
 async def figures(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> Audit:
     """Return the audit of a time window."""
     # Independent statements run at the same time on several connections.
-    agents, waiting, kinds = await asyncio.gather(
-        strata(pool, at, span), pending_count(pool, at), reviewed_kinds(pool, at)
+    counted, waiting, kinds = await asyncio.gather(
+        samples(pool, at, span), pending_count(pool, at), reviewed_kinds(pool, at)
     )
-    whole = pooled(agents.values())
-    rates = [corrected(agent_id, verdicts) for agent_id, verdicts in agents.items()]
     return Audit(
         tenant=at.tenant,
         project=at.project,
         window=window_of(span),
         pending=waiting,
-        accuracy={one: accuracy(one, whole) for one in VERDICTS if one is not None and one != "neutral"},
+        precision=counted[True],
+        missed=counted[False],
         kinds=kinds_of(kinds),
-        whole=corrected(None, whole),
-        agents=sorted(rates, key=lambda one: (-one.answers, one.agent_id or "")),
     )
