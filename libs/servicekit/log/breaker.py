@@ -1,6 +1,6 @@
 """Circuit breaker that holds a consumer group after repeated bugs, so that a bad release cannot dead-letter a topic.
 
-The breaker is pure: `Delivery` waits while a group is held.
+No I/O: `Delivery` waits while a group is held.
 """
 
 from __future__ import annotations

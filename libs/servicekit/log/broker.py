@@ -14,19 +14,17 @@ from faststream.kafka import KafkaBroker
 from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
 from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
 
-from servicekit.log.bounded_fetch import bound_fetching
 from servicekit.log.cluster import Bootstrap, client_options
-from servicekit.log.ordered_fetch import order_fetching
-from servicekit.log.polling import poll_without_pauses
+from servicekit.log.limits import bound_fetching
+from servicekit.log.polling import Polling
 from servicekit.log.settings import METADATA_AGE_MS, SUBSCRIBER_SETTINGS
 from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
+from servicekit.log.write_signal import signal_of
 
 
 def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
     """Create a broker with the given subscriptions, without connecting it."""
     bound_fetching()
-    order_fetching()
-    poll_without_pauses()
     broker = KafkaBroker(
         # FastStream takes a string for one address.
         [address.strip() for address in str(bootstrap).split(",")],
@@ -38,7 +36,11 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
         logger=logging.getLogger("faststream"),
         log_level=logging.DEBUG,
     )
+    signal = signal_of(str(bootstrap))
+    # If a fetch waits at a broker with a write signal, it is not answered when records arrive.
+    settings = SUBSCRIBER_SETTINGS if signal is None else {**SUBSCRIBER_SETTINGS, "fetch_max_wait_ms": 10}
     for subscription in subscriptions:
+        subscription.polling = Polling(signal)
         subscription.attach(
             broker.subscriber(
                 *(topic.name for topic in subscription.delivery.topics),
@@ -47,7 +49,7 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
                 parser=_raw_parser,
                 decoder=_raw_decoder,
                 title=subscription.group,
-                **SUBSCRIBER_SETTINGS,
+                **settings,
             )
         )
     return broker

@@ -2,35 +2,62 @@
 
 from __future__ import annotations
 
-from itertools import chain
+import asyncio
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord
-from faststream.kafka.subscriber.usecase import BatchSubscriber
+
+from servicekit.log.merge import LogOrder
+from servicekit.log.settings import BATCH_TIMEOUT_SECONDS, MAX_RECORDS
+from servicekit.log.write_signal import WriteSignal
 
 FULL = 500
 """Number of records from which a batch counts as full. After a full batch, more records are probably available."""
+IDLE_SECONDS = 5.0
+"""Maximum time between fetches from a broker with a write signal, in seconds."""
+UNASSIGNED_SECONDS = 0.05
+"""Time between two looks at the assignment while there is none, in seconds."""
+SIGNAL_WAIT_SECONDS = 0.03
+"""Maximum wait for the records that a write signal announced, in seconds."""
 
 
-def poll_without_pauses() -> None:
-    """Make every subscriber in this process use `poll`.
+class Polling:
+    """Source of a subscription's batches, instead of FastStream's.
 
-    FastStream's own poll sleeps after an empty result, even if records have arrived since. FastStream has no extension
-    point for this, so a private name is patched. A test fails if it no longer exists. Calling this function again has
-    no effect.
+    FastStream's own `get_msg` sleeps after an empty result, even if records have arrived since. `Subscription.attach`
+    therefore replaces it, for which FastStream has no option.
     """
-    setattr(BatchSubscriber, "get_msg", poll)  # noqa: B010 # mypy refuses an assignment to a method
 
+    def __init__(self, signal: WriteSignal | None = None) -> None:
+        self.order = LogOrder()
+        self._signal = signal
+        self._writes = -1
 
-async def poll(subscriber: BatchSubscriber, consumer: AIOKafkaConsumer) -> tuple[ConsumerRecord, ...]:
-    """Return the available records. If there are none, wait for some, up to the subscriber's timeout.
+    def forget(self) -> None:
+        """Discard fetched records after a reassignment of the partitions."""
+        self.order.forget()
+        self._writes = -1
 
-    After a full batch, or while fetched records are held, the next batch is fetched in parallel with the processing of
-    this one. Otherwise the next fetch begins only when this batch has been processed, and returns all records that have
-    arrived meanwhile. An earlier fetch would return only the first of them.
-    """
-    consumer.resume(*consumer.paused())
-    found = await consumer.getmany(timeout_ms=subscriber.batch_timeout_ms, max_records=subscriber.max_records)
-    records = tuple(chain.from_iterable(found.values()))
-    if 0 < len(records) < FULL and not consumer._fetcher.is_holding:
-        consumer.pause(*consumer.assignment())
-    return records
+    async def get_msg(self, consumer: AIOKafkaConsumer) -> tuple[ConsumerRecord, ...]:
+        """Return the available records. If there are none, wait for some, up to a second.
+
+        After a full batch, or while fetched records are held, the next batch is fetched in parallel with the processing
+        of this one. Otherwise the next fetch begins only when this batch has been processed, and returns all records
+        that have arrived meanwhile. An earlier fetch would return only the first of them.
+
+        A broker with a write signal is asked only after a write.
+        """
+        if not consumer.assignment():
+            await asyncio.sleep(UNASSIGNED_SECONDS)
+            return ()
+        signal = self._signal
+        if signal is not None and self.order.is_empty:
+            await signal.after(self._writes, IDLE_SECONDS)
+            self._writes = signal.count
+        consumer.resume(*consumer.paused())
+        seconds = BATCH_TIMEOUT_SECONDS if signal is None else SIGNAL_WAIT_SECONDS
+        records = await self.order.next_batch(consumer, seconds, MAX_RECORDS)
+        if (0 < len(records) < FULL and self.order.is_empty) or (signal is not None and not records):
+            consumer.pause(*consumer.assignment())
+        if records:
+            self._writes = -1
+        return records

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from servicekit.errors import StartError
-from servicekit.log.bounded_fetch import bound_fetching
 from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.limits import FetchFailure, bound_fetching
 from servicekit.log.topics import Say, wait_for_broker
 
 SILENT_MS = 15_000
@@ -49,6 +49,8 @@ async def records_of(
             if not found:
                 raise StartError(f"The log at {bootstrap} stopped returning records of {open_lanes[0].topic}.")
             for lane, records in found.items():
+                if isinstance(records[-1].value, FetchFailure):
+                    raise StartError(f"The log at {bootstrap} returned damaged records of {lane.topic}.")
                 yield [record for record in records if record.offset < ends[lane]]
 
 

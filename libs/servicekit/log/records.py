@@ -19,8 +19,9 @@ from contracts.log_time import at_log_time, future_fault
 from contracts.optional_fields import droppable
 from contracts.topics import COMPACTED, FEEDBACK_CREATED, FOREIGN
 from contracts.versions import LogPosition
-from servicekit.log.unpacking import UNPACKED_LIMIT
 
+UNPACKED_LIMIT = 8 * 1024 * 1024
+"""Maximum size of a decompressed batch, in bytes. By default, clients limit a batch to about one megabyte."""
 E = TypeVar("E", bound=Envelope)
 R_co = TypeVar("R_co", bound=Envelope | FeedbackErased, covariant=True)
 _LATEST = 2**63 - 1

@@ -47,6 +47,10 @@ class KafkaSettings(Settings):
 CLIENT_PREFIX = "agent-feedback-"
 """Prefix of the client ids of all our processes."""
 SESSION_TIMEOUT_MS = 10_000
+MAX_RECORDS = 1_000
+"""Maximum number of records in a batch."""
+BATCH_TIMEOUT_SECONDS = 1.0
+"""Maximum time for which a consumer waits for records, in seconds."""
 METADATA_AGE_MS = 10_000
 """Maximum age of a consumer's metadata. A topic that is recreated, or gets partitions, is read within this time. The
 default of aiokafka is five minutes."""
@@ -61,8 +65,6 @@ SUBSCRIBER_SETTINGS: Mapping[str, Any] = {
     "heartbeat_interval_ms": 3_000,
     "rebalance_timeout_ms": 60_000,
     "max_poll_interval_ms": _DAY_MS,
-    "max_records": 1_000,
-    "batch_timeout_ms": 1_000,
     "fetch_max_wait_ms": 100,
     "max_partition_fetch_bytes": 1_310_720,
     "fetch_max_bytes": 16 * 1024 * 1024,

@@ -18,6 +18,7 @@ from servicekit.error_kinds import in_words
 from servicekit.log.backoff import Interrupted
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetched import raw_record
+from servicekit.log.polling import Polling
 from servicekit.log.records import RawRecord
 from servicekit.log.settings import SESSION_TIMEOUT_MS
 from servicekit.log.stall import STUCK_SECONDS
@@ -75,6 +76,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._deleted: Counter[str] = Counter()
         """Number of records by topic that were deleted from the log before they were read."""
         self._subscriber: Any = None
+        self.polling = Polling()
         self._failing: Failing | None = None
         self.assigned = False
         self.polled_at = clock.monotonic()
@@ -85,6 +87,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         Batches arrive once FastStream's broker has been started.
         """
         self._subscriber = subscriber
+        subscriber.get_msg = self.polling.get_msg
         subscriber(self._on_batch)
 
     @property
@@ -179,6 +182,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         """
         if epoch != self._epoch:
             return
+        self.polling.order.rewind(consumer)
         for partition, span in spans.items():
             if span.first == span.next:
                 continue
@@ -191,6 +195,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         A batch that is waiting for a retry gives up.
         """
         self.assigned = False
+        self.polling.forget()
         self.delivery.backoff.give_up.set()
         try:
             await asyncio.wait_for(self._busy.acquire(), DRAIN_SECONDS)
@@ -201,6 +206,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         self._epoch += 1
+        self.polling.forget()
         self._failing = None
         self._committed.clear()
         self._log_times.clear()

@@ -49,7 +49,7 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
     assert subscriber.topic_names_for_subscribe == [t.name for t in TOPICS if group in t.consumers]
     assert subscriber.group_id == group
     assert subscriber.ack_policy is AckPolicy.MANUAL
-    assert (subscriber.max_records, subscriber.batch_timeout_ms) == (1_000, 1_000)
+    assert subscriber.get_msg == subscription.polling.get_msg
     connection = subscriber._connection_args
     passed_on = {name: connection[name] for name in SUBSCRIBER_SETTINGS if name in connection}
     assert passed_on == {name: SUBSCRIBER_SETTINGS[name] for name in passed_on}
@@ -65,29 +65,6 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
 def test_each_of_several_addresses_is_tried(bootstrap: str | Cluster) -> None:
     broker = build_broker(bootstrap, client_id="test", subscriptions=[])
     assert broker._connection_kwargs["bootstrap_servers"] == ["one:1", "two:2"]
-
-
-class Empty:
-    """Consumer without new records."""
-
-    async def getmany(self, **_: object) -> dict[object, object]:
-        return {}
-
-    def paused(self) -> set[object]:
-        return set()
-
-    def resume(self, *_: object) -> None:
-        return None
-
-
-def test_a_look_that_found_nothing_is_followed_by_the_next_at_once() -> None:
-    clock = FixedClock(NOW)
-    subscription = Subscription(Delivery("feedback", NoWork(), RecordingLog(), clock=clock), clock)
-    (subscriber,) = build_broker("localhost:1", client_id="test", subscriptions=[subscription]).subscribers
-    assert isinstance(subscriber, BatchSubscriber)
-    with pytest.raises(StopIteration) as ended:  # nothing can wait without an event loop
-        subscriber.get_msg(Empty()).send(None)
-    assert ended.value.value == ()
 
 
 def test_nobody_else_makes_a_subscriber_or_a_consumer() -> None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import asyncio
 from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.structs import ConsumerRecord
 
-from servicekit.log.polling import FULL, poll
+from servicekit.log.polling import FULL, Polling
+from servicekit.log.write_signal import write_signal
+from tests.support.waits import PATIENCE_SECONDS
 
-ASSIGNED = frozenset({TopicPartition("chat.message.ingested", 0)})
+LANE = TopicPartition("feedback.created", 0)
+ASSIGNED = frozenset({LANE})
 
 
 class Consumer:
-    """Consumer that returns a number of records and remembers which partitions are paused."""
+    """Consumer that returns a number of records once, and remembers which partitions are paused."""
 
-    def __init__(self, records: int, *, is_holding: bool) -> None:
-        self._records = records
-        self._fetcher = SimpleNamespace(is_holding=is_holding)
+    def __init__(self, records: int) -> None:
+        self.records = records
         self._paused = set(ASSIGNED)
+        self.asked = 0
 
     def paused(self) -> set[TopicPartition]:
         return set(self._paused)
@@ -33,18 +37,41 @@ class Consumer:
     def assignment(self) -> frozenset[TopicPartition]:
         return ASSIGNED
 
-    async def getmany(self, **_: Any) -> dict[TopicPartition, list[int]]:
+    async def getmany(self, *_: TopicPartition, timeout_ms: int, max_records: int) -> Any:
         assert not self._paused, "paused partitions return nothing"
-        return {one: list(range(self._records)) for one in ASSIGNED}
+        self.asked += 1
+        count, self.records = self.records, 0
+        await asyncio.sleep(timeout_ms / 1_000 if count == 0 else 0)
+        records = [ConsumerRecord(*LANE, n, 0, 0, None, b"", None, 0, 0, ()) for n in range(count)]
+        return {LANE: records} if records else {}
 
 
 @pytest.mark.parametrize(
-    ("records", "is_holding", "pauses"),
-    [(0, False, False), (1, False, True), (FULL - 1, False, True), (FULL, False, False), (1, True, False)],
-    ids=["none", "one", "almost full", "full", "held records"],
+    ("records", "pauses"),
+    [(0, False), (1, True), (FULL - 1, True), (FULL, False), (1_001, False)],
+    ids=["none", "one", "almost full", "full", "records left"],
 )
-async def test_a_consumer_pauses_after_a_small_batch(records: int, is_holding: bool, pauses: bool) -> None:
-    consumer = Consumer(records, is_holding=is_holding)
-    subscriber = SimpleNamespace(batch_timeout_ms=10, max_records=1_000)
-    assert len(await poll(subscriber, consumer)) == records  # type: ignore[arg-type]
+async def test_a_consumer_pauses_after_a_small_batch(
+    records: int, pauses: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("servicekit.log.polling.BATCH_TIMEOUT_SECONDS", 0.01)
+    consumer: Any = Consumer(records)
+    assert len(await Polling().get_msg(consumer)) == min(records, 1_000)
     assert consumer.paused() == (ASSIGNED if pauses else set())
+
+
+async def test_a_consumer_of_a_broker_with_a_signal_asks_after_writes_only() -> None:
+    with write_signal("here:1") as signal:
+        consumer: Any = Consumer(1)
+        polling = Polling(signal)
+        assert len(await polling.get_msg(consumer)) == 1
+        assert await polling.get_msg(consumer) == ()
+        asked = consumer.asked
+        waiting = asyncio.create_task(polling.get_msg(consumer))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert (consumer.asked, consumer.paused()) == (asked, ASSIGNED), "an idle consumer fetches nothing"
+        consumer.records = 2
+        signal.notify()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert len(await waiting) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from types import SimpleNamespace
 from typing import Any
 
 import aiokafka.codec as codec
@@ -16,18 +15,24 @@ from aiokafka import TopicPartition
 from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
-from aiokafka.record.util import calc_crc32c, encode_varint
+from aiokafka.record.util import calc_crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
 from servicekit.clock import FixedClock
-from servicekit.log import unpacking
-from servicekit.log.bounded_fetch import HEADER_BYTES, POLL_BYTES, BoundedRecords, BoundedResult, bound_fetching
+from servicekit.log import limits
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetched import raw_record
-from servicekit.log.ordered_fetch import OrderedFetcher
-from servicekit.log.records import RefusedBatch
-from servicekit.log.unpacking import HEADERS_LIMIT, UNPACKED_LIMIT, UnpacksTooLarge
+from servicekit.log.limits import (
+    HEADER_BYTES,
+    POLL_BYTES,
+    BoundedRecords,
+    BoundedResult,
+    FetchFailure,
+    UnpacksTooLarge,
+    bound_fetching,
+)
+from servicekit.log.records import UNPACKED_LIMIT, RefusedBatch
 from tests.support.logs import NOW, RecordingLog
 from tests.support.unit_handlers import NoWork
 
@@ -41,11 +46,11 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     "zstd": codec.zstd_encode,
 }
 UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": unpacking.unpack_gzip,
-    "snappy": unpacking.unpack_snappy,
-    "snappy block": unpacking.unpack_snappy,
-    "lz4": unpacking.unpack_lz4,
-    "zstd": unpacking.unpack_zstd,
+    "gzip": limits.unpack_gzip,
+    "snappy": limits.unpack_snappy,
+    "snappy block": limits.unpack_snappy,
+    "lz4": limits.unpack_lz4,
+    "zstd": limits.unpack_zstd,
 }
 
 
@@ -112,59 +117,6 @@ def test_a_batch_refused_is_passed_even_if_read_from_its_middle() -> None:
     assert reader.next_fetch_offset == 13
 
 
-@pytest.mark.parametrize("name", CODECS)
-def test_a_record_of_very_many_headers_is_too_large(name: str) -> None:
-    """Their headers take a few bytes in the log and hundreds of megabytes in memory."""
-    small, least = batch(0, [1, 9, 1], CODECS[name]), [("", b"")] * HEADERS_LIMIT
-    at_limit = batch(3, [1_000, 1], CODECS[name], key=b"", headers=least)
-    over = batch(5, [1, 1], CODECS[name], headers=[*least, ("", b"")])
-    found = list(records(small + at_limit + over + batch(7, [1])))
-    assert [record.offset for record in found] == [0, 1, 2, 3, 4, 6, 7]
-    assert [len(record.headers) for record in found[3:5]] == [HEADERS_LIMIT] * 2
-    assert (found[5].value.reason, found[5].value.first) == ("batch_too_large", 5)
-
-
-def number(value: int) -> bytes:
-    """Return the variable-length form of a number in a record."""
-    written = bytearray()
-    encode_varint(value, written.append)
-    return bytes(written)
-
-
-LARGE = 2 * HEADERS_LIMIT + 1
-"""Bytes of the smallest record whose headers are counted."""
-ABSENT = number(-1)
-
-
-@pytest.mark.parametrize("malformed", [b"\xff" * 11, number(2**62), number(-(2**62))], ids=["endless", "huge", "less"])
-@pytest.mark.parametrize("place", range(6), ids=["size", "time", "offset", "key", "value", "headers"])
-@pytest.mark.parametrize("before", [b"", number(3) + b"abc"], ids=["first", "second"])
-def test_a_record_with_a_malformed_number_is_left_to_the_reader(before: bytes, place: int, malformed: bytes) -> None:
-    """The reader reports what it cannot parse; only the number of headers is read before."""
-    size, *fields = [malformed if at == place else sound for at, sound in enumerate([number(LARGE), *[number(1)] * 5])]
-    data = before + size + b"\0" + fields[0] + fields[1] + fields[2] + b"k" + fields[3] + b"v" + fields[4]
-    data += b"\0" * LARGE
-    if (place, malformed) == (5, number(2**62)):
-        with pytest.raises(UnpacksTooLarge):
-            unpacking.with_few_headers(bytes)(data)
-    else:
-        assert unpacking.with_few_headers(bytes)(data) == data
-
-
-@pytest.mark.parametrize("before", [b"", number(3) + b"abc", number(LARGE) + b"\0" * LARGE])
-@pytest.mark.parametrize(("headers", "refused"), [(HEADERS_LIMIT, False), (HEADERS_LIMIT + 1, True), (-1, False)])
-def test_the_headers_of_a_large_record_are_counted(before: bytes, headers: int, refused: bool) -> None:
-    """Keys and values are skipped by their sizes, and may be missing."""
-    for key in (ABSENT, number(0), number(2) + b"k" * 2):
-        head = b"\0" + number(5) + number(70) + key + ABSENT + number(headers)
-        data = before + number(LARGE) + head + b"\0" * LARGE
-        if refused:
-            with pytest.raises(UnpacksTooLarge):
-                unpacking.with_few_headers(bytes)(data)
-        else:
-            assert unpacking.with_few_headers(bytes)(data) == data
-
-
 def sent(written: bytes) -> bytes:
     """Return a batch with the length and checksum of its bytes, as its sender writes them."""
     body = written[21:]
@@ -217,47 +169,18 @@ def test_a_batch_that_was_damaged_on_its_way_is_not_passed() -> None:
     assert reader.next_fetch_offset == 1
 
 
-async def test_a_damaged_batch_takes_nothing_of_other_partitions_away() -> None:
-    fetched = {lane(0): result(batch(0, [1, 1])), lane(1): result(batch(0, [1]) + NO_UTF8[:-1] + b"?", lane(1))}
-    polled = Fetched(fetched)
-    handed_out = await polled.poll()
-    assert {at: len(some) for at, some in handed_out.items()} == {lane(0): 2, lane(1): 1}
-    with pytest.raises(CorruptRecordException):
-        await polled.poll()
-    assert fetched == {}, "fetched again"
-
-
-def test_a_head_that_cannot_be_read_fails_the_fetch() -> None:
-    damaged = result(NO_UTF8[:-1] + b"?")
-    assert damaged.head() is None
-    with pytest.raises(CorruptRecordException):
-        damaged.check_raise()
+def test_a_damaged_batch_is_a_failure_after_what_could_be_read() -> None:
+    fetched = result(batch(0, [1]) + NO_UTF8[:-1] + b"?")
+    first, failure = fetched.getall(1_000)
+    assert first.offset == 0
+    assert isinstance(failure.value, FetchFailure) and isinstance(failure.value.error, CorruptRecordException)
+    assert (fetched.has_more(), fetched._assignment.position) == (False, 1), "fetched again from the damaged batch"
 
 
 def test_records_of_a_revoked_partition_are_not_handed_out() -> None:
-    peeked, taken = result(batch(0, [1, 1])), result(batch(0, [1, 1]))
-    peeked._assignment.active = taken._assignment.active = False
-    assert (peeked.head(), taken.getall()) == (None, [])
-
-
-class Fetched(OrderedFetcher):
-    """The consumer's fetcher with fetched records of each partition."""
-
-    def __init__(self, fetched: dict[TopicPartition, BoundedResult]) -> None:
-        self.prepare_order()
-        self._records = fetched
-        self._wait_consume_future = None
-        assignment = SimpleNamespace(state_value=lambda one: getattr(fetched.get(one), "_assignment", None))
-        self._subscriptions = SimpleNamespace(
-            reassignment_in_progress=False, subscription=SimpleNamespace(assignment=assignment)
-        )
-
-    def _notify(self, _: Any) -> None:
-        """Do nothing, because nothing waits for further records."""
-
-    async def poll(self) -> dict[TopicPartition, list[Any]]:
-        polled: dict[TopicPartition, list[Any]] = await self.fetched_records([], 0, 1_000)
-        return polled
+    taken = result(batch(0, [1, 1]))
+    taken._assignment.active = False
+    assert taken.getall() == []
 
 
 class Assignment:
@@ -271,10 +194,6 @@ class Assignment:
 
     def consumed_to(self, offset: int) -> None:
         self.position = offset
-
-
-def lane(partition: int) -> TopicPartition:
-    return TopicPartition(LANE.topic, partition)
 
 
 def result(data: bytes, lane: TopicPartition = LANE) -> BoundedResult:
@@ -300,11 +219,6 @@ def test_what_is_handed_out_at_once_is_bounded_by_bytes(data: bytes) -> None:
     while found.has_more():
         taken.append(len(found.getall(1_000)))
     assert taken == [4, 4, 1]
-
-
-def test_the_size_is_that_of_keys_and_values() -> None:
-    records, size = result(batch(0, [3, 4], key=b"key")).take(None)
-    assert (len(records), size) == (2, 3 + 4 + 2 * len(b"key"))
 
 
 def test_what_is_handed_out_at_once_is_bounded_by_number() -> None:

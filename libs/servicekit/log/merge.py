@@ -1,0 +1,172 @@
+"""Order in which a consumer group reads its partitions: by log time.
+
+A message and an event about it are on different topics, but in partitions with the same number. A consumer that read
+one partition after the other would often handle the event first, especially after an outage, and would have to park it.
+The order affects only speed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from heapq import merge
+from itertools import islice
+from operator import itemgetter
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
+from contracts.topics import IN_LOG_ORDER
+from servicekit.log.limits import FetchFailure
+
+GAP_MS = 10
+"""Minimum time between the last record of a full batch and the next record, in milliseconds, if there is such a gap in
+the last tenth of the batch. Simultaneous events may be written in any order, so they should be in one batch."""
+HOLD_SECONDS = 5.0
+"""Maximum time for which fetched records wait for another partition, in seconds."""
+_STEP_SECONDS = 0.1
+_POSITION_SECONDS = 0.2
+Timed = tuple[int, ConsumerRecord]
+
+
+class LogOrder:
+    """Fetched records of a consumer that have not been returned yet, each with its log time in milliseconds.
+
+    Records of related topics in partitions with the same number wait for each other: a record is returned if no earlier
+    one can be in a partition whose records are not all fetched.
+    """
+
+    def __init__(
+        self, now: Callable[[], int] = lambda: time.time_ns() // 1_000_000, monotonic: Callable[[], float] | None = None
+    ) -> None:
+        self._now = now
+        self._monotonic = monotonic or time.monotonic
+        self._fetched: defaultdict[TopicPartition, deque[Timed]] = defaultdict(deque)
+        self._latest: dict[TopicPartition, int] = {}
+        """Log time of each partition's last fetched record; all later records have the same time or a later one."""
+        self._waits: dict[TopicPartition, tuple[int | None, float]] = {}
+        """Position and start of the wait for each partition for which records wait."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self._fetched.values())
+
+    def forget(self) -> None:
+        """Discard all records after a reassignment of the partitions; they will be fetched again."""
+        self._fetched.clear()
+        self._latest.clear()
+        self._waits.clear()
+
+    def rewind(self, consumer: AIOKafkaConsumer) -> None:
+        """Discard all records, and seek back to them."""
+        for partition, records in self._fetched.items():
+            if records and partition in consumer.assignment():
+                consumer.seek(partition, records[0][1].offset)
+        self.forget()
+
+    async def next_batch(self, consumer: AIOKafkaConsumer, seconds: float, limit: int) -> tuple[ConsumerRecord, ...]:
+        """Return up to `limit` records in order of log time, waiting up to `seconds` if there are none.
+
+        Raises the error of a fetch that failed, without losing records.
+        """
+        deadline = self._monotonic() + seconds
+        while True:
+            wait = 0.0 if not self.is_empty else max(0.0, deadline - self._monotonic())
+            while await self._fetch(consumer, wait, limit):
+                wait = 0.0
+            bounds = await self._bounds(consumer)
+            batch = self._take(bounds, limit)
+            if batch or self._monotonic() >= deadline:
+                return batch
+            if not self.is_empty:
+                await self._fetch(consumer, _STEP_SECONDS, limit)
+
+    async def _fetch(self, consumer: AIOKafkaConsumer, seconds: float, limit: int) -> bool:
+        """Add fetched records of partitions without records, and return True if there are any."""
+        wanted = [partition for partition in consumer.assignment() if not self._fetched.get(partition)]
+        if not wanted:
+            return False
+        fetched = await consumer.getmany(*wanted, timeout_ms=int(seconds * 1_000), max_records=limit)
+        failure: FetchFailure | None = None
+        now = self._now()
+        for partition, records in fetched.items():
+            if isinstance(records[-1].value, FetchFailure):
+                failure = records.pop().value
+            latest = self._latest.get(partition, 0)
+            for record in records:
+                # A record dated in the future must not delay the others.
+                latest = max(latest, min(record.timestamp, now))
+                self._fetched[partition].append((latest, record))
+            self._latest[partition] = latest
+        if failure is not None:
+            raise failure.error
+        return bool(fetched)
+
+    async def _bounds(self, consumer: AIOKafkaConsumer) -> Mapping[int, float]:
+        """Return the time up to which records may be returned, by partition number.
+
+        A partition with records that are not fetched yet determines the time. Numbers without one have no bound. The
+        others wait for a partition for at most HOLD_SECONDS, and again once its position has advanced.
+        """
+        unread = await self._unread(consumer)
+        now = self._monotonic()
+        bounds: dict[int, float] = {}
+        waits: dict[TopicPartition, tuple[int | None, float]] = {}
+        for partition, position in unread.items():
+            before = self._waits.get(partition)
+            waits[partition] = before if before is not None and before[0] == position else (position, now)
+            if now - waits[partition][1] < HOLD_SECONDS:
+                latest = self._latest.get(partition, -math.inf)
+                bounds[partition.partition] = min(bounds.get(partition.partition, math.inf), latest)
+        self._waits = waits
+        return bounds
+
+    async def _unread(self, consumer: AIOKafkaConsumer) -> dict[TopicPartition, int | None]:
+        """Return the partitions that may have records which are not fetched yet, with their positions if known.
+
+        Only partitions of related topics are returned, with the numbers of partitions that have fetched records.
+        """
+        numbers = {partition.partition for partition, records in self._fetched.items() if records}
+        related = [one for one in consumer.assignment() if one.topic in IN_LOG_ORDER and one.partition in numbers]
+        unread: dict[TopicPartition, int | None] = {}
+        try:
+            async with asyncio.timeout(_POSITION_SECONDS):
+                for partition in related:
+                    end = consumer.highwater(partition)
+                    position = None if end is None else await consumer.position(partition)
+                    if end is None or (position is not None and position < end):
+                        unread[partition] = position
+        except TimeoutError:  # a partition without a leader has no position
+            pass
+        return unread
+
+    def _take(self, bounds: Mapping[int, float], limit: int) -> tuple[ConsumerRecord, ...]:
+        """Remove and return up to `limit` of the earliest records within the bounds."""
+        partitions = sorted(self._fetched, key=lambda one: IN_LOG_ORDER.get(one.topic, len(IN_LOG_ORDER)))
+        ordered = merge(*(self._within(partition, bounds) for partition in partitions), key=itemgetter(0))
+        earliest = list(islice(ordered, limit + 1))
+        batch = earliest[: _end(earliest, limit)]
+        for _, record in batch:
+            self._fetched[TopicPartition(record.topic, record.partition)].popleft()
+        return tuple(record for _, record in batch)
+
+    def _within(self, partition: TopicPartition, bounds: Mapping[int, float]) -> Iterator[Timed]:
+        bound = bounds.get(partition.partition, math.inf) if partition.topic in IN_LOG_ORDER else math.inf
+        for timed in self._fetched[partition]:
+            if timed[0] > bound:
+                return
+            yield timed
+
+
+def _end(records: list[Timed], limit: int) -> int:
+    """Return the number of records of a batch: all, or up to the last gap in the last tenth of the limit."""
+    if len(records) <= limit:
+        return len(records)
+    gaps = (number for number in range(limit, limit - limit // 10, -1) if _has_gap(records, number))
+    return next(gaps, limit)
+
+
+def _has_gap(records: list[Timed], number: int) -> bool:
+    return records[number][0] - records[number - 1][0] >= GAP_MS
