@@ -43,7 +43,6 @@ from servicekit.db.erasure_ledger import LedgeredErasures
 from servicekit.db.pools import open_pool
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
-from servicekit.log.journal import Journal, JournalingHandler
 from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Producer
 
@@ -85,7 +84,7 @@ class Groups:
             handler = ChatHandler(store, self.derived, parking, clock, 100_000)
             erasures = LedgeredErasures(pool, ChatBridgeErasures(store).erase)
             erasing = ErasingHandler(handler, erasures, self.derived, "chat_bridge", **_guard(BRIDGE, "chat_bridge"))
-            yield JournalingHandler(erasing, Journal(pool))
+            yield erasing
 
     @asynccontextmanager
     async def feedback_turns(self) -> AsyncIterator[Handler]:
@@ -105,7 +104,7 @@ class Groups:
     async def feedback(self) -> AsyncIterator[Handler]:
         async with self._pool("feedback", feedback.store_choice) as pool:
             handler = FeedbackHandler(PostgresStore(pool), self.announced, DEFAULT_REWARDS)
-            yield JournalingHandler(handler, Journal(pool))
+            yield handler
 
     @asynccontextmanager
     async def inference_status(self) -> AsyncIterator[Handler]:

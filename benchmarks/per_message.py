@@ -1,7 +1,7 @@
 """Baseline: the same flow in FastStream handlers, one record at a time, with offsets committed in the background.
 
 Each record is parsed, looked up, stored and published before the next. The work for a record is the platform's own: the
-same handlers fill the same tables, with redaction, the ledger of erasures, the journal, vectors of turns and their
+same handlers fill the same tables, with redaction, the ledger of erasures, vectors of turns and their
 status. The rest is written for speed: bytes go directly to pydantic, arguments are not injected, statements stay
 prepared, and the subscribers run concurrently. It guarantees less: a crash loses records that were committed and not
 yet processed. Periodic work, such as the roll-ups of reports and issues, is left out.

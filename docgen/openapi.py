@@ -27,7 +27,6 @@ from reporting.api.figures import figures_router
 from reporting.api.issues import issues_router
 from reporting.api.webhooks import webhooks_router
 from servicekit.web.application import application
-from standalone.one_process.stack import PROGRAMS
 
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     refused_router,
@@ -54,8 +53,7 @@ def openapi() -> dict[str, Any]:
     nothing: Any = None
     made = (make(*(nothing for _ in inspect.signature(make).parameters)) for make in ROUTERS)
     of_bridge = (ingest_router(nothing), *(source_router(kind, {}, nothing) for kind in SOURCES))
-    of_journals = (one.where_router(nothing) for one in PROGRAMS if one.where)
-    for router in (*of_bridge, *made, *of_journals):
+    for router in (*of_bridge, *made):
         app.include_router(router)
     return app.openapi()
 

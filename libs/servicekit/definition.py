@@ -14,21 +14,16 @@ from typing import Any, Final, Generic, Literal, TypeVar, get_type_hints
 from fastapi import APIRouter
 
 from contracts.feedback import FeedbackKeeper
-from contracts.scopes import READ
 from contracts.topics import ERASURE_REQUESTED, Consumer
-from contracts.where import WHERE
 from servicekit.db.erasure_ledger import Erase, LedgeredErasures
 from servicekit.db.retention import Expiry
 from servicekit.db.statements import Statement
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
-from servicekit.log.journal import FeedbackOf, Journal, JournalingHandler, JournalReader
 from servicekit.log.messages import Producer
-from servicekit.log.outcome import Outcome
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.web.application import Surface
-from servicekit.web.journal import States, Verdicts, WhereLookup, nothing_found, where_router
-from servicekit.web.permissions import Permissions, merged, need_of, needs
+from servicekit.web.permissions import Permissions, merged, need_of
 from servicekit.web.refusals import RefusedPage
 
 P = TypeVar("P")
@@ -52,8 +47,6 @@ class Reads(Generic[P]):
 
     group: Consumer
     handler: Callable[[P], Handler]
-    journal: Literal["all", "dead letters"] | Callable[[Outcome], bool] = "all"
-    """Outcomes that are written to the journal. A function can select them; dead letters are written in any case."""
     erases_itself: bool = False
     is_guarded: bool = False
     """True if the handler's store checks the erasure ledger in its writes (`servicekit/erasure_guard.py`)."""
@@ -153,19 +146,6 @@ class ServiceDefinition(Generic[P]):
     column `held`."""
     leaves: Mapping[str, str] = field(default_factory=dict)
     """Tables among `holds` in which an erasure leaves rows. Each table maps to the reason."""
-    where: str = ""
-    """Last segment of the path at which `agent-feedback where` searches the service's journal; empty if the service has
-    no journal. The journal is written through the part `pool`."""
-    where_reads: str = "reads"
-    """Part that is the connection pool for reading the journal."""
-    where_tag: str = ""
-    """Tag that groups this route in the HTTP reference, by default the value of `where`."""
-    feedback_of: FeedbackOf = lambda _: None
-    """Function that returns the id of the feedback record that an event changes, or None, for the journal."""
-    states: Callable[[P], States] = lambda _: nothing_found
-    """Function that returns the look-up of feedback records' states, for the same route."""
-    verdicts: Callable[[P], Verdicts] = lambda _: nothing_found
-    """Function that returns the look-up of verdicts on messages, for the same route."""
     checks: Callable[[Any], object] = lambda settings: None
     """Function that reads the files and keys that the settings name. Raises StartError before anything is connected."""
     body_limits: Mapping[str, int] = field(default_factory=dict)
@@ -174,12 +154,7 @@ class ServiceDefinition(Generic[P]):
     @property
     def permissions(self) -> Permissions:
         """Permissions of all routes."""
-        where: Permissions = {("GET", WHERE + self.where): needs(READ)} if self.where else {}
-        return merged(*(one.routes for one in self.serves), where)
-
-    def where_router(self, lookup: WhereLookup) -> APIRouter:
-        """Return a router with the route that searches the service's journal."""
-        return where_router(WHERE + self.where, self.where_tag or self.where, lookup)
+        return merged(*(one.routes for one in self.serves))
 
     @property
     def surface(self) -> Surface:
@@ -202,8 +177,6 @@ class ServiceDefinition(Generic[P]):
         """
         service = Service(self.name, context)
         parts = await self.opens(settings, service, *outside)
-        if self.where:
-            service.journal = Journal(getattr(parts, "pool"), self.feedback_of)  # noqa: B009 # of any parts
         for pool in dict.fromkeys(one.pool for one in self.keeps):
             if getattr(parts, pool) is not None:
                 service.expire(getattr(parts, pool), self.expiries(settings, pool))
@@ -216,12 +189,6 @@ class ServiceDefinition(Generic[P]):
                 for name, work in _named(every.name, every.work(parts)):
                     service.every(Periodic(name, seconds, work, every.delay))
         service.routers += [one.router(parts) for one in self.serves]
-        if self.where:
-            reader = JournalReader(getattr(parts, self.where_reads))
-            lookup = service.lookups[f"where {self.where}"] = WhereLookup(
-                reader, self.states(parts), self.verdicts(parts)
-            )
-            service.routers.append(self.where_router(lookup))
         return service
 
     def _handler(self, reads: Reads[P], parts: P, service: Service) -> Handler:
@@ -232,10 +199,7 @@ class ServiceDefinition(Generic[P]):
             erasures = LedgeredErasures(getattr(parts, "pool"), self.erase(parts))  # noqa: B009 # of any parts
             erasing = ErasingHandler(handler, erasures, receipts, self.name, is_guarded=reads.is_guarded)
             handler = erasing if reads.around is None else reads.around(erasing, handler)
-        if reads.journal == "dead letters" or service.journal is None:
-            return handler
-        is_noted = reads.journal if callable(reads.journal) else lambda _: True
-        return JournalingHandler(handler, service.journal, is_noted)
+        return handler
 
 
 def _is_set(settings: Any, name: str) -> bool:

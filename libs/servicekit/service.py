@@ -31,7 +31,6 @@ from servicekit.log.cluster import Bootstrap
 from servicekit.log.delivery import Delivery
 from servicekit.log.group_progress import GroupProgress
 from servicekit.log.handler import Handler
-from servicekit.log.journal import Journal
 from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer, Outcome
@@ -112,10 +111,7 @@ class Service:
         self.subscriptions: list[Subscription] = []
         self.routers: list[APIRouter] = []
         self.facts: dict[str, Callable[[], Awaitable[Any]]] = {}
-        self.lookups: dict[str, Callable[..., Awaitable[Any]]] = {}
-        """Values and look-ups that other parts of the process may query, by name."""
-        self.journal: Journal | None = None
-        """Journal of the outcomes, once the parts are open."""
+        """Values that other parts of the process may query, by name."""
         self.note_dead_letters: Callable[[Sequence[tuple[str, bytes | None, Outcome]]], Awaitable[None]] | None = None
         """Function that is called with the topic, value and outcome of each record whose dead letter has been written.
         Must not raise."""
@@ -144,7 +140,7 @@ class Service:
             judge_at=self.context.judge_at,
             observers=self.context.observers,
             probe=self._probe,
-            note_dead_letters=self._record_dead_letters,
+            note_dead_letters=self._tell_dead_letters,
             redactor=self.redactor,
             tracing=self.tracing,
         )
@@ -193,14 +189,9 @@ class Service:
     def late_outcomes(self, group: Consumer) -> LateOutcomes:
         """Return the recorder for outcomes in `group` that become known only after a record's batch.
 
-        It also writes these outcomes to the journal, and passes dead letters to `note_dead_letters`.
+        It also passes dead letters to `note_dead_letters`.
         """
-        return LateOutcomes(group, self.producer, self.context.observers, self.journal, self._tell_dead_letters)
-
-    async def _record_dead_letters(self, refused: Sequence[Slot]) -> None:
-        if self.journal is not None:
-            await self.journal.note_refused(refused)
-        await self._tell_dead_letters(refused)
+        return LateOutcomes(group, self.producer, self.context.observers, self._tell_dead_letters)
 
     async def _tell_dead_letters(self, refused: Sequence[Slot]) -> None:
         if self.note_dead_letters is not None:

@@ -19,7 +19,6 @@ from servicekit.db.statements import Statement
 from servicekit.errors import LogUnavailable
 from servicekit.log.dead_letters import letters_of
 from servicekit.log.delivery import Commit, Delivery
-from servicekit.log.journal import JournalingHandler
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.records import RawRecord
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
@@ -122,9 +121,9 @@ def _skip_writes() -> None:
 
 
 def _handler_of(service: Service) -> Any:
-    """Return the handler of the group with the service's name, without its wrappers."""
+    """Return the handler of the group with the service's name."""
     handler: Any = next(s for s in service.subscriptions if s.group == service.name).delivery._handler
-    return handler._inner if isinstance(handler, JournalingHandler) else handler
+    return handler
 
 
 def _announce_only_changes(service: Service) -> None:

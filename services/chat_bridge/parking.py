@@ -58,7 +58,7 @@ class OutcomeWriter(Protocol):
         ...
 
     async def note(self, late: Late) -> None:
-        """Count the final outcomes of the records and write them to the journal."""
+        """Count the final outcomes of the records."""
         ...
 
 

@@ -40,12 +40,8 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     keeps=[
         # A reaction to an expired message finds no original. Parked events expire in the sweep (`parking.py`).
         Keeps("messages", "message_days", "stored_at"),
-        Keeps("journal", "journal_days", "noted_at"),
         Keeps("refused", "refused_days", "refused_at", "microseconds"),
     ],
-    where="chat",
-    where_tag="ingest",
-    where_reads="pool",
     holds={
         "parked": SQL.held_parked,
         "erasures": SQL.held_erasures,

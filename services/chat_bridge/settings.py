@@ -16,8 +16,7 @@ class ChatBridgeSettings(SourceSettings):
       `message_source_again_seconds`.
     - `log_seconds`: timeout for writing the events of an HTTP request to the log.
 
-    Retention periods in days (0: unlimited): `message_days` for messages, `refused_days` for rejected events, and
-    `journal_days` for the outcomes of events, as shown by the command `where`.
+    Retention periods in days (0: unlimited): `message_days` for messages, and `refused_days` for rejected events.
 
     Settings of individual sources are in their modules (`sources/`).
     """
@@ -28,7 +27,6 @@ class ChatBridgeSettings(SourceSettings):
     database_url: str = "postgresql://localhost/agent_feedback"
     message_days: float = Field(default=180, ge=0)
     refused_days: float = Field(default=7, ge=0)
-    journal_days: float = Field(default=7, ge=0)
     parked_days: float = Field(default=7, gt=0)
     parked_limit: int = Field(default=100_000, ge=1)
     sweep_seconds: float = Field(default=5, gt=0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from contracts.scopes import ADMIN, REVIEW
 from feedback.api import TURN_FEEDBACK, intake_router
 from feedback.api_erasure import ERASURE, PERSON, erasure_router
@@ -14,7 +12,6 @@ from feedback.erasure_status import PostgresErasureStatuses
 from feedback.parts import ANNOUNCEMENTS, FeedbackParts, open_parts
 from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
-from feedback.where import feedback_of, states_of
 from feedback.widget.routes import FILES, widget_router
 from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
 
@@ -24,8 +21,8 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     open_parts,
     reads=[
         Reads("feedback", FeedbackParts.feedback_handler, erases_itself=True),
-        Reads("feedback_turns", FeedbackParts.turn_handler, "dead letters"),
-        Reads("feedback_erasures", FeedbackParts.erasure_status_handler, "dead letters", erases_itself=True),
+        Reads("feedback_turns", FeedbackParts.turn_handler),
+        Reads("feedback_erasures", FeedbackParts.erasure_status_handler, erases_itself=True),
     ],
     serves=[
         Serves(
@@ -55,7 +52,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         # because it prevents a replay from restoring an erased person's words.
         Keeps("turns", "turn_days", "stored_at"),
         Keeps("people", "turn_days", "stored_at"),
-        Keeps("journal", "journal_days", "noted_at"),
         Keeps("session_feedback", "session_days", "recorded_at"),
         Keeps("erasure_receipts", "erasure_status_days", "confirmed_at", "microseconds"),
         Keeps("erasure_requests", "erasure_status_days", "requested_at", "microseconds"),
@@ -69,9 +65,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
             pool="store_pool",
         ),
     ],
-    where="feedback",
-    feedback_of=feedback_of,
-    states=lambda parts: partial(states_of, parts.store),
     holds={
         "turns": SQL.held_turns,
         "people": SQL.held_people,

@@ -46,9 +46,8 @@ class FeedbackSettings(ReadSettings):
     - `person_limit`: maximum number of judgements, and of requests with impressions, that a person may send over HTTP
       per minute. 0 means no limit.
 
-    Retention periods are in days after a row was stored (0: no limit): `turn_days` for known turns, `journal_days` for
-    the outcomes of events, which the command `where` shows, `stub_days` for the ids of erased records (PostgreSQL
-    stores), and `erasure_status_days` for the status of erasures.
+    Retention periods are in days after a row was stored (0: no limit): `turn_days` for known turns, `stub_days` for
+    the ids of erased records (PostgreSQL stores), and `erasure_status_days` for the status of erasures.
     """
 
     model_config = SettingsConfigDict(env_prefix="FEEDBACK_")
@@ -61,7 +60,6 @@ class FeedbackSettings(ReadSettings):
     scales_of: dict[str, ScaleChanges] = Field(default_factory=dict)
     log_seconds: float = Field(default=5, gt=0, le=60)
     turn_days: float = Field(default=730, ge=0)
-    journal_days: float = Field(default=7, ge=0)
     stub_days: float = Field(default=30, ge=0)
     erasure_status_days: float = Field(default=730, ge=0)
     turn_seconds: float = Field(default=2, ge=0, le=60)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from contracts.scopes import DETECT
 from inference.api import CONVERSATION, PROJECT
 from inference.detector_group import CHECK_SECONDS
 from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
-from inference.where import is_noted, judged
 from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
 
 # A conversation expires as a whole, when its last message is too old. `evaluation` counts the messages of a
@@ -25,8 +22,8 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
     InferenceSettings,
     open_parts,
     reads=[
-        Reads("inference", InferenceParts.conversation_handler, is_noted, is_guarded=True),
-        Reads("inference_status", InferenceParts.user_reaction_handler, is_noted),
+        Reads("inference", InferenceParts.conversation_handler, is_guarded=True),
+        Reads("inference_status", InferenceParts.user_reaction_handler),
     ],
     serves=[
         Serves(
@@ -44,10 +41,7 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
         Keeps("verdicts", "turn_days", "stored_at", only=QUIET, which=ENDED),
         Keeps("turns", "turn_days", "stored_at", only=QUIET, which=ENDED),
         Keeps("gate_answers", "gate_answer_days", "settled_at"),
-        Keeps("journal", "journal_days", "noted_at"),
     ],
-    where="inference",
-    verdicts=lambda parts: partial(judged, parts.reads),
     holds={
         "messages": SQL.held_messages,
         "turns": SQL.held_turns,

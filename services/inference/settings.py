@@ -27,8 +27,8 @@ class InferenceSettings(ReadSettings):
     - `index_seconds`: the maximum time in seconds that `detect` waits for the index.
 
     Retention periods are in days, and 0 means unlimited. `conversation_days` (texts) and `turn_days` (turns and
-    verdicts) count from the time at which the conversation's last message was stored, `gate_answer_days` from the
-    language model's answer, and `journal_days` from the outcome of an event.
+    verdicts) count from the time at which the conversation's last message was stored, and `gate_answer_days` from
+    the language model's answer.
     """
 
     model_config = SettingsConfigDict(env_prefix="INFERENCE_")
@@ -40,7 +40,6 @@ class InferenceSettings(ReadSettings):
     conversation_days: float = Field(default=365, ge=0)
     turn_days: float = Field(default=730, ge=0)
     gate_answer_days: float = Field(default=30, ge=0)
-    journal_days: float = Field(default=7, ge=0)
     gate_url: EndpointUrl = ""
     gate_model: str = ""
     gate_key: EndpointKey = SecretStr("")

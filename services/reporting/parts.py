@@ -9,7 +9,6 @@ from pathlib import Path
 
 import asyncpg
 
-from contracts.where import FeedbackState
 from reporting.access.keys import ApiKeys
 from reporting.access.log import AccessLog
 from reporting.alerts.administration import AlertAdministration
@@ -32,7 +31,6 @@ from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
-from reporting.read_models.where import states_of
 from reporting.settings import ReportingSettings
 from servicekit import Clock, Database, Producer, Service
 
@@ -101,9 +99,6 @@ class ReportingParts:
     def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
         assert self.mirror is not None
         return self.mirror.catch_up
-
-    def states(self) -> Callable[..., Awaitable[Sequence[FeedbackState]]]:
-        return partial(states_of, self.reads)
 
     def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
         """Return the delivery function of each webhook endpoint, by endpoint name.

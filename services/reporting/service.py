@@ -14,7 +14,6 @@ from reporting.dashboard.routes import FILES, PAGES, pages_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, check_settings, open_parts
 from reporting.read_models.erasure_log import ErasureLogHandler
-from reporting.read_models.where import feedback_of, is_noted
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
 from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
@@ -27,12 +26,11 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Reads(
             "reporting",
             ReportingParts.projection_handler,
-            is_noted,
             around=ErasureLogHandler,  # record erasure requests in the access log
             is_guarded=True,
         ),
         Reads(
-            *("webhooks", ReportingParts.webhook_handler, "dead letters"),
+            *("webhooks", ReportingParts.webhook_handler),
             # Send erasure requests to receivers too, because they may have stored the person's text.
             around=ErasureRequestHandler,
             if_set="webhooks",
@@ -141,7 +139,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
         Keeps("alert_messages", "alert_days", "created_at", "microseconds"),
-        Keeps("journal", "journal_days", "noted_at"),
         Keeps("access_log", "access_log_days", "at", "microseconds"),
         Keeps("attempts", "alert_days", "since", "microseconds"),
         # Rows of `forgotten` keep older announcements from restoring erased feedback. They are not needed after the
@@ -149,10 +146,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
     ],
     checks=check_settings,
-    where="reports",
-    where_tag="reporting",
-    feedback_of=feedback_of,
-    states=ReportingParts.states,
     holds={
         "messages": SQL.held_messages,
         "feedbacks": SQL.held_feedbacks,

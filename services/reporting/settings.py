@@ -48,9 +48,6 @@ class ReportingSettings(ReadSettings):
     """File that defines the webhook endpoints (docs/webhooks.md); None for no webhooks."""
     webhook_days: float = Field(default=7, gt=0)
     """Retention of undelivered webhook events, both waiting and dead, in days."""
-    journal_days: float = Field(default=7, ge=0)
-    """Retention of the outcomes of events that had no effect (shown by `where`), in days since the outcome; 0 keeps
-    all."""
     private_channels: bool = False
     """True to permit administrators of all tenants to set channels that use http, or an address outside the public
     Internet."""

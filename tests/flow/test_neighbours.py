@@ -56,7 +56,7 @@ NO_QUESTION = {
     "/conversations/{tenant}/{project}/audit/draws",
 }
 """Routes of a project that only accept input."""
-ASKED_ELSEWHERE = tuple(f"/conversations/{{tenant}}/{{project}}/{part}" for part in ("where/", "issues", "alerts"))
+ASKED_ELSEWHERE = tuple(f"/conversations/{{tenant}}/{{project}}/{part}" for part in ("issues", "alerts"))
 """Routes that need other data; `test_where.py`, `test_reporting_issues.py` and `test_alerts_page.py` ask them across
 tenants."""
 

@@ -41,9 +41,6 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/assets/{name}"): frozenset({"read"}),
     ("POST", "/ingest/{tenant}/{project}/events"): frozenset({"ingest"}),
     ("GET", PROJECT + "/refused"): frozenset({"ingest"}),
-    **{
-        ("GET", f"{PROJECT}/where/{name}"): frozenset({"read"}) for name in ("chat", "feedback", "inference", "reports")
-    },
     ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
     ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map defines
     ("POST", TURN + "/feedback"): ANY,

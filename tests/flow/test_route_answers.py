@@ -90,9 +90,6 @@ VALID: dict[tuple[str, str], Valid] = {
     ("POST", PLACE + "/alerts/tests"): Valid(body={"channel": "nothing"}),
     ("POST", PLACE + "/strategies/search"): Valid(body={"text": "my wifi drops", "limit": 5}),
     ("POST", PLACE + "/{conversation_id}/detect"): Valid(body={"text": "No, that's wrong.", "strategies": 2}),
-    ("GET", PLACE + "/where/chat"): Valid({"message_id": "{message_id}"}),
-    ("GET", PLACE + "/where/feedback"): Valid({"message_id": "{message_id}"}),
-    ("GET", PLACE + "/where/reports"): Valid({"feedback_id": "{feedback_id}"}),
 }
 """Valid requests to the routes that take a query or a body; `{…}` in a value stands for an id of the sample."""
 DOCUMENTS = "/openapi.json", "/asyncapi.json"

@@ -77,9 +77,6 @@ RATING = {"tenant": "acme", "label": "skip", "session_id_opaque": "0" * 64, "sou
 LIMITS = [
     Limit("chat_bridge", "messages", "stored_at", 180),
     Limit("chat_bridge", "refused", "refused_at", 7, "microseconds"),
-    Limit("chat_bridge", "journal", "noted_at", 7),
-    Limit("feedback", "journal", "noted_at", 7),
-    Limit("inference", "journal", "noted_at", 7),
     Limit("feedback", "turns", "stored_at", 730),
     Limit("feedback", "people", "stored_at", 730),
     Limit("feedback", "session_feedback", "recorded_at", 180, also=RATING),
@@ -98,7 +95,6 @@ LIMITS = [
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
     Limit("reporting", "alerts", "over_at", 90, "microseconds"),
     Limit("reporting", "alert_messages", "created_at", 90, "microseconds"),
-    Limit("reporting", "journal", "noted_at", 7),
     Limit("reporting", "attempts", "since", 90, "microseconds"),
     Limit("reporting", "access_log", "at", 365, "microseconds", {"action": "exported"}),
     Limit("reporting", "forgotten", "revision", 30, "milliseconds"),

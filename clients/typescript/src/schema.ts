@@ -436,20 +436,6 @@ export interface FeedbackResult {
   would_be_announced: boolean;
 }
 
-/** The state of a feedback record in the service that responds. */
-export interface FeedbackState {
-  /** The feedback record. */
-  feedback_id: string;
-  /** Revision of the record in this service. */
-  revision: number;
-  /** In the feedback service `live`, `cleared`, `overruled` (by a review) or `erased`; in reporting `counted`, `superseded` (a newer verdict of the same person, or a newer review, counts instead), `listed` (a reply), `overruled` or `cleared`. */
-  state: string;
-  /** The `eventId` of that revision on `feedback.created`; null in reporting. */
-  announced_as?: string | null;
-  /** In reporting: the figures that count the record; null if none does. */
-  counted_in?: CountedIn | null;
-}
-
 /** Counts with satisfaction. */
 export interface Figures {
   /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
@@ -708,58 +694,6 @@ export interface IssueTurnItem {
   complaint: string | null;
   /** The answer's trace. */
   trace_id: string | null;
-}
-
-/** The outcome of processing a log record in a consumer group. */
-export interface JournalRecord {
-  /** Coordinates of the record. */
-  at: string;
-  /** Coordinates of the chat record that it derives from; for a chat record, its own. */
-  cause: string;
-  /** `eventId` of the record; empty if it could not be read. */
-  event_id: string;
-  /** Conversation of the record. */
-  conversation_id: string | null;
-  /** The message that the record contains or is about. */
-  message_id: string | null;
-  /** The feedback record that the record changes, if any. */
-  feedback_id: string | null;
-  /** `stored`, `unchanged`, `ignored`, `parked` or `dead_lettered`. */
-  outcome: string;
-  /** The rule by which it was ignored, parked or dead-lettered; else empty. */
-  reason: string;
-  /** For a dead letter: the invalid field and the violated rule, without the value. */
-  detail: string;
-  /** Time of the outcome, RFC 3339. */
-  noted_at: string;
-}
-
-/** A message indexed by the inference service, and the detector's current verdict on it. */
-export interface JudgedMessage {
-  /** The message. */
-  message_id: string;
-  /** Conversation of the message. */
-  conversation_id: string;
-  /** `human` or `agent`; an agent's message has no verdict. */
-  role: string;
-  /** `rejected`, `accepted` or `neutral`; null if not judged. */
-  verdict?: string | null;
-  /** Confidence of the verdict, 0 to 1. */
-  confidence?: number | null;
-  /** The turn whose status it sets, if any. */
-  turn_id?: string | null;
-  /** `rules`, `learned` or `llm`. */
-  decided_by?: string | null;
-  /** The detector's version. */
-  detector?: string | null;
-  /** The epoch of the judgement. */
-  epoch?: number | null;
-  /** True if the verdict is announced on `feedback.inferred.received`. */
-  announced?: boolean;
-  /** Reason why the verdict is not announced: `machine_text` (a client program wrote the message), `language` (the detector does not read its language), `no_feedback` (it judges no answer), `no_answer` (the answer that it is about was not found), `topic_change` or `follow_up` (it accepts the answer silently), `below_threshold` (the confidence is below 0.70), `below_target` (verdicts of its kind are right less often than `INFERENCE_TARGET_PRECISION`). */
-  held_back?: string | null;
-  /** Time of the verdict, RFC 3339; without a verdict, time of the message. */
-  noted_at: string;
 }
 
 /** Verdicts by people or by the machine, with satisfaction and its 95 % confidence interval (Wilson). */
@@ -1730,16 +1664,6 @@ export interface WebhookStatuses {
   endpoints: WebhookStatus[];
 }
 
-/** Everything that a service knows about an event or a message, except for its content. */
-export interface WhereFound {
-  /** The latest first, at most 200. */
-  records: JournalRecord[];
-  /** The requested feedback records, and those that the found records change. */
-  feedbacks: FeedbackState[];
-  /** In inference: the requested messages. */
-  judged?: JudgedMessage[];
-}
-
 export interface Window {
   /** Start of the window, RFC 3339. */
   start: string;
@@ -2411,61 +2335,5 @@ export interface Operations {
       agent_id?: string | null;
     };
     answer: Detected;
-  };
-  "GET /conversations/{tenant}/{project}/where/chat": {
-    query: {
-      /** Records with these event ids. */
-      event_id?: string[];
-      /** Records that are, or are about, these messages. */
-      message_id?: string[];
-      /** Records that derive from the chat records at these coordinates. */
-      cause?: string[];
-      /** The state of these feedback records, if the service has any. */
-      feedback_id?: string[];
-    };
-    body: undefined;
-    answer: WhereFound;
-  };
-  "GET /conversations/{tenant}/{project}/where/feedback": {
-    query: {
-      /** Records with these event ids. */
-      event_id?: string[];
-      /** Records that are, or are about, these messages. */
-      message_id?: string[];
-      /** Records that derive from the chat records at these coordinates. */
-      cause?: string[];
-      /** The state of these feedback records, if the service has any. */
-      feedback_id?: string[];
-    };
-    body: undefined;
-    answer: WhereFound;
-  };
-  "GET /conversations/{tenant}/{project}/where/inference": {
-    query: {
-      /** Records with these event ids. */
-      event_id?: string[];
-      /** Records that are, or are about, these messages. */
-      message_id?: string[];
-      /** Records that derive from the chat records at these coordinates. */
-      cause?: string[];
-      /** The state of these feedback records, if the service has any. */
-      feedback_id?: string[];
-    };
-    body: undefined;
-    answer: WhereFound;
-  };
-  "GET /conversations/{tenant}/{project}/where/reports": {
-    query: {
-      /** Records with these event ids. */
-      event_id?: string[];
-      /** Records that are, or are about, these messages. */
-      message_id?: string[];
-      /** Records that derive from the chat records at these coordinates. */
-      cause?: string[];
-      /** The state of these feedback records, if the service has any. */
-      feedback_id?: string[];
-    };
-    body: undefined;
-    answer: WhereFound;
   };
 }

@@ -7,7 +7,6 @@ from typing import Any
 
 from contracts.topics import Consumer
 from servicekit.log.dead_letters import NoteDeadLetters, ignore_dead_letters, letters_of
-from servicekit.log.journal import Journal
 from servicekit.log.messages import Producer
 from servicekit.log.observing import log_outcome, observe
 from servicekit.log.outcome import Observer, Outcome
@@ -21,7 +20,7 @@ Late = tuple[Received[Any], Outcome]
 class LateOutcomes:
     """Recorder for those outcomes of a consumer group that become known only after a record's batch.
 
-    It writes dead letters and journal entries, counts the outcomes, and calls the observers.
+    It writes dead letters, counts the outcomes, and calls the observers.
     """
 
     def __init__(
@@ -29,13 +28,11 @@ class LateOutcomes:
         group: Consumer,
         producer: Producer,
         observers: Sequence[Observer] = (),
-        journal: Journal | None = None,
         note_dead_letters: NoteDeadLetters = ignore_dead_letters,
     ) -> None:
         self._group: Consumer = group
         self._producer = producer
         self._observers = observers
-        self._journal = journal
         self._note_dead_letters = note_dead_letters
 
     async def set_aside(self, late: Sequence[Late]) -> None:
@@ -49,9 +46,7 @@ class LateOutcomes:
             await self._note_dead_letters(refused)
 
     async def note(self, late: Sequence[Late]) -> None:
-        """Record the outcomes in the journal and the metrics, and pass them to the observers."""
-        if self._journal is not None:
-            await self._journal.settle([(received.event, received.cause, outcome) for received, outcome in late])
+        """Count the outcomes, and pass them to the observers."""
         slots = [_slot(one) for one in late]
         observe(self._observers, self._group, slots, {slot.topic for slot in slots}, late=True)
 

@@ -1,4 +1,4 @@
-"""Outcomes of records, for metrics, logs, journals and the file of `agent-feedback up --outcomes`. No I/O."""
+"""Outcomes of records, for metrics, logs and the file of `agent-feedback up --outcomes`. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids of records that could not be processed, for journals and lists of dead letters."""
+"""Ids of records that could not be processed, for log lines and lists of dead letters."""
 
 from __future__ import annotations
 

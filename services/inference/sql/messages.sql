@@ -123,10 +123,3 @@ select exists (
         as s (tenant, project, conversation_id, evaluation)
     where s.evaluation < (select sum(m.versions) from messages m where {is_in_conversation(s)})
 )
-
--- name: find_verdicts
-select m.message_id, m.conversation_id, m.role, v.status, v.confidence, v.turn_id, v.decided_by, v.judged_by, v.epoch,
-    v.announced, v.held_back, (extract(epoch from coalesce(v.stored_at, m.stored_at)) * 1000000)::bigint as noted_at
-from messages m left join verdicts v using (message_id, conversation_id, tenant, project)
-where m.message_id = any(:message_ids::text[]) and m.tenant = :tenant and m.project = :project
-order by m.conversation_id, m.message_id limit 200

@@ -230,25 +230,3 @@ create table erasures (
     primary key (tenant, user_id)
 );
 
--- The outcome of ignored and dead-lettered records, by event and message id, without content. Rows are appended by
--- copy, which does not look for other rows of the same record: a reader takes the latest.
-create table journal (
-    event_id text not null,
-    -- The record's coordinates, topic:partition:offset.
-    at text not null,
-    tenant text not null,
-    project text not null,
-    -- The coordinates of the chat record from which the record derives; null for a chat record.
-    cause text,
-    conversation_id text,
-    message_id text,
-    feedback_id uuid,
-    outcome text not null,
-    reason text not null,
-    detail text not null,
-    noted_at timestamptz not null default now()
-);
-create index journal_by_age on journal using brin (noted_at);
-create index journal_of_event on journal (event_id);
-create index journal_of_message on journal (message_id);
-create index journal_of_cause on journal (cause) where cause is not null;

@@ -940,28 +940,6 @@ create unique index access_log_read on access_log (actor, about, tenant, project
     where action = 'read';
 create index access_log_tenant on access_log (tenant, at desc);
 
--- The outcome of ignored and dead-lettered records, by event and message id
-create table journal (
-    event_id text not null,
-    -- The record's coordinates, topic:partition:offset
-    at text not null,
-    tenant text not null,
-    project text not null,
-    -- The coordinates of the chat record that it derives from; null if it is one itself
-    cause text,
-    conversation_id text,
-    message_id text,
-    feedback_id uuid,
-    outcome text not null,
-    reason text not null,
-    detail text not null,
-    noted_at timestamp with time zone not null default now()
-);
-create index journal_by_age on journal using brin (noted_at);
-create index journal_of_cause on journal (cause) where cause is not null;
-create index journal_of_event on journal (event_id);
-create index journal_of_message on journal (message_id);
-
 -- No policy allows a connection that reads for callers to see these rows.
 alter table attempts enable row level security;
 alter table alert_channels enable row level security;

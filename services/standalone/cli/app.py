@@ -25,7 +25,6 @@ from standalone.cli import (
     subject_access,
     topics,
     up,
-    where,
 )
 from standalone.cli.command_group import PlainErrorGroup
 from standalone.terminal import show
@@ -71,6 +70,5 @@ for command in (
     ledger,
     migrate,
     rejudge,
-    where,
 ):
     command.register(app)

@@ -10,7 +10,6 @@ from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
-from servicekit.log.slots import Slot
 from servicekit.service import STUCK_SECONDS, Periodic, Service, ServiceContext
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog, example, raw
@@ -93,22 +92,10 @@ async def test_a_task_that_does_not_end_is_a_warning() -> None:
     task.cancel()
 
 
-class RefusedJournal:
-    """Stand-in for a journal, which keeps the records with dead letters."""
-
-    def __init__(self) -> None:
-        self.refused: list[Slot] = []
-
-    async def note_refused(self, refused: Sequence[Slot]) -> None:
-        self.refused += refused
-
-
-async def test_dead_letters_of_a_delivery_are_in_the_journal_and_late_ones_are_only_told() -> None:
-    """The journal already contains the records of late dead letters, as parked records, and gets their outcomes."""
+async def test_a_service_is_told_of_dead_letters_of_a_batch_and_of_late_ones() -> None:
     topic = "chat.message.ingested"
-    log, journal, told = RecordingLog(), RefusedJournal(), list[tuple[str, bytes | None, Outcome]]()
+    log, told = RecordingLog(), list[tuple[str, bytes | None, Outcome]]()
     service: Any = Service("chat_bridge", ServiceContext("localhost:1", wrap_producer=lambda _: log))
-    service.journal = journal
 
     async def note(letters: Sequence[tuple[str, bytes | None, Outcome]]) -> None:
         told.extend(letters)
@@ -120,14 +107,11 @@ async def test_dead_letters_of_a_delivery_are_in_the_journal_and_late_ones_are_o
     service.consume("chat_bridge", NoWork())
     broken = raw(topic, b"{" * 200)
     await service.subscription("chat_bridge").delivery.deliver([broken], commit)
-    (refused,) = journal.refused
-    assert refused.outcome is not None
-    assert (refused.raw, refused.outcome.reason) == (broken, "invalid_json")
-    assert told == [(topic, broken.value, refused.outcome)]
+    assert told == [(topic, broken.value, Outcome.dead_lettered("invalid_json"))]
 
     told.clear()
     late, outcome = raw(topic, example(topic, "least"), 1), Outcome.dead_lettered("original_unknown", "in words")
     received: Any = Received(None, late)  # the event is not read
     await service.late_outcomes("chat_bridge").set_aside([(received, outcome)])
-    assert (journal.refused, told) == ([refused], [(topic, late.value, outcome)])
+    assert told == [(topic, late.value, outcome)]
     assert [message.topic for message in log.messages] == [f"{topic}.dlq"] * 2

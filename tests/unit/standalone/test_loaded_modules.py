@@ -33,7 +33,6 @@ TO_A_SERVICE = ["--tenant", "acme", "--project", "support", "--state", "nowhere"
         (["up", "--host", "10.0.0.1"], 2, SERVERS | DETECTOR | CLIENTS),
         (["topics", "--json"], 0, SERVERS | DETECTOR),
         (["export", "kto", "--out", "out.jsonl", *TO_A_SERVICE], 3, SERVERS | DETECTOR),
-        (["where", "evt-1", *TO_A_SERVICE], 3, SERVERS | DETECTOR),
         (["erase", "--tenant", "acme", "--user", "ann", "--yes", "--state", "nowhere"], 3, SERVERS | DETECTOR),
         (["explain", "--rules"], 0, SERVERS),
     ],
