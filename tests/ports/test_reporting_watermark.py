@@ -51,7 +51,8 @@ class Projection:
 
     async def write(self) -> Projection:
         await PostgresReadModels(self._pool).apply()  # creates the function outside of the transaction
-        self._connection = await self._pool.acquire()
+        self._acquired = self._pool.acquire()
+        self._connection = await self._acquired.__aenter__()
         self._transaction = self._connection.transaction()
         await self._transaction.start()
         rows = newest_feedbacks(feedback_row(event) for event in self._events)
@@ -61,7 +62,7 @@ class Projection:
 
     async def commit(self) -> None:
         await self._transaction.commit()
-        await self._pool.release(self._connection)
+        await self._acquired.__aexit__(None, None, None)
 
 
 class Timeline:

@@ -7,9 +7,9 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 
+from servicekit.db.connection_usage import MeasuredConnection, connection_usage
 from servicekit.db.erasure_ledger import ErasureLedger
 from servicekit.db.functions import create_function
-from servicekit.db.inline_release_pool import InlineReleasePool, connection_usage
 from servicekit.db.row_security import tenant_in_sight
 from servicekit.db.statements import Statement
 from servicekit.erasure_guard import SQLSTATE, PersonErased, guard_values
@@ -30,10 +30,20 @@ _FREELY: Final = "; ".join(
 )
 
 
-class Database(InlineReleasePool):
-    """Connection pool for the schema of a service."""
+class Database(asyncpg.Pool):
+    """Connection pool for the schema of a service, which measures the waits for its connections as those of `name`."""
 
-    __slots__ = ()
+    __slots__ = ("_name",)
+
+    def __init__(self, url: str, *, name: str, **options: Any) -> None:
+        defaults = {"max_queries": 50_000, "max_inactive_connection_lifetime": 300.0, "loop": None}
+        classes = {"connection_class": asyncpg.Connection, "record_class": asyncpg.Record}
+        super().__init__(url, **defaults | classes | options)
+        self._name = name
+
+    def acquire(self, *, timeout: float | None = None) -> Any:
+        """Return an async context manager for a connection. asyncpg's own methods of the pool use it, too."""
+        return MeasuredConnection(super().acquire(timeout=timeout), self._name)
 
     @property
     def ledger(self) -> ErasureLedger:

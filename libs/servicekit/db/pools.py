@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 import asyncpg
 
 from servicekit.db.database import INDEXED, Database
-from servicekit.db.inline_release_pool import APPLICATION
 from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.db.schema import create_schema
 from servicekit.errors import StartError, shown
@@ -89,15 +88,15 @@ async def _pool(
     least: int = 1,
 ) -> Database:
     """Return a pool of at least `least` connections for `schema`, without creating its tables."""
-    how = _options(schema, **_PLANS[plan])
+    options = _options(schema, **_PLANS[plan])
+    name = schema
     if tenants_apart:
-        how |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
-        how["server_settings"]["application_name"] += " reads"
+        options |= {"setup": keep_to_tenant, "connection_class": ReadingConnection}
+        options["server_settings"]["application_name"] += " reads"
+        name += " reads"
     else:
-        how |= {"init": init}
-    pool: Any = asyncpg.create_pool(url, min_size=least, max_size=size, reset=_keep_state, **how)
-    pool.__class__ = Database  # asyncpg passes its own class when it creates a pool
-    opened: Database = await pool
+        options |= {"init": init}
+    opened: Database = await Database(url, name=name, min_size=least, max_size=size, reset=_keep_state, **options)
     return opened
 
 
@@ -165,7 +164,7 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
         raise StartError(f"{schema!r} is not a schema name")
     common = {
         "search_path": f"{schema},public",
-        "application_name": f"{APPLICATION}{schema}",
+        "application_name": f"agent-feedback {schema}",
         "jit": "off",
         # A statement after a lock must see what was committed before the lock was granted (decision 168).
         "default_transaction_isolation": "read committed",

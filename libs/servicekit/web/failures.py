@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit import metrics
-from servicekit.db.inline_release_pool import ConnectionUsage, connection_usage
+from servicekit.db.connection_usage import ConnectionUsage, connection_usage
 from servicekit.error_kinds import in_words, is_transient
 from servicekit.errors import LogFull, Unavailable
 from servicekit.logging import frames, logger
