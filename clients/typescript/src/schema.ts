@@ -295,16 +295,6 @@ export interface ConversationsInPeriod {
   next_cursor: string | null;
 }
 
-/** The report figures that count a feedback record, and the hour in which it is counted. */
-export interface CountedIn {
-  /** `summary` and `agents`; `reasons` if the record has a tag or a correction type; `calibration` if it is a machine's verdict, overruled or not, or a person's verdict on a turn that the machine has judged. A reply counts only in `summary`, as `replies`. */
-  figures: string[];
-  /** Start of the hour in which it is counted, RFC 3339. */
-  hour: string;
-  /** True if the stored counts of that hour are current; otherwise the figures read the records themselves until the hour is recounted. Replies have no stored counts. */
-  rolled_up: boolean;
-}
-
 /** Counts of effective reactions by origin and by verdict. */
 export interface Counts {
   /** Number of reactions: user + machine + reviewer = ok + not_ok + neutral. */
