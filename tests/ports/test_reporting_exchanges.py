@@ -106,6 +106,17 @@ async def test_a_judgement_by_turn_is_about_the_turns_last_answer(read_models: D
     assert await of(read_models, "kto") == [("Answer a2.", True)]
 
 
+async def test_a_judgement_of_a_deleted_placeholder_is_about_the_turns_last_answer(read_models: Database) -> None:
+    placeholder = answer("a1", 2, turn="t", content="Thinking…")
+    thumb = verdict("f1", "a1", 6, kind="explicit", turn="t")
+    emoji = verdict("f2", "a1", 6, "not_ok", turn="t", user="eva")
+    await take(read_models, question(turn="t"), placeholder, thumb, emoji, answer("a2", 4, turn="t"))
+    assert await of(read_models, "kto") == [("Thinking…", False), ("Thinking…", True)]
+    await take(read_models, answer("a1", 5, turn="t", content=DELETED))
+    assert await of(read_models, "kto") == [("Answer a2.", True)]
+    assert await left_out(read_models, "kto") == {"answer_empty": 1}, "an emoji is on its message alone"
+
+
 @pytest.mark.parametrize(
     "between",
     [

@@ -53,6 +53,7 @@ class Judgement:
     answer: Message
     turn: str
     by_turn: bool
+    is_explicit: bool
     at: int
     reaction: str
     user: str
@@ -87,7 +88,7 @@ class Channel:
             events.append(
                 feedback(
                     given.name,
-                    kind="explicit" if given.by_turn else "reaction",
+                    kind="explicit" if given.is_explicit else "reaction",
                     conversation=self.name,
                     turn=given.turn,
                     agent_message_id=None if given.by_turn else given.answer.name,
@@ -119,7 +120,7 @@ class Channel:
 
     def answer_of(self, given: Judgement) -> Message:
         """Return the answer that a judgement is about."""
-        if not given.by_turn:
+        if not given.by_turn and (given.answer.text or not given.is_explicit):
             return given.answer
         turn = [one for one in self.messages if not one.by_person and (one.turn or one.name) == given.turn]
         return max(turn, key=lambda one: (bool(one.text), one.at))
@@ -184,11 +185,12 @@ def _judge(channel: Channel, dice: Random) -> None:
             continue
         number += 1
         by_turn = dice.random() < 0.2
+        is_explicit = by_turn or dice.random() < 0.3
         at = answer.at + dice.randrange(1, 30)
         reaction = dice.choice(("ok", "not_ok"))
         name = f"{channel.name}-f{number}"
         turn = answer.turn or answer.name
-        channel.judgements.append(Judgement(name, answer, turn, by_turn, at, reaction, f"judge{number}"))
+        channel.judgements.append(Judgement(name, answer, turn, by_turn, is_explicit, at, reaction, f"judge{number}"))
 
 
 def shuffled(channels: Sequence[Channel], seed: int) -> list[list[Any]]:

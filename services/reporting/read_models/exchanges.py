@@ -41,7 +41,11 @@ async def settle(pool: asyncpg.Pool, messages: Collection[MessageKey], feedbacks
         async with pool.acquire() as connection, connection.transaction():
             await settle_messages(connection, keys[start : start + _AT_ONCE])
     named = {(*_conversation(row), row.agent_message_id) for row in feedbacks if row.agent_message_id is not None}
-    turns = {(*_conversation(row), row.turn_id) for row in feedbacks if row.agent_message_id is None}
+    turns = {
+        (*_conversation(row), row.turn_id)
+        for row in feedbacks
+        if row.agent_message_id is None or row.feedback_type == "explicit"
+    }
     if named or turns:
         async with pool.acquire() as connection, connection.transaction():
             locked = await _locked(connection, (), sorted(named), sorted(turns))
@@ -88,7 +92,7 @@ async def settle_messages(connection: Connection, keys: Keys) -> None:
 
 async def correct_all(connection: Connection, table: str) -> None:
     """Make all rows of a feedback table agree with the answers and questions that they are about."""
-    turns = await connection.fetch(*SQL.turns_without_named_answer.filled(table=table)())
+    turns = await connection.fetch(*SQL.turns_with_judgements.filled(table=table)())
     await _name_answers(connection, table, [tuple(row) for row in turns])
     await connection.execute(*SQL.correct_feedback.filled(table=table, rows="true")())
 

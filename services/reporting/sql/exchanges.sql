@@ -110,8 +110,12 @@ from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_i
     as t (tenant, project, conversation_id, turn_id)
 where exists (select from artifact_store where turn_logs)
 
+-- fragment: is_about_turn(feedback)
+-- A judgement is about the turn's answer. It names the message that was the answer when it was given.
+({feedback}.agent_message_id is null or {feedback}.feedback_type = 'explicit')
+
 -- name: turns_judged_as_a_whole(table)
--- Agents' messages of the turns with feedback that names only the turn.
+-- Agents' messages of the turns with feedback that is about a turn.
 select {key_of(a)}, a.turn_id, a.sender_id, a.thread, a.has_text, a.occurred_at, a.sequence, a.log_time, a.log_offset
 from unnest(:turn_tenant::text[], :turn_project::text[], :turn_conversation::text[], :turn_id::text[])
     as t (tenant, project, conversation_id, turn_id)
@@ -121,7 +125,7 @@ cross join lateral (
 where exists (
     select from {table} f
     where f.conversation_id = t.conversation_id and f.turn_id = t.turn_id and f.tenant = t.tenant
-      and f.project = t.project and f.agent_message_id is null)
+      and f.project = t.project and {is_about_turn(f)})
 
 -- name: answers_with_questions
 -- What feedback copies from each answer.
@@ -139,15 +143,24 @@ from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_i
     as t (tenant, project, conversation_id, turn_id)
 cross join lateral (select a.* from messages a where {is_of(t)} and a.turn_id = t.turn_id) a
 
--- name: turns_without_named_answer(table)
-select distinct tenant, project, conversation_id, turn_id from {table} where agent_message_id is null
+-- name: turns_with_judgements(table)
+select distinct tenant, project, conversation_id, turn_id from {table} f where {is_about_turn(f)}
 
 -- name: name_answers(table)
--- Set the answer of the feedback that names only a turn.
-update {table} f set answer_id = given.message_id
-from unnest({key_arrays}, :turn_id::text[]) as given (tenant, project, conversation_id, message_id, turn_id)
-where f.conversation_id = given.conversation_id and f.turn_id = given.turn_id and f.tenant = given.tenant
-  and f.project = given.project and f.agent_message_id is null and f.answer_id is distinct from given.message_id
+-- Set the answer of the feedback that is about a turn: the message that it names, or the turn's last answer if it names
+-- none or the message is empty.
+with answers as materialized (
+    select f.feedback_id, case when m.message_id is not null and not m.has_text or f.agent_message_id is null
+        then given.message_id else f.agent_message_id end as answer_id
+    from unnest({key_arrays}, :turn_id::text[]) as given (tenant, project, conversation_id, message_id, turn_id)
+    join {table} f on f.conversation_id = given.conversation_id and f.turn_id = given.turn_id
+        and f.tenant = given.tenant and f.project = given.project and {is_about_turn(f)}
+    left join messages m on m.message_id = f.agent_message_id and m.conversation_id = f.conversation_id
+        and m.tenant = f.tenant and m.project = f.project
+    order by f.feedback_id for update of f
+)
+update {table} f set answer_id = a.answer_id
+from answers a where f.feedback_id = a.feedback_id and f.answer_id is distinct from a.answer_id
 
 -- fragment: of_answers
 (e.tenant, e.project, e.conversation_id, e.answer_id) in (select * from unnest({key_arrays}))

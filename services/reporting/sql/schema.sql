@@ -76,7 +76,7 @@ create table feedbacks (
     worst_rating smallint,
     best_rating smallint,
     -- The answer that the feedback is about: agent_message_id, or the turn's last answer if the event names only the
-    -- turn. If the answer is known, this column and the next four agree with messages and exchanges; otherwise they are
+    -- turn, or if a judgement names a message that was emptied. If the answer is known, this column and the next four agree with messages and exchanges; otherwise they are
     -- those of the event
     answer_id text,
     question_message_id text,
