@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 import emoji
+
+from feedback.emoji_names import NAMES
 
 RewardChanges = dict[str, float | None]
 """New rewards by emoji, in any spelling. None removes an emoji's reward."""
@@ -29,12 +32,14 @@ class EmojiReward(NamedTuple):
 
 EMOJI_REWARDS: tuple[EmojiReward, ...] = (
     EmojiReward("👍", 0.6, "approval, the usual sign of a useful answer"),
-    EmojiReward("❤ 🧡 💛 💚 💙 💜 🤎 🖤 🤍 🩷 🩵 🩶 💕 💖 💗 💓 💞 💘 💝", 0.8, "affection: more than approval"),
+    EmojiReward(
+        "❤ ❤\u200d🔥 🧡 💛 💚 💙 💜 🤎 🖤 🤍 🩷 🩵 🩶 💕 💖 💗 💓 💞 💘 💝", 0.8, "affection: more than approval"
+    ),
     EmojiReward("😍 🥰 🤩", 0.8, "delight: as much as a heart"),
     EmojiReward("💯", 0.8, "full marks: the answer is entirely right"),
     EmojiReward("😂 🤣 😆", 0.7, "amusement at an answer that is liked"),
     EmojiReward("👏 🙌", 0.7, "applause: praise for the answer"),
-    EmojiReward("🎉 🥳", 0.7, "celebration: it worked"),
+    EmojiReward("🎉 🥳 🏆 🍾", 0.7, "celebration: it worked"),
     EmojiReward("🔥 🚀", 0.7, "enthusiasm"),
     EmojiReward("🙏", 0.6, "thanks"),
     EmojiReward("👌", 0.6, "approval, as a thumb up"),
@@ -45,45 +50,55 @@ EMOJI_REWARDS: tuple[EmojiReward, ...] = (
     EmojiReward("👎 🤦", -0.6, "disapproval"),
     EmojiReward("❌", -0.6, "marked as wrong"),
     EmojiReward("😠 😡 🤬", -0.8, "anger"),
-    EmojiReward("💩 🤮", -0.8, "disgust"),
+    EmojiReward("💩 🤮 🖕", -0.8, "disgust or an insult"),
     EmojiReward(
-        "👀 ✅ ✔ 👋",
+        "👀 ✅ ✔ 👋 ✍ 👨\u200d💻 💊 😴 🎅 🎄 ☃ 🎃 🍓 🌭 🍌 🐳 🦄 🌚",
         None,
         "says that a person is looking or present, or that something is done, but not how good the answer is",
     ),
-    EmojiReward("🤔 😬 🙂 🙃 😅 😭 😱 💀", None, "has good and bad meanings: a wrong reward is worse than none"),
+    EmojiReward(
+        "🤔 😬 🙂 🙃 😅 😭 😱 💀 😨 😐 🤨 💔 🤡 🥴 🤪 😈 👻 👾 🗿 🙈 🙉 🙊 🤓 😎 😇 🤗 🫡 🤝 🤷 💅 😘 💋 🕊 ⚡ 🆒",
+        None,
+        "has good and bad meanings: a wrong reward is worse than none",
+    ),
 )
 """Default rewards, in the order of the documentation. Emojis without a reward are listed with the reason."""
 DEFAULT_REWARDS: Mapping[str, float] = MappingProxyType(
     {one: row.value for row in EMOJI_REWARDS if row.value is not None for one in row.emojis.split()}
 )
 """Default reward by normalised emoji."""
-NAMES: Mapping[str, str] = MappingProxyType(
-    {"like": "👍", "love": "❤", "laugh": "😂", "wow": "😮", "sad": "😢", "dislike": "👎", "<3": "❤"}
-)
-"""Reaction names used by chat platforms, in addition to the shortcodes."""
 _SKIN_TONES = {chr(code): None for code in range(0x1F3FB, 0x1F400)}
 _VARIATION = {"\ufe0e": None, "\ufe0f": None}
 _HEARTS = dict.fromkeys("♥♡❣❥", "❤")
 """Other characters for a red heart. Hearts of other colours remain different emojis."""
 _DRAWN = str.maketrans({**_SKIN_TONES, **_VARIATION, **_HEARTS})
 _GENDER = re.compile("\u200d[♀♂]")
-_SKIN_TONE_NAME = re.compile(r"::?skin-tone-[1-6]:?$")
+_SKIN_TONE_NAME = re.compile(r"(?:::?skin-tone-[1-6]|_tone[1-5]|(?:_medium)?(?:_light|_dark|_medium)_skin_tone):?$")
+_CODED = re.compile(r"([0-9a-f]{4,5}(?:-[0-9a-f]{4,5})*)_[a-z0-9_-]*")
+"""Name of an emoji in Teams: its code points, an underscore and a word."""
 
 
 @lru_cache(maxsize=4_096)
 def normalise(written: str) -> str:
     """Return an emoji without skin tone, gender, variation selector and surrounding spaces.
 
-    Accepts emojis, the names in NAMES, and `:shortcodes:` with or without colons. All variants of the red heart become
-    the same emoji. An unknown ASCII name is returned in lower case between colons: `Foo` becomes `:foo:`. Any other
-    text is only stripped of surrounding spaces.
+    Accepts emojis, platforms' names (`emoji_names.py`), and `:shortcodes:` with or without colons. All variants of the
+    red heart become the same emoji. An unknown ASCII name is returned in lower case between colons: `Foo` becomes
+    `:foo:`. Any other text is only stripped of surrounding spaces.
     """
     text = written.strip()
     if text.isascii():
-        name = _SKIN_TONE_NAME.sub("", text.lower()).strip(":")
-        text = NAMES.get(name) or emoji.emojize(f":{name}:", language="alias")
+        text = _named(_SKIN_TONE_NAME.sub("", text.lower()).strip(":"))
     return _GENDER.sub("", text.translate(_DRAWN))
+
+
+def _named(name: str) -> str:
+    """Return the emoji with this name, or the name between colons if it is unknown."""
+    if coded := _CODED.fullmatch(name):
+        characters = "".join(chr(int(code, 16)) for code in coded[1].split("-") if int(code, 16) <= sys.maxunicode)
+        if emoji.is_emoji(characters):
+            return characters
+    return NAMES.get(name) or emoji.emojize(f":{name}:", language="alias")
 
 
 def reward_of(written: str, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import emoji
 import pytest
 
 from feedback.emojis import DEFAULT_REWARDS, EMOJI_REWARDS, changed_rewards, normalise, reward_of
@@ -42,7 +43,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "emojis.md"
         ("🏽", ""),
         ("like", "👍"),
         ("LOVE", "❤"),
-        (":laugh:", "😂"),
+        (":laugh:", "😄"),
         (" wow ", "😮"),
         ("sad", "😢"),
         ("dislike", "👎"),
@@ -106,3 +107,79 @@ def test_the_page_shows_the_table() -> None:
         f"| {row.emojis} | {'none' if row.value is None else row.value} | {row.reason} |\n" for row in EMOJI_REWARDS
     ]
     assert "".join(rows) in PAGE.read_text("utf-8")
+
+
+OFFERED = {
+    "telegram": "👍👎❤🔥🥰👏😁🤔🤯😱🤬😢🎉🤩🤮💩🙏👌🕊🤡🥱🥴😍🐳❤\u200d🔥🌚🌭💯🤣⚡🍌🏆💔🤨😐🍓🍾💋🖕"
+    "😈😴😭🤓👻👨\u200d💻👀🎃🙈😇😨🤝✍🤗🫡🎅🎄☃💅🤪🗿🆒💘🙉"
+    "🦄😘💊🙊😎👾🤷\u200d♂🤷🤷\u200d♀😡",
+    "whatsapp": "👍❤️😂😮😢🙏",
+    "messenger": "❤😆😮😢😡👍👎",
+}
+"""Reactions that a platform offers, where they are few."""
+
+
+@pytest.mark.parametrize("platform", OFFERED)
+def test_every_reaction_that_a_platform_offers_is_in_the_table(platform: str) -> None:
+    listed = {emoji for row in EMOJI_REWARDS for emoji in row.emojis.split()}
+    offered = [match["emoji"] for match in emoji.emoji_list(OFFERED[platform])]
+    assert len(offered) == {"telegram": 73, "whatsapp": 6, "messenger": 7}[platform]
+    assert [one for one in offered if normalise(one) not in listed] == []
+
+
+NAMED = {
+    "slack": {
+        "👍": "+1 thumbsup thumbsup_all +1::skin-tone-4 thumbsup::skin-tone-2", "👎": "-1 thumbsdown -1::skin-tone-6",
+        "❤": "heart", "🧡": "orange_heart", "💛": "yellow_heart", "💚": "green_heart", "💙": "blue_heart",
+        "💜": "purple_heart", "🤎": "brown_heart", "🖤": "black_heart", "🤍": "white_heart", "🩷": "pink_heart",
+        "🩵": "light_blue_heart", "🩶": "grey_heart", "💕": "two_hearts", "💖": "sparkling_heart", "💗": "heartpulse",
+        "💓": "heartbeat", "💞": "revolving_hearts", "💘": "cupid", "💝": "gift_heart", "😍": "heart_eyes",
+        "🥰": "smiling_face_with_3_hearts", "🤩": "star-struck grinning_face_with_star_eyes", "💯": "100", "😂": "joy",
+        "🤣": "rolling_on_the_floor_laughing", "😆": "laughing satisfied", "👏": "clap clap::skin-tone-3",
+        "🙌": "raised_hands", "🎉": "tada", "🥳": "partying_face", "🔥": "fire", "🚀": "rocket", "🙏": "pray",
+        "👌": "ok_hand", "😀": "grinning", "😃": "smiley", "😄": "smile", "😁": "grin", "😊": "blush",
+        "😮": "open_mouth", "😲": "astonished", "🤯": "exploding_head shocked_face_with_exploding_head", "😢": "cry",
+        "😞": "disappointed", "☹": "white_frowning_face", "🙁": "slightly_frowning_face", "😕": "confused",
+        "😒": "unamused", "🙄": "face_with_rolling_eyes", "🥱": "yawning_face",
+        "🤦": "face_palm man-facepalming woman-facepalming", "❌": "x", "😠": "angry", "😡": "rage",
+        "🤬": "face_with_symbols_on_mouth serious_face_with_symbols_covering_mouth", "💩": "hankey poop shit",
+        "🤮": "face_vomiting face_with_open_mouth_vomiting", "🖕": "middle_finger", "🏆": "trophy", "🍾": "champagne",
+    },
+    "discord": {
+        "👍": "thumbsup thumbup +1 thumbsup_tone3 thumbup_tone1", "👎": "thumbsdown thumbdown -1 thumbsdown_tone5",
+        "🤦": "facepalm person_facepalming man_facepalming woman_facepalming_tone2", "😂": "joy", "💯": "100",
+        "🙄": "rolling_eyes face_with_rolling_eyes", "🤬": "face_with_symbols_over_mouth", "☹": "frowning2",
+        "🥰": "smiling_face_with_3_hearts", "🙁": "slight_frown", "🙏": "pray folded_hands", "😡": "rage pouting_face",
+        "😮": "open_mouth", "💩": "poop poo", "👏": "clap clap_medium_light_skin_tone",
+    },
+    "zulip": {
+        "👍": "thumbs_up +1", "👎": "thumbs_down -1", "❤": "heart love love_you", "🎉": "tada",
+        "😂": "joy tears laughter_tears", "🙏": "pray welcome thank_you namaste", "🤦": "face_palm",
+        "💯": "100 hundred", "👏": "clap applause", "🔥": "fire lit hot flame", "😢": "cry", "😞": "disappointed",
+        "😕": "oh_no half_frown concerned confused", "🙌": "raised_hands praise", "😠": "angry",
+        "😡": "rage mad grumpy very_angry", "🙁": "frown slight_frown", "❌": "incorrect wrong", "🤮": "puke vomit",
+        "🤯": "mind_blown shocked", "🥱": "bored yawn", "😀": "happy", "😄": "big_smile", "👌": "got_it",
+    },
+    "github": {
+        "👍": "+1", "👎": "-1", "😄": "laugh", "🎉": "hooray", "😕": "confused", "❤": "heart", "🚀": "rocket",
+        "👀": "eyes",
+    },
+    "mattermost": {"🤦": "face_palm facepalm", "🥰": "smiling_face_with_3_hearts", "🙄": "face_with_rolling_eyes"},
+    "teams": {
+        "👍": "like 1f44d_thumbsup", "❤": "heart 2764_heart", "😮": "surprised", "😢": "sad", "😠": "angry",
+        "🎉": "1f389_partypopper", "👏": "1f44f_clappinghands-tone2",
+    },
+    "messenger": {"👍": "like", "❤": "love", "😂": "haha", "😮": "wow", "😢": "sad", "👎": "dislike", "🥰": "care"},
+}  # fmt: skip
+"""Names that platforms' clients and APIs send for emojis in the table."""
+
+
+@pytest.mark.parametrize("platform", NAMED)
+def test_every_name_of_a_platform_leads_to_its_emoji(platform: str) -> None:
+    names = [(name, emoji) for emoji, spelled in NAMED[platform].items() for name in spelled.split()]
+    assert [(name, normalise(name)) for name, _ in names] == names
+    assert [normalise(f":{name}:") for name, _ in names] == [emoji for _, emoji in names]
+
+
+def test_slack_has_a_name_for_every_rewarded_emoji() -> None:
+    assert {emoji for emoji in DEFAULT_REWARDS if emoji != "❤\u200d🔥"} <= set(NAMED["slack"])
