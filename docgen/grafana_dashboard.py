@@ -225,12 +225,9 @@ ROWS = (
                 ),
             ),
             Panel(
-                "Language model and message source, answers a second",
+                "Language model, answers a second",
                 "ops",
-                (
-                    ("sum by (outcome) (rate(agent_feedback_llm_gate_total[5m]))", "model: {{outcome}}"),
-                    ("sum by (outcome) (rate(agent_feedback_message_source_total[5m]))", "source: {{outcome}}"),
-                ),
+                (("sum by (outcome) (rate(agent_feedback_llm_gate_total[5m]))", "{{outcome}}"),),
             ),
             Panel(
                 "Resident memory",

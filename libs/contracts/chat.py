@@ -156,6 +156,9 @@ class ChatMessageReplyIngested(ChatEvent):
 
     The reply is an ordinary message, and the chat service may also send it as `chat.message.ingested`. A later event
     with the same `message_id` edits the reply. The content `(message deleted)` deletes it.
+
+    A reply to the root of its thread is a reply to the agent's last message in the thread, if the author of the reply
+    began the thread, according to the copy of the root in `original`, and only this person and one agent write in it.
     """
 
     message_id: MessageId

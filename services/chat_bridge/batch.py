@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chat_bridge.model import (
@@ -94,36 +94,30 @@ class Batch:
                 event.outcome = Outcome.STORED if news and message.key in changed else Outcome.UNCHANGED
 
     @property
-    def wanted(self) -> set[MessageKey]:
-        """Keys of the original messages to look up, because the reply or reaction contains no copy."""
-        return {original_key(event.about) for event in self.events if event.about is not None and event.copy is None}
+    def originals(self) -> set[MessageKey]:
+        """Keys of the original messages."""
+        return {original_key(event.about) for event in self.events if event.about is not None}
 
     @property
-    def copies(self) -> list[IndexedMessage]:
-        """The copies of original messages that the replies and reactions contain, in order of arrival."""
-        return [event.copy for event in self.events if event.copy is not None]
+    def follow_ups(self) -> set[MessageKey]:
+        """Keys of people's replies to the root of their thread, which may follow an agent's answer in the thread."""
+        return {event.message.key for event in self.events if event.message is not None and _is_in_own_thread(event)}
 
-    def place(self, copies: Iterable[IndexedMessage]) -> None:
-        """Replace the copies of original messages.
-
-        Args:
-            copies: One replacement for each item of `self.copies`, in the same order.
-        """
-        for event, copy in zip((one for one in self.events if one.copy is not None), copies, strict=True):
-            event.copy = copy
-
-    def translate(self, known: Mapping[MessageKey, IndexedMessage]) -> None:
+    def translate(self, known: Mapping[MessageKey, IndexedMessage], answers: Mapping[MessageKey, MessageKey]) -> None:
         """Convert replies and reactions to feedback events.
 
-        If `known` does not contain the original, and the event contains no copy of it, the event gets no outcome.
+        An event whose original is neither in the index nor copied into the event gets no outcome.
 
         Args:
-            known: Original messages by key.
+            known: Original messages and answers in the index, by key.
+            answers: For each follow-up in a thread of one person and one agent, the key of the answer that it follows.
         """
         for event in self.events:
             if event.about is None:
                 continue
-            original = event.copy or known.get(original_key(event.about))
+            original = known.get(original_key(event.about)) or event.copy
+            if event.message is not None and (answer := answers.get(event.message.key)):
+                original = known.get(answer, original)
             if original is None:
                 continue
             result = translate(event.about, original)
@@ -135,12 +129,12 @@ class Batch:
     def park(self, now: int, held: Mapping[ParkedKey, str], room: Mapping[str, int]) -> list[ParkedEvent]:
         """Park the events that have no outcome yet, until their original messages arrive.
 
-        If a tenant may not park any more events, its remaining events become dead letters.
+        Events for which a tenant has no room become dead letters.
 
         Args:
             now: The current time in microseconds.
             held: For each key, the log position of the event that is already parked under it.
-            room: The number of events that each tenant may still park.
+            room: The number of bytes that each tenant may still park.
 
         Returns:
             The parked events to store, at most one per key.
@@ -150,10 +144,10 @@ class Batch:
         for event in self.undecided:
             parked = _parked(event, now)
             if parked.key not in held and parked.key not in first:
-                if left[parked.key.tenant] <= 0:
+                if left[parked.key.tenant] < len(parked.value):
                     event.outcome = PARKING_FULL
                     continue
-                left[parked.key.tenant] -= 1
+                left[parked.key.tenant] -= len(parked.value)
                 first[parked.key] = parked
             event.parked = parked
         return list(first.values())
@@ -225,7 +219,20 @@ def _read(received: Received[Any]) -> BatchedEvent:
         return BatchedEvent(received, about=about, copy=_copy_in(about))
     position = Position(*place_of(event), received.first_log_time, received.raw.coordinates.offset)
     message = indexed(message_in(event), event.tenant, event.project, version_of(event, received.position), position)
-    return BatchedEvent(received, message, about, _copy_in(about))
+    batched = BatchedEvent(received, message, about, _copy_in(about))
+    if _is_in_own_thread(batched) and event.original is not None:
+        batched.message = replace(message, is_of_starter=event.original.sender_id == event.sender_id)
+    return batched
+
+
+def _is_in_own_thread(event: BatchedEvent) -> bool:
+    """Return True for a person's reply to the root of its thread, as some chats send every message of a thread."""
+    about = event.about
+    return (
+        isinstance(about, ChatMessageReplyIngested)
+        and about.sender_type == "human"
+        and about.thread_id == about.original_message_id
+    )
 
 
 def _copy_in(event: About | None) -> IndexedMessage | None:

@@ -11,8 +11,8 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
         "publish that message, then replay; or the producer names another conversation than the message's",
     ),
     "parking_full": (
-        "a tenant has too many replies and reactions waiting for messages",
-        "find out why, or raise CHAT_BRIDGE_PARKED_LIMIT; then replay",
+        "a tenant's replies and reactions that wait for messages are too large together",
+        "find out why, or raise CHAT_BRIDGE_PARKED_BYTES; then replay",
     ),
 }
 """Meaning and remedy of each reason."""

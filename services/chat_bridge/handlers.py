@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from chat_bridge.batch import Batch, parked_keys, tenants_of
-from chat_bridge.message_source import MessageSource
-from chat_bridge.model import indexed
 from chat_bridge.parking import Parking
 from chat_bridge.store import MessageStore
-from contracts.versions import COPY
 from servicekit import Clock, Handler, Outcome, Producer, Received
 
 
@@ -27,27 +24,20 @@ class ChatHandler(Handler):
         producer: Producer,
         parking: Parking,
         clock: Clock,
-        parked_limit: int,
-        source: MessageSource | None = None,
+        parked_bytes: int,
     ) -> None:
         self._store = store
         self._producer = producer
         self._parking = parking
         self._clock = clock
-        self._parked_limit = parked_limit
-        self._source = source
+        self._parked_bytes = parked_bytes
 
     async def handle(self, records: Sequence[Received[Any]]) -> Sequence[Outcome]:
         batch = Batch.of(records)
         if messages := batch.messages:
             batch.indexed(await self._store.index(messages))
-        if copies := batch.copies:
-            batch.place(await self._store.placed(copies))
-        known = await self._store.find(batch.wanted)
-        if self._source is not None and (missing := batch.wanted - known.keys()):
-            found = await self._source.fetch(missing)
-            known = {**known, **{key: indexed(copy, key.tenant, key.project, COPY) for key, copy in found.items()}}
-        batch.translate(known)
+        answers = await self._store.thread_answers(batch.follow_ups)
+        batch.translate(await self._store.find(batch.originals | {*answers.values()}), answers)
         if batch.undecided:
             await self._park(batch)
         await self._producer.send(batch.derived)
@@ -60,7 +50,7 @@ class ChatHandler(Handler):
     async def _park(self, batch: Batch) -> None:
         waiting = batch.undecided
         held = await self._store.parked_under(parked_keys(waiting))
-        counts = await self._store.parked_by_tenant(tenants_of(waiting))
-        room = {tenant: self._parked_limit - counts.get(tenant, 0) for tenant in tenants_of(waiting)}
+        sizes = await self._store.parked_bytes(tenants_of(waiting))
+        room = {tenant: self._parked_bytes - sizes.get(tenant, 0) for tenant in tenants_of(waiting)}
         stored = await self._store.park(batch.park(self._clock.now(), held, room))
         batch.parked_under({**held, **stored})

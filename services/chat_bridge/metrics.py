@@ -13,11 +13,6 @@ PARKED = Gauge("agent_feedback_parked", "Events that wait for the message they a
 PARKED_SECONDS = Gauge(
     "agent_feedback_parked_oldest_seconds", "Age of the oldest event that waits for its message", ("service",)
 )
-MESSAGE_SOURCE = Counter(
-    "agent_feedback_message_source_total",
-    "Originals requested from the message source (found, unknown, resting), and failed requests",
-    ("outcome",),
-)
 SOURCE_REQUESTS = Counter(
     "agent_feedback_source_requests_total",
     "Requests from other platforms: published, ignored (without an event), refused (invalid), unsigned (signature "

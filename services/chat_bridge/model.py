@@ -14,8 +14,8 @@ from contracts.posts import About, about_in
 from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
 from contracts.topics import BY_NAME
 
-UNKNOWN_POSITION: Final = Position(2**62)
-"""Position of a message that is known only from a copy in another event."""
+UNLOGGED_POSITION: Final = Position(0)
+"""Position of a message that is known only from a copy in another event, and not stored."""
 
 
 class MessageKey(NamedTuple):
@@ -41,6 +41,8 @@ class IndexedMessage:
         question_message_id: For an answer, the message id of its question. None if the index did not contain the
             question when the answer was read. The index does not know people's names, so it cannot find the person whom
             the answer addresses by name.
+        is_of_starter: True for a message in a thread by the person who began the thread. The event says so, because the
+            index does not know people's ids.
     """
 
     key: MessageKey
@@ -56,12 +58,14 @@ class IndexedMessage:
     thread_id: str | None = None
     question_message_id: str | None = None
     has_text: bool = True
-    position: Position = UNKNOWN_POSITION
+    position: Position = UNLOGGED_POSITION
+    is_of_starter: bool = False
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
         """Merge this version with another version of the message, in any order."""
         latest = other if other.version > self.version else self
-        return replace(latest, position=min(self.position, other.position))
+        is_of_starter = self.is_of_starter or other.is_of_starter
+        return replace(latest, position=min(self.position, other.position), is_of_starter=is_of_starter)
 
     @property
     def exchange_message(self) -> ExchangeMessage:
@@ -81,15 +85,11 @@ class IndexedMessage:
     def answering(self, candidates: Iterable[ExchangeMessage]) -> IndexedMessage:
         """Return a copy with the question that the message answers; a person's message is returned unchanged.
 
-        If the message's position is unknown, its question is only looked for by its reply and its turn.
-
         Args:
             candidates: People's messages of the conversation, among them those that `question_of` needs.
         """
         if self.sender_type != "agent":
             return self
-        if self.position == UNKNOWN_POSITION:
-            candidates = (one for one in candidates if self.reply_to == one.message_id or self.turn_id == one.turn_id)
         question = question_of(self.exchange_message, candidates)
         return replace(self, question_message_id=question.message_id if question else None)
 
@@ -145,7 +145,7 @@ def indexed(
     tenant: str,
     project: str,
     version: bytes,
-    position: Position = UNKNOWN_POSITION,
+    position: Position = UNLOGGED_POSITION,
 ) -> IndexedMessage:
     """Return the index row for a message.
 

@@ -1,4 +1,4 @@
-"""Resources of the bridge: its database, its message source, and the objects built from them for `service.py`."""
+"""Resources of the bridge: its database, and the objects built from them for `service.py`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from fastapi import APIRouter
 from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.intake import Intake
-from chat_bridge.message_source_http import HttpMessageSource
-from chat_bridge.missing_originals import MissingOriginals
 from chat_bridge.parking import Parking, list_parked
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
@@ -31,17 +29,13 @@ SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 
 @dataclass(frozen=True)
 class ChatBridgeParts:
-    """Open resources of the bridge.
-
-    `message_source` is None if none is configured.
-    """
+    """Open resources of the bridge."""
 
     settings: ChatBridgeSettings
     service: Service
     pool: asyncpg.Pool
     store: PostgresMessageStore
     refused: RefusedEvents
-    message_source: HttpMessageSource | None
     sources: OpenSources
     intake: Intake
 
@@ -57,8 +51,7 @@ class ChatBridgeParts:
             self.service.producer,
             self.parking,
             self.service.context.clock,
-            self.settings.parked_limit,
-            self.message_source,
+            self.settings.parked_bytes,
         )
 
     def erase(self) -> Callable[[ErasedAt], Awaitable[int]]:
@@ -66,10 +59,6 @@ class ChatBridgeParts:
 
     def source_routes(self, kind: SourceKind) -> APIRouter:
         return source_router(kind, self.sources.get(kind.name, {}), self.intake)
-
-    def fetch_missing_originals(self) -> Callable[[], Awaitable[None]]:
-        assert self.message_source is not None
-        return MissingOriginals(self.store, self.message_source).fetch_next
 
 
 async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:
@@ -91,22 +80,6 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
         pool=pool,
         store=store,
         refused=refused,
-        message_source=_open_message_source(settings, service),
         sources=open_sources(settings),
         intake=Intake(log, context.clock, context.judge_at, refused.note),
     )
-
-
-def _open_message_source(settings: ChatBridgeSettings, service: Service) -> HttpMessageSource | None:
-    if settings.message_source_url is None:
-        return None
-    token = settings.message_source_token
-    source = HttpMessageSource(
-        settings.message_source_url,
-        service.context.clock,
-        token=token.get_secret_value() if token else None,
-        seconds=settings.message_source_seconds,
-        redact=service.redactor.clean,
-    )
-    service.resources.push_async_callback(source.close)
-    return source

@@ -30,12 +30,6 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     ],
     every=[
         Every("sweep", "sweep_seconds", lambda parts: parts.parking.sweep),
-        Every(
-            "missing originals",
-            "message_source_again_seconds",
-            ChatBridgeParts.fetch_missing_originals,
-            if_set="message_source_url",
-        ),
     ],
     keeps=[
         # A reaction to an expired message finds no original. Parked events expire in the sweep (`parking.py`).

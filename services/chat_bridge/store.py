@@ -22,13 +22,11 @@ class MessageStore(Protocol):
         """Return the stored messages with these keys, by key."""
         ...
 
-    async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
-        """Add the thread and the question from the index to copies of messages.
+    async def thread_answers(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, MessageKey]:
+        """Return the keys of the answers that people's messages follow, by the key of the person's message.
 
-        For a message that is not in the index, the question of its turn is used.
-
-        Returns:
-            The completed copies, in the same order.
+        Only messages in a thread of one person, who began it, and one agent are included. The answer is the agent's
+        last message before the person's message.
         """
         ...
 
@@ -49,8 +47,8 @@ class MessageStore(Protocol):
         """Return the causes of the events that are parked under these keys, by key."""
         ...
 
-    async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
-        """Return the number of parked events by tenant. Tenants without parked events may be missing."""
+    async def parked_bytes(self, tenants: Collection[str]) -> Mapping[str, int]:
+        """Return the size of the parked events by tenant. Tenants without parked events may be missing."""
         ...
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
@@ -66,13 +64,6 @@ class MessageStore(Protocol):
 
     async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
         """Return at most `limit` events that were parked before `before` (microseconds), oldest first."""
-        ...
-
-    async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
-        """Return the keys of at most `limit` missing messages for which parked events wait.
-
-        The keys are sorted, and all are greater than `after`.
-        """
         ...
 
     def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 import asyncpg
@@ -51,10 +50,9 @@ class PostgresMessageStore:
         found = await Database.call(self._pool, SQL.find_messages, sorted(set(keys)))
         return {message.key: message for message in map(_message, found)}
 
-    async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
-        wanted = [(*copy.key, copy.turn_id, copy.sender_type, copy.position.at) for copy in copies]
-        found = await Database.call(self._pool, SQL.place_copies, wanted)
-        return [_placed(copy, row) for copy, row in zip(copies, found, strict=True)]
+    async def thread_answers(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, MessageKey]:
+        rows = await self._pool.fetch(*SQL.thread_answers.bulk(sorted(set(keys)))) if keys else []
+        return {MessageKey(*row[:4]): MessageKey(row[0], row[1], row[2], row["answer_id"]) for row in rows}
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         rows = [
@@ -78,9 +76,9 @@ class PostgresMessageStore:
         found = await self._pool.fetch(*SQL.parked_under.bulk(sorted(set(keys))))
         return {_parked_key(row): row["cause"] for row in found}
 
-    async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
-        rows = await self._pool.fetch(*SQL.count_parked_by_tenant(tenants=list(tenants)))
-        return {row["tenant"]: row["n"] for row in rows}
+    async def parked_bytes(self, tenants: Collection[str]) -> Mapping[str, int]:
+        rows = await self._pool.fetch(*SQL.parked_bytes(tenants=list(tenants)))
+        return {row["tenant"]: row["bytes"] for row in rows}
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
         if not keys or not await self._pool.fetchval(*SQL.has_parked()):
@@ -92,9 +90,6 @@ class PostgresMessageStore:
 
     async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
         return [_parked(row) for row in await self._pool.fetch(*SQL.expired(before=before, limit=limit))]
-
-    async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
-        return [MessageKey(*row) for row in await self._pool.fetch(*SQL.waited_for(**after._asdict(), limit=limit))]
 
     async def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:
         last = ParkedKey(tenant, "", "", "")
@@ -126,19 +121,6 @@ def _message(row: asyncpg.Record) -> IndexedMessage:
         has_text=row["has_text"],
         position=_position(row),
     ).answering(_candidates(row))
-
-
-def _placed(copy: IndexedMessage, row: asyncpg.Record) -> IndexedMessage:
-    known = replace(
-        copy,
-        turn_id=row["turn_id"],
-        sender_type=row["sender_type"],
-        reply_to=row["reply_to"],
-        thread_id=row["thread"],
-        position=_position(row),
-    )
-    question = known.answering(_candidates(row)).question_message_id
-    return replace(copy, thread_id=row["thread"], question_message_id=question)
 
 
 def _position(row: asyncpg.Record) -> Position:

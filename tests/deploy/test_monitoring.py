@@ -27,7 +27,6 @@ QUIET = {
     "agent_feedback_webhooks_total",
     "agent_feedback_alert_messages_total",
     "agent_feedback_llm_gate_total",
-    "agent_feedback_message_source_total",
     "agent_feedback_http_failures_total",
     "agent_feedback_batch_retries_total",
     "agent_feedback_lost_commits_total",

@@ -143,6 +143,23 @@ async def test_slacks_feedback_buttons_are_explicit_feedback_with_the_reason(sta
     )  # fmt: skip
 
 
+async def test_in_a_thread_of_its_own_a_persons_next_message_is_a_reply_to_the_answer(stack: RunningStack) -> None:
+    thread = {"type": "message", "thread_ts": "1700000805.000000", "parent_user_id": "U8"}
+    happened = [
+        callback(80, type="message", user="U8", text="When do you open?", ts="1700000805.000000"),
+        callback(81, **thread, bot_id="B0BOT", text="At nine.", ts="1700000806.000000"),
+        callback(82, **thread, user="U8", text="And on Sunday?", ts="1700000807.000000"),
+    ]
+    for payload in happened:
+        assert (await send(stack, payload)).json()["outcome"] == "published"
+    await stack.quiet()
+    rows = await stack.rows(
+        "select slots::text from feedback.feedback where source_id = '1700000807.000000' and feedback_type = 'implicit'"
+    )
+    [payload] = [json.loads(row["slots"])[""]["payload"] for row in rows]
+    assert (payload["agent_message_id"], payload["value"]) == ("1700000806.000000", 0.4)
+
+
 async def test_a_reply_that_is_edited_and_then_deleted_leaves_neither_words_nor_reward(stack: RunningStack) -> None:
     async def stored() -> list[tuple[bool, str]]:
         await stack.quiet()

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 import chat_bridge.service
-from chat_bridge.model import UNKNOWN_POSITION, IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.exchange import Position
@@ -164,36 +164,36 @@ async def test_a_message_keeps_the_position_of_its_earliest_version(store: Messa
     assert (await store.find([named("a1")]))[named("a1")].question_message_id == "q1"
 
 
-async def test_a_copy_gets_nothing_from_a_message_of_another_place(store: MessageStore) -> None:
-    held = message("a1", turn_id="t0", reply_to="q0", thread_id="th")
-    place = {"tenant": "acme", "project": "p", "conversation_id": "c1"}
-    elsewhere = [replace(held, key=MessageKey(**place | {part: "another"}, message_id="a1")) for part in place]
-    await store.index(elsewhere)
-    assert await store.placed([message("a1")]) == [message("a1")]
-    await store.index([held])
-    assert await store.placed([message("a1")]) == [message("a1", thread_id="th")]
+def in_thread(message_id: str, at: int, **fields: Any) -> IndexedMessage:
+    """Return a message in the thread `q`: an agent's, or with `is_of_starter` a person's."""
+    if "is_of_starter" in fields:
+        fields |= {"sender_id": "", "sender_type": "human", "agent_id": None, "content": None}
+    return message(message_id, at, thread_id="q", **fields)
 
 
-async def test_copies_get_the_question_and_the_thread_that_the_index_knows(store: MessageStore) -> None:
-    person: Any = {"sender_id": "ann", "sender_type": "human", "agent_id": None, "content": None}
-    asked = [message("q2", 92, **person), message("q1", 91, **person), message("q0", 90, turn_id="t0", **person)]
-    elsewhere = [message("q9", 80, conversation="c2", turn_id="t9", **person), message("q9", 80, "globex", **person)]
-    await store.index([*asked, *elsewhere, message("a1"), message("a2", reply_to="q0", thread_id="th")])
-    expected = {
-        "a1": (message("a1", content="another text"), "q2", None),
-        "a2": (message("a2", turn_id="a turn that the index does not have"), "q0", "th"),
-        "of no turn": (message("a1", turn_id="a1"), "q2", None),
-        "not indexed, of a known turn": (message("a3", turn_id="t0", position=UNKNOWN_POSITION), "q0", None),
-        "not indexed, of an unknown turn": (message("a4", turn_id="t9", position=UNKNOWN_POSITION), None, None),
-        "a person's": (message("q1", **person), None, None),
-        "said to be an agent's": (message("q1"), None, None),
-        "twice": (message("a1"), "q2", None),
-    }
-    placed = await store.placed([copy for copy, _, _ in expected.values()])
-    assert dict(zip(expected, placed, strict=True)) == {
-        name: replace(copy, question_message_id=question, thread_id=thread)
-        for name, (copy, question, thread) in expected.items()
-    }
+async def test_a_follow_up_follows_the_last_answer_in_a_thread_of_one_person_and_one_agent(store: MessageStore) -> None:
+    early, late = in_thread("f1", 5, is_of_starter=True), in_thread("f2", 40, is_of_starter=True)
+    await store.index([early, in_thread("a1", 10), in_thread("a2", 20), in_thread("gone", 30, has_text=False), late])
+    await store.index(
+        [in_thread("a9", 50), in_thread("f2", 60, is_of_starter=False)]
+    )  # an edit of f2, without its root
+    elsewhere = [replace(in_thread("x", 15, is_of_starter=False), key=named("x", "globex"))]
+    await store.index([*elsewhere, in_thread("x", 15, conversation="c2", is_of_starter=False)])
+    keys = [named("f1"), named("f2"), named("a2"), named("never")]
+    assert await store.thread_answers(keys) == {named("f2"): named("a2")}
+    assert await store.thread_answers([]) == {}
+
+
+@pytest.mark.parametrize(
+    "other", [in_thread("o1", 7, is_of_starter=False), in_thread("o1", 7, agent_id="another", sender_id="another")]
+)
+async def test_with_another_person_or_agent_in_the_thread_it_follows_none(
+    store: MessageStore, other: IndexedMessage
+) -> None:
+    await store.index([in_thread("a1", 10), in_thread("f1", 40, is_of_starter=True)])
+    assert await store.thread_answers([named("f1")]) == {named("f1"): named("a1")}
+    await store.index([other])
+    assert await store.thread_answers([named("f1")]) == {}
 
 
 async def test_of_two_versions_the_greater_holds(store: MessageStore) -> None:
@@ -283,7 +283,8 @@ async def test_each_part_of_a_key_tells_two_parked_events_apart(store: MessageSt
 
 async def test_only_the_tenants_asked_for_are_counted(store: MessageStore) -> None:
     await store.park([waiting("e1"), waiting("e2"), waiting("e1", tenant="globex"), waiting("e1", tenant="initech")])
-    assert await store.parked_by_tenant(["acme", "globex", "nobody"]) == {"acme": 2, "globex": 1}
+    sizes = await store.parked_bytes(["acme", "globex", "nobody"])
+    assert (sizes["acme"], sizes["globex"], sizes.get("nobody", 0)) == (4, 2, 0)
 
 
 async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: MessageStore) -> None:
@@ -291,7 +292,8 @@ async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: Message
     await store.unpark([waiting("e1").key, waiting("e7").key])
     await store.unpark([])
     assert await store.parked() == 1
-    assert await store.parked_by_tenant(["acme", "globex"]) == {"acme": 1}
+    sizes = await store.parked_bytes(["acme", "globex"])
+    assert (sizes["acme"], sizes.get("globex", 0)) == (2, 0)
 
 
 async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(store: MessageStore) -> None:
@@ -304,16 +306,6 @@ async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(s
 async def test_nothing_asked_for_is_nothing_found(store: MessageStore) -> None:
     assert await store.find([]) == {}
     assert await store.released_by([]) == []
-
-
-async def test_what_is_waited_for_comes_in_pages_and_each_once(store: MessageStore) -> None:
-    beginning = MessageKey("", "", "", "")
-    assert await store.waited_for(beginning, 10) == []
-    theirs = waiting("e9", "m0", tenant="globex")
-    await store.park([waiting("e1", "m2"), waiting("e2", "m1"), waiting("e3", "m1"), waiting("e4", "m2"), theirs])
-    first = await store.waited_for(beginning, 2)
-    assert first == [named("m1"), named("m2")]
-    assert await store.waited_for(first[-1], 2) == [named("m0", "globex")]
 
 
 async def test_what_is_parked_is_found_by_its_key(store: MessageStore) -> None:

@@ -31,12 +31,23 @@ class MemoryMessageStore:
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
         return {key: self._with_question(self._messages[key]) for key in keys if key in self._messages}
 
-    async def placed(self, copies: Sequence[IndexedMessage]) -> Sequence[IndexedMessage]:
-        known = [self._messages.get(copy.key, copy) for copy in copies]
-        return [
-            replace(copy, question_message_id=one.question_message_id, thread_id=one.thread_id)
-            for copy, one in zip(copies, map(self._with_question, known), strict=True)
-        ]
+    async def thread_answers(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, MessageKey]:
+        answers = {}
+        for follow_up in (self._messages[key] for key in keys if key in self._messages):
+            thread = [
+                one
+                for one in self._messages.values()
+                if one.key[:3] == follow_up.key[:3]
+                and one.thread_id is not None
+                and one.thread_id == follow_up.thread_id
+            ]
+            agents = {one.agent_id for one in thread if one.sender_type == "agent"}
+            people = {one.is_of_starter for one in thread if one.sender_type != "agent"}
+            before = [one for one in thread if one.sender_type == "agent" and one.has_text]
+            before = [one for one in before if one.position < follow_up.position]
+            if follow_up.is_of_starter and len(agents) == 1 and people == {True} and before:
+                answers[follow_up.key] = max(before, key=lambda one: one.position).key
+        return answers
 
     def _with_question(self, message: IndexedMessage) -> IndexedMessage:
         conversation = (one for one in self._messages.values() if one.key[:3] == message.key[:3])
@@ -48,9 +59,11 @@ class MemoryMessageStore:
     async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
         return {key: self._parked[key].cause for key in keys if key in self._parked}
 
-    async def parked_by_tenant(self, tenants: Collection[str]) -> Mapping[str, int]:
-        counts = Counter(key.tenant for key in self._parked)
-        return {tenant: counts[tenant] for tenant in tenants if counts[tenant]}
+    async def parked_bytes(self, tenants: Collection[str]) -> Mapping[str, int]:
+        sizes: Counter[str] = Counter()
+        for key, event in self._parked.items():
+            sizes[key.tenant] += len(event.value)
+        return {tenant: sizes[tenant] for tenant in tenants}
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
         return self._joined(event for event in self._parked.values() if event.original in keys)
@@ -61,9 +74,6 @@ class MemoryMessageStore:
     async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
         old = (event for event in self._parked.values() if event.parked_at < before)
         return sorted(old, key=lambda event: event.parked_at)[:limit]
-
-    async def waited_for(self, after: MessageKey, limit: int) -> Sequence[MessageKey]:
-        return sorted({event.original for event in self._parked.values() if event.original > after})[:limit]
 
     async def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:
         keys = sorted(key for key in self._parked if key.tenant == tenant)

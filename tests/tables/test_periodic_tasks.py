@@ -16,7 +16,7 @@ from tests.support.hand_clock import HandClock
 from tests.support.running_stack import running_stack
 
 TASKS = {
-    "chat_bridge": ["retention", "sweep", "missing originals", "lag"],
+    "chat_bridge": ["retention", "sweep", "lag"],
     "feedback": [
         "retention",
         "retention",
@@ -57,7 +57,6 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
         "HOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         "REPORTING_WEBHOOKS": str(hooks),
         "REPORTING_ARTIFACT_STORE_URL": f"file://{tmp_path / 'artifacts'}",
-        "CHAT_BRIDGE_MESSAGE_SOURCE_URL": "http://127.0.0.1:9/",
         "REPORTING_READ_DATABASE_URL": "postgresql://127.0.0.1:9/none",
     }.items():
         monkeypatch.setenv(name, value)

@@ -6,12 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import httpx
 import pytest
 from pydantic import BaseModel
 
-from chat_bridge.message_source_http import HttpMessageSource
-from chat_bridge.model import MessageKey
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.identifiers import IDENTIFIERS
@@ -20,11 +17,8 @@ from contracts.topics import CHAT_TOPICS, INBOUND_TOPICS, TOPICS
 from feedback.api_reviews import GivenReview
 from feedback.submission_body import GivenFeedback
 from inference.api_bodies import NewMessage
-from servicekit.clock import SystemClock
 from servicekit.log.messages import Message
 from servicekit.log.reader import records_of
-from servicekit.redaction.redactor import Redactor
-from servicekit.redaction.settings import RedactionSettings
 from tests.support.running_stack import RunningStack, message, running_stack
 from tests.tables.test_erased_columns import columns_holding
 
@@ -176,19 +170,6 @@ async def test_events_over_http_are_redacted_before_they_are_in_the_log(postgres
         await stack.quiet()
         assert await log_holding(stack, CARD) == set()
         assert await columns_holding(stack, CARD) == set()
-
-
-async def test_originals_of_a_message_source_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, json={"messages": [ORIGINAL | {"content": SAID}]})
-
-    redactor = Redactor(RedactionSettings())
-    source = HttpMessageSource("http://chat.example/", SystemClock(), redact=redactor.clean)
-    monkeypatch.setattr(source, "_client", httpx.AsyncClient(transport=httpx.MockTransport(answer)))
-    key = MessageKey("acme", "support", "c1", "a")
-    found = await source.fetch([key])
-    assert found[key].content == "No, that is wrong: [card]"
-    await source.close()
 
 
 async def test_without_redaction_the_texts_stay(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,9 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import pytest
 import pytest_asyncio
 
-from chat_bridge.message_source_http import HttpMessageSource
-from chat_bridge.model import MessageKey
 from chat_bridge.sources.slack_workspace import SIGNATURE
 from chat_bridge.sources.source import SignedRequest
 from chat_bridge.sources.webhook_map import Signature
@@ -24,7 +21,6 @@ from contracts.topics import TOPICS
 from servicekit.log.records import Received, Unreadable, read
 from servicekit.log.topics import declared_topics, topic_config
 from servicekit.web.issuers import Issuer as IssuerSettings
-from tests.support.hand_clock import HandClock
 from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.logs import NOW, example, raw
 
@@ -128,21 +124,3 @@ def test_dead_letters_are_kept_seven_days_and_deleted(replication: int) -> None:
         assert config["retention.ms"] == str(7 * DAY_MS), topic.name
         assert config.get("cleanup.policy", "delete") == "delete", topic.name
         assert declared[topic.name] == topic_config(topic, replication)
-
-
-async def test_a_message_source_rests_30_seconds_after_three_failures() -> None:
-    clock, asked = HandClock(), []
-
-    def refuse(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
-        return httpx.Response(500)
-
-    source = HttpMessageSource("http://source.example", clock)
-    await source._client.aclose()
-    source._client = httpx.AsyncClient(transport=httpx.MockTransport(refuse))
-    key = MessageKey("acme", "support", "c1", "m1")
-    for seconds, requests in ((0, 1), (0, 2), (0, 3), (0, 3), (29.5, 3), (0.5, 4), (29.5, 4), (0.5, 5)):
-        clock.forward(seconds)
-        await source.fetch([key])
-        assert len(asked) == requests, seconds
-    await source.close()

@@ -1,4 +1,4 @@
-"""Redactor of a process, which treats texts from the log, from HTTP and from message sources alike."""
+"""Redactor of a process, which treats texts from the log and from HTTP alike."""
 
 from __future__ import annotations
 

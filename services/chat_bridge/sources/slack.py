@@ -141,8 +141,20 @@ def _written(
         return event | ({"replyToMessageId": root} if root else {})
     event |= {"senderId": text_in(message, "user"), "senderType": "human"}
     if root is not None:
-        return event | {"topic": CHAT_REPLY.name, "originalMessageId": root}
+        event |= {"topic": CHAT_REPLY.name, "originalMessageId": root}
+        return event | ({"original": _own_root(event)} if message.get("parent_user_id") == event["senderId"] else {})
     return event | {"topic": CHAT_MESSAGE.name}
+
+
+def _own_root(reply: ChatEvent) -> ChatEvent:
+    """Return the root of a thread whose author also wrote the reply, without its words."""
+    return {
+        "messageId": reply["originalMessageId"],
+        "conversationId": reply["conversationId"],
+        "senderId": reply["senderId"],
+        "senderType": "human",
+        "content": "",
+    }
 
 
 def _files(message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -8,13 +8,13 @@ excluded.version > m.version
 begin
     {nobody_erased};
     return query
-    insert into messages as m ({key_columns}, {said_columns}, {stored_columns}, {position_columns})
-    select * from unnest({key_arrays}, {said_arrays}, {stored_arrays}, {position_arrays})
+    insert into messages as m ({key_columns}, {said_columns}, {stored_columns}, {position_columns}, is_of_starter)
+    select * from unnest({key_arrays}, {said_arrays}, {stored_arrays}, {position_arrays}, :is_of_starter::boolean[])
     on conflict ({key_columns}) do update set {said_set_if(is_later, m)}, {stored_set_if(is_later, m)},
-        {position_set_if(is_earlier, m)},
+        {position_set_if(is_earlier, m)}, is_of_starter = m.is_of_starter or excluded.is_of_starter,
         repeated = not {is_later} or ({said_of(m)}, m.version < :from_messages::bytea)
             is not distinct from ({said_of(excluded)}, excluded.version < :from_messages::bytea)
-    where {is_later} or {is_earlier}
+    where {is_later} or {is_earlier} or excluded.is_of_starter > m.is_of_starter
     returning {key_of(m)}, m.repeated;
 end
 
@@ -45,19 +45,21 @@ begin
     join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns});
 end
 
--- function: place_copies returns table (turn_id text, sender_type text, reply_to text, thread text, {position_typed}, candidates jsonb)
--- Returns what the index knows of each message, or of the copy if the index does not have the message.
-begin
-    {nobody_erased};
-    return query
-    select m.turn_id, m.sender_type, m.reply_to, m.thread, {position_of(m)}, {candidates} from (
-        select w.tenant, w.project, w.conversation_id, known.reply_to, known.thread, w.n,
-               coalesce(known.turn_id, w.turn_id) as turn_id, coalesce(known.sender_type, w.sender_type) as sender_type,
-               coalesce(known.at, w.at) as at, coalesce(known.sequence, -1) as sequence,
-               coalesce(known.first_log_time, 0) as first_log_time, coalesce(known.log_offset, 0) as log_offset
-        from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :turn_id::text[],
-            :sender_type::text[], :at::bigint[]) with ordinality
-            as w (tenant, project, conversation_id, message_id, turn_id, sender_type, at, n)
-        left join messages known using (tenant, project, conversation_id, message_id)
-    ) m order by m.n;
-end
+-- fragment: is_in_thread
+m.thread = follow_up.thread and m.conversation_id = follow_up.conversation_id
+        and m.tenant = follow_up.tenant and m.project = follow_up.project
+
+-- name: thread_answers
+-- Of people's messages, those in a thread of one person, who began it, and one agent, each with the agent's last message
+-- before it.
+select follow_up.tenant, follow_up.project, follow_up.conversation_id, follow_up.message_id, answer.message_id as answer_id
+from messages follow_up join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns})
+cross join lateral (
+    select m.message_id, m.agent_id from messages m
+    where {is_in_thread} and m.sender_type = 'agent' and m.has_text
+        and ({position_of(m)}) < ({position_of(follow_up)})
+    order by m.at desc, m.sequence desc, m.first_log_time desc, m.log_offset desc limit 1
+) answer
+where follow_up.is_of_starter and not exists (
+    select from messages m where {is_in_thread}
+        and case when m.sender_type = 'agent' then m.agent_id is distinct from answer.agent_id else not m.is_of_starter end)

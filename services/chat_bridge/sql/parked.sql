@@ -52,8 +52,8 @@ select exists (select from parked)
 -- name: count_parked
 select count(*) from parked
 
--- name: count_parked_by_tenant
-select tenant, count(*) as n from parked where tenant = any(:tenants) group by tenant
+-- name: parked_bytes
+select tenant, sum(octet_length(value))::bigint as bytes from parked where tenant = any(:tenants) group by tenant
 
 -- name: expired
 select {parked_event} from parked p where p.parked_at < :before order by p.parked_at limit :limit
@@ -62,11 +62,6 @@ select {parked_event} from parked p where p.parked_at < :before order by p.parke
 select {parked_event} from parked p
 where p.tenant = :tenant and (p.project, p.topic, p.event_id) > (:project, :topic, :identity)
 order by p.project, p.topic, p.event_id limit :limit
-
--- name: waited_for
-select distinct tenant, project, conversation_id, original_message_id from parked
-where (tenant, project, conversation_id, original_message_id) > (:tenant, :project, :conversation_id, :message_id)
-order by 1, 2, 3, 4 limit :limit
 
 -- name: unpark
 delete from parked where (tenant, project, topic, event_id) in (

@@ -23,11 +23,13 @@ create table messages (
     thread text,
     -- False if the message is empty or deleted.
     has_text boolean not null default true,
-    -- Position of the earliest version; 2^62 if only a copy is known.
-    at bigint not null default 4611686018427387904,
-    sequence bigint not null default -1,
-    first_log_time bigint not null default 0,
-    log_offset bigint not null default 0,
+    -- Position of the earliest version.
+    at bigint not null,
+    sequence bigint not null,
+    first_log_time bigint not null,
+    log_offset bigint not null,
+    -- True for a message in a thread by the person who began the thread.
+    is_of_starter boolean not null,
     -- True if the latest version only repeated the one before.
     repeated boolean not null default false,
     -- Orders the versions of a message: the greatest is kept.
@@ -40,6 +42,7 @@ create table messages (
 create index messages_by_age on messages using brin (stored_at);
 create index messages_of_thread on messages (conversation_id, coalesce(thread, ''), at desc, tenant, project)
     where sender_type <> 'agent' and has_text;
+create index messages_in_threads on messages (thread, conversation_id, tenant, project, at desc) where thread is not null;
 create index messages_of_turn on messages (turn_id, conversation_id, tenant, project) where sender_type <> 'agent';
 
 -- Replies and reactions whose original message has not arrived.

@@ -13,11 +13,8 @@ from prometheus_client import REGISTRY
 from chat_bridge import parking
 from chat_bridge.erasure import _is_covered
 from chat_bridge.handlers import ChatHandler
-from chat_bridge.message_source import Originals
-from chat_bridge.missing_originals import MissingOriginals
-from chat_bridge.model import MessageKey, indexed
+from chat_bridge.model import indexed
 from chat_bridge.parking import Parking, list_parked
-from contracts.chat import OriginalMessage
 from contracts.erasure import author_of
 from contracts.headers import derived_headers
 from contracts.instants import SECOND, format_instant
@@ -59,7 +56,7 @@ class Log:
 class Bridge:
     """The bridge on in-memory stores."""
 
-    def __init__(self, store: MemoryMessageStore | None = None, limit: int = 100) -> None:
+    def __init__(self, store: MemoryMessageStore | None = None, limit: int = 1_000_000) -> None:
         self.store = store or MemoryMessageStore()
         self.log, self.clock = Log(self.store), HandClock()
         self.observed: list[Observation] = []
@@ -303,38 +300,6 @@ async def test_a_sweep_handles_all_that_wait_in_batches(monkeypatch: pytest.Monk
     assert await bridge.store.parked() == 0
 
 
-class ChatService:
-    """Message source that knows some messages, and keeps the keys that it is asked for."""
-
-    def __init__(self) -> None:
-        self.known: dict[MessageKey, OriginalMessage] = {}
-        self.asked: list[list[MessageKey]] = []
-
-    async def fetch(self, keys: Collection[MessageKey]) -> Originals:
-        self.asked.append(list(keys))
-        return {key: self.known[key] for key in keys if key in self.known}
-
-
-async def test_missing_originals_are_asked_for_in_turn_and_released() -> None:
-    bridge, chat = Bridge(limit=1_000), ChatService()
-    await bridge.take(*(event(REPLY, number, originalMessageId=f"x{number:03}") for number in range(150)))
-    missing = MissingOriginals(bridge.store, chat)
-    for _ in range(3):
-        await missing.fetch_next()
-    names = [[key.message_id for key in keys] for keys in chat.asked]
-    assert names == [
-        [f"x{number:03}" for number in range(100)],
-        [f"x{number:03}" for number in range(100, 150)],
-        [f"x{number:03}" for number in range(100)],
-    ]
-    key = chat.asked[1][0]
-    about = {"messageId": key.message_id, "conversationId": key.conversation_id, "senderId": "bot"}
-    chat.known[key] = OriginalMessage.model_validate(about | {"senderType": "agent", "content": "At nine."})
-    await missing.fetch_next()
-    await bridge.parking.sweep()
-    assert (bridge.topics, await bridge.store.parked()) == (["feedback.reply.received"], 149)
-
-
 async def test_an_original_that_comes_between_the_look_and_the_parking_releases_without_any_sweep() -> None:
     """Another process indexes the original at that moment and cannot see the unparked event, so the parking process
     must check."""
@@ -358,8 +323,42 @@ async def test_what_waited_for_a_persons_message_is_no_feedback() -> None:
     assert [one.outcome for one in bridge.observed] == [Outcome.ignored("not_about_an_agent")]
 
 
+SIZE = len(event(REPLY, 1, originalMessageId="x", tenant="globex").raw.value or b"") + 10
+"""Bytes of a parked reply, with a few to spare."""
+
+
+async def test_the_room_of_a_tenant_is_measured_in_bytes() -> None:
+    bridge = Bridge(limit=10 * SIZE)
+    large = event(REPLY, 1, originalMessageId="x", content="x" * 11 * SIZE)
+    assert await bridge.take(large) == [Outcome.dead_lettered("parking_full")]
+    assert await bridge.take(event(REPLY, 2, originalMessageId="x")) == [WAITING]
+
+
+def in_thread(topic: str, number: int, name: str = "", **fields: Any) -> Received[Any]:
+    place = {"conversationId": "conv-9", "threadId": "q", "occurredAt": f"2026-03-01T09:30:{number:02}Z"}
+    return event(topic, number, name, messageId=f"m{number}", **(place | fields))
+
+
+def follow_up(number: int, root_of: str = "user-42", **fields: Any) -> Received[Any]:
+    """Return a reply to the root of the thread `q`, with a copy of the root."""
+    root = {"messageId": "q", "conversationId": "conv-9", "senderId": root_of, "senderType": "human", "content": ""}
+    return in_thread(REPLY, number, originalMessageId="q", original=root, **fields)
+
+
+async def test_a_follow_up_to_an_answer_in_ones_own_thread_is_a_reply_to_it() -> None:
+    bridge, none = Bridge(), Outcome.ignored("not_about_an_agent")
+    assert await bridge.take(follow_up(1)) == [none], "there is no answer yet"
+    answer = in_thread(MESSAGE, 2, replyToMessageId="q")
+    assert await bridge.take(answer, follow_up(3)) == [Outcome.STORED, Outcome.STORED]
+    [reply] = bridge.log.messages
+    value = json.loads(reply.value or b"")
+    assert (value["agentMessageId"], value["messageId"]) == ("m2", "m3")
+    assert await bridge.take(follow_up(4, senderId="bob")) == [none], "somebody else's thread"
+    assert await bridge.take(follow_up(5)) == [none], "no longer a thread of one person"
+
+
 async def test_a_tenant_whose_parking_is_full_gets_a_letter_and_others_still_wait() -> None:
-    bridge = Bridge(limit=2)
+    bridge = Bridge(limit=2 * SIZE)
     assert await bridge.take(*(event(REPLY, number, originalMessageId="x") for number in range(3))) == [
         WAITING,
         WAITING,
@@ -371,7 +370,7 @@ async def test_a_tenant_whose_parking_is_full_gets_a_letter_and_others_still_wai
 
 
 async def test_what_is_parked_already_takes_no_second_place() -> None:
-    bridge = Bridge(limit=1)
+    bridge = Bridge(limit=SIZE)
     assert await bridge.take(event(REPLY, 1), event(REPLY, 1)) == [WAITING, WAITING]
     assert await bridge.take(event(REPLY, 1)) == [WAITING]
     again = event(REPLY, 1)
@@ -381,7 +380,7 @@ async def test_what_is_parked_already_takes_no_second_place() -> None:
 
 
 async def test_room_is_made_by_what_is_released() -> None:
-    bridge = Bridge(limit=1)
+    bridge = Bridge(limit=SIZE)
     await bridge.take(event(REPLY, 1))
     await bridge.take(event(MESSAGE, 2))
     assert await bridge.take(event(REPLY, 3, originalMessageId="x")) == [WAITING]

@@ -162,6 +162,19 @@ def test_a_reply_in_a_thread() -> None:
     assert agents["threadId"] == "1355517500.000001"
 
 
+def test_a_reply_in_ones_own_thread_says_so() -> None:
+    threaded = MESSAGE | {"thread_ts": "1355517500.000001"}
+    own = event_of(threaded | {"parent_user_id": MESSAGE["user"]})
+    assert own["original"] == {
+        "messageId": "1355517500.000001",
+        "conversationId": CHANNEL,
+        "senderId": MESSAGE["user"],
+        "senderType": "human",
+        "content": "",
+    }
+    assert "original" not in event_of(threaded | {"parent_user_id": "U0BOT"})
+
+
 def test_reactions_come_and_go() -> None:
     found = event_of(REACTION)
     assert {name: found[name] for name in found if name not in ("eventId", "tenant", "project")} == {
