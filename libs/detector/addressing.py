@@ -135,10 +135,17 @@ def _named(
     """Find the answer that a reply is addressed to.
 
     A reply to an agent's message is addressed to that message. A reply to the author's own question is addressed to the
-    latest answer to that question. All other replies are addressed to nobody.
+    latest answer to that question. A reply to a message that is not there, such as a platform's notice that a topic was
+    opened, is addressed to the latest answer that replies to the same message, if that was for the author. All other
+    replies are addressed to nobody.
     """
     named = next((one for one in before if one.message_id == message.reply_to), None)
-    if named is None or (named.role == "human" and named.sender_id != message.sender_id):
+    if named is None:
+        alike = [place for place in answers if before[place].reply_to == message.reply_to]
+        if not alike or not _is_for(questions[alike[-1]], message.sender_id):
+            return NOBODY
+        return Address(before[alike[-1]], questions[alike[-1]], "named")
+    if named.role == "human" and named.sender_id != message.sender_id:
         return NOBODY
     if named.role == "agent":
         return Address(named, questions[before.index(named)], "named")

@@ -102,6 +102,19 @@ def test_a_reply_to_a_person_or_to_something_unknown_says_nothing_of_an_answer(
     assert (verdict.feedback, verdict.target, verdict.emitted) == ("neutral", None, False)
 
 
+def test_where_everything_replies_to_one_unknown_message_the_latest_answer_is_meant(detector: Detector) -> None:
+    """A platform marks a topic by replies to a notice that nobody publishes."""
+    topic = (
+        said("q1", "eva", "Which tram goes to the zoo?", reply_to="notice"),
+        said("a1", "bot", "Tram 4.", reply_to="notice"),
+        said("a2", "bot", "Every ten minutes.", reply_to="notice"),
+    )
+    verdict = judge(detector, *topic, said("q2", "eva", "No, that's wrong", reply_to="notice"))
+    assert verdict.target is not None
+    assert verdict.target.message_id == "a2"
+    assert judge(detector, *topic, said("q2", "eva", "No, that's wrong", reply_to="gone")).target is None
+
+
 def test_in_a_thread_a_reply_to_the_root_shows_the_place(detector: Detector) -> None:
     verdict = judge(
         detector,
