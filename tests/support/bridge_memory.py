@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
 from contracts.versions import same_source
