@@ -14,7 +14,6 @@ from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import SOURCES
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
-from feedback.api_impressions import impressions_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
 from inference.api import inference_router
@@ -31,7 +30,6 @@ from servicekit.web.application import application
 ROUTERS: tuple[Callable[..., APIRouter], ...] = (
     refused_router,
     intake_router,
-    impressions_router,
     reviews_router,
     sessions_router,
     erasure_router,

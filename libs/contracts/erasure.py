@@ -16,7 +16,6 @@ from contracts.feedback import (
     FeedbackCreated,
     FeedbackErasureConfirmed,
     FeedbackErasureRequested,
-    FeedbackImpressionsReceived,
     FeedbackKeeper,
 )
 from contracts.ids import derived_id
@@ -110,7 +109,7 @@ def _author(event: PostPublished | PostCommented) -> Person | None:
 
 
 def _user(
-    event: ChatMessageReactionIngested | PostReacted | FeedbackCreated | FeedbackImpressionsReceived,
+    event: ChatMessageReactionIngested | PostReacted | FeedbackCreated,
 ) -> Person:
     return Person(event.tenant, event.user_id)
 
@@ -124,7 +123,6 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
     PostCommented: _author,
     PostReacted: _user,
     FeedbackCreated: _user,
-    FeedbackImpressionsReceived: _user,
 }
 
 

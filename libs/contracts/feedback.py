@@ -1,8 +1,8 @@
-"""Events of the platform's own services: feedback, verdicts, ratings, impressions and erasures."""
+"""Events of the platform's own services: feedback, verdicts, ratings and erasures."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -27,14 +27,12 @@ from contracts.fields import (
     AgentContent,
     AgentId,
     AgentMessageId,
-    AgentVersion,
     BestRating,
     ConversationId,
     Correction,
     CorrectionTypeField,
     Epoch,
     Evaluation,
-    ModelName,
     OptionalText,
     Rating,
     Reviews,
@@ -186,33 +184,6 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     `-gate`."""
     epoch: Epoch = 0
     evaluation: Evaluation
-
-
-MOST_SHOWN_TURNS: Final = 50
-"""Maximum number of turns in one `FeedbackImpressionsReceived` event."""
-
-
-class ShownTurn(Model):
-    """A turn whose controls for judging were visible to a person, and the agent that answered."""
-
-    turn_id: TurnId
-    agent_id: AgentId
-    agent_version: AgentVersion = None
-    model: ModelName = None
-
-
-class FeedbackImpressionsReceived(Event):
-    """Event sent when the controls for judging one or more answers are shown to a person.
-
-    An impression is not feedback and earns no reward. Reports count each pair of person and turn once, even if it is
-    sent several times.
-    """
-
-    conversation_id: ConversationId
-    user_id: Id
-    """The person who saw the controls."""
-    turns: Annotated[tuple[ShownTurn, ...], Field(min_length=1, max_length=MOST_SHOWN_TURNS)]
-    """The turns with visible controls, at most 50."""
 
 
 class FeedbackErasureRequested(Envelope):

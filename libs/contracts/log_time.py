@@ -12,7 +12,6 @@ from contracts.base import Envelope
 from contracts.feedback import (
     FeedbackErasureRequested,
     FeedbackExplicitReceived,
-    FeedbackImpressionsReceived,
     FeedbackSessionCreated,
 )
 from contracts.instants import MINUTE
@@ -45,7 +44,7 @@ def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = No
         event: The event.
         log_time: Time at which the event first appeared in the log, in microseconds.
         offset: Offset of the event's record, which orders judgements in the same millisecond.
-        judged_at: Upper limit for the times of judgements and impressions, in microseconds.
+        judged_at: Upper limit for the times of judgements, in microseconds.
     """
     said = _BY_LOG.get(type(event))
     changes = None if said is None else said(event, log_time, offset, judged_at)
@@ -77,16 +76,8 @@ def _rating(event: FeedbackSessionCreated, log_time: int, __: int, ___: int | No
     return {"occurred_at": min(event.occurred_at, log_time), "recorded_at": min(event.recorded_at, log_time)}
 
 
-def _impressions(
-    event: FeedbackImpressionsReceived, log_time: int, _: int, judged_at: int | None
-) -> dict[str, int] | None:
-    latest = log_time if judged_at is None else min(log_time, judged_at)
-    return {"occurred_at": latest} if event.occurred_at > latest else None
-
-
 _BY_LOG: Final[Mapping[type, Callable[[Any, int, int, int | None], dict[str, int] | None]]] = {
     FeedbackExplicitReceived: _judgement,
     FeedbackErasureRequested: _erasure,
     FeedbackSessionCreated: _rating,
-    FeedbackImpressionsReceived: _impressions,
 }

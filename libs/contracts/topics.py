@@ -15,7 +15,6 @@ from contracts.feedback import (
     FeedbackErasureConfirmed,
     FeedbackErasureRequested,
     FeedbackExplicitReceived,
-    FeedbackImpressionsReceived,
     FeedbackInferredReceived,
     FeedbackReactionReceived,
     FeedbackReplyReceived,
@@ -169,13 +168,6 @@ INFERRED_RECEIVED = _conversation(
     ("feedback",),
     "a message was read as feedback on a turn",
 )
-IMPRESSIONS_RECEIVED = _conversation(
-    "feedback.impressions.received",
-    FeedbackImpressionsReceived,
-    "feedback",
-    (),
-    "the controls for judging turns became visible to a person",
-)
 ERASURE_REQUESTED = Topic(
     "feedback.erasure.requested",
     FeedbackErasureRequested,
@@ -246,7 +238,6 @@ TOPICS: tuple[Topic, ...] = (
     REACTION_RECEIVED,
     EXPLICIT_RECEIVED,
     INFERRED_RECEIVED,
-    IMPRESSIONS_RECEIVED,
     ERASURE_REQUESTED,
     ERASURE_CONFIRMED,
     SESSION_CREATED,

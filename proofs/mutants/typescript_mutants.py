@@ -25,7 +25,6 @@ _OF_WIDGET = (
     "tests/pages/test_widget.py",
     "tests/pages/test_widget_ratings.py",
     "tests/pages/test_widget_elsewhere.py",
-    "tests/pages/test_widget_impressions.py",
 )
 TESTS = {f"{CLIENT}/src/asking.ts": _OF_CLIENT, f"{CLIENT}/src/index.ts": _OF_CLIENT, WIDGET: _OF_WIDGET}
 """The mutated files, each with its tests. `schema.ts` holds types only."""

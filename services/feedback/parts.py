@@ -10,7 +10,6 @@ import asyncpg
 
 from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
 from feedback.handlers import FeedbackHandler
-from feedback.impressions import ImpressionIntake
 from feedback.rate_limit import PersonLimit
 from feedback.registry_postgres import PostgresRegistry
 from feedback.sessions import SessionAnnouncer, Sessions
@@ -63,31 +62,6 @@ class FeedbackParts:
     @cached_property
     def rate_limit(self) -> PersonLimit:
         return PersonLimit(self.pool, self.settings.person_limit)
-
-    @cached_property
-    def impression_limit(self) -> PersonLimit:
-        return PersonLimit(self.pool, self.settings.person_limit, "impression_buckets")
-
-    async def purge_buckets(self) -> None:
-        """Delete full token buckets of the rate limits for judgements and for impressions."""
-        await self.rate_limit.purge()
-        await self.impression_limit.purge()
-
-    @cached_property
-    def impressions(self) -> ImpressionIntake:
-        """Intake of impressions.
-
-        For an unknown turn, it waits for the consumer group `feedback_turns` to catch up with the log.
-        """
-        return ImpressionIntake(
-            PostgresRegistry(self.reads),
-            self.turn_progress,
-            self.log,
-            self.service.context.clock,
-            self.impression_limit,
-            wait_seconds=self.settings.turn_seconds,
-            judge_at=self.service.context.judge_at,
-        )
 
     @cached_property
     def turn_progress(self) -> TurnProgress:

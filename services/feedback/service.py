@@ -5,7 +5,6 @@ from __future__ import annotations
 from contracts.scopes import ADMIN, REVIEW
 from feedback.api import TURN_FEEDBACK, intake_router
 from feedback.api_erasure import ERASURE, PERSON, erasure_router
-from feedback.api_impressions import IMPRESSIONS, impressions_router
 from feedback.api_reviews import REVIEWS, reviews_router
 from feedback.api_sessions import MEMORY_STATUS, THREAD_END, sessions_router
 from feedback.erasure_status import PostgresErasureStatuses
@@ -28,7 +27,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Serves(
             lambda parts: intake_router(parts.intake, parts.settings.scales_in), {("POST", TURN_FEEDBACK): "any token"}
         ),
-        Serves(lambda parts: impressions_router(parts.impressions), {("POST", IMPRESSIONS): "any token"}),
         Serves(lambda parts: reviews_router(parts.intake, parts.store), {("POST", REVIEWS): REVIEW}),
         Serves(
             lambda parts: sessions_router(parts.sessions, parts.settings.default_tenant),
@@ -44,7 +42,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     ],
     every=[
         Every(ANNOUNCEMENTS, 5, lambda parts: parts.announcer.sweep),
-        Every("full_buckets", 60, lambda parts: parts.purge_buckets, if_set="person_limit"),
+        Every("full_buckets", 60, lambda parts: parts.rate_limit.purge, if_set="person_limit"),
         Every("session_retention", 3600, lambda parts: parts.sessions.purge),
     ],
     keeps=[
@@ -70,7 +68,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         "people": SQL.held_people,
         "session_feedback": SQL.held_session_feedback,
         "buckets": SQL.held_buckets,
-        "impression_buckets": SQL.held_impression_buckets,
         "erasure_requests": SQL.held_erasure_requests,
         "erasures": SQL.held_erasures,
     },

@@ -43,8 +43,7 @@ class FeedbackSettings(ReadSettings):
     - `session_seconds`: timeout for storing the rating at the end of a session. `session_days`: days after which
       ratings are deleted.
     - `default_tenant`: tenant of a session's rating if the request, the token and the known turns determine none.
-    - `person_limit`: maximum number of judgements, and of requests with impressions, that a person may send over HTTP
-      per minute. 0 means no limit.
+    - `person_limit`: maximum number of judgements that a person may send over HTTP per minute. 0 means no limit.
 
     Retention periods are in days after a row was stored (0: no limit): `turn_days` for known turns, `stub_days` for
     the ids of erased records (PostgreSQL stores), and `erasure_status_days` for the status of erasures.

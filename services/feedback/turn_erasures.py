@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
-from feedback.rate_limit import BUCKETS
 from feedback.sql import SQL
 from servicekit import Database
 
@@ -40,8 +39,7 @@ class TurnErasures:
             async with self._pool.acquire() as connection, connection.transaction():
                 await connection.execute(*SQL.await_ratings(**person._asdict()))
                 await connection.execute(*SQL.unname_ratings(**person._asdict()))
-            for buckets in BUCKETS:
-                await self._pool.execute(*SQL.delete_bucket.filled(buckets=buckets)(**person._asdict()))
+            await self._pool.execute(*SQL.delete_bucket(**person._asdict()))
             covered = {**person._asdict(), "until": at + ERASURE_MARGIN}
             await self._pool.execute(*SQL.delete_roles(**covered))
             name = self._pseudonym_of(person)

@@ -1,4 +1,4 @@
-"""Explicit feedback and impressions on a run that judges old files as of the day they were written."""
+"""Explicit feedback on a run that judges old files as of the day they were written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,4 @@ async def test_what_is_said_now_counts_for_the_day_of_the_files(postgres_url: st
             assert (answer.status_code, answer.json()["ts"]) == (202, day)
             await running.quiet()
             assert (await http.get(path)).json()["reaction"] == reaction
-        answer = await http.post("/conversations/acme/support/c1/impressions", json={"turn_ids": ["t1"]})
-        assert answer.status_code == 202
-        await running.quiet()
         assert not [one for one in running.seen if one.outcome.kind == "dead_lettered"]

@@ -51,7 +51,6 @@ QUESTIONS: list[tuple[str, str, Any]] = [
 NO_QUESTION = {
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback",
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews",
-    "/conversations/{tenant}/{project}/{conversation_id}/impressions",
     "/ingest/{tenant}/{project}/events",
     "/conversations/{tenant}/{project}/audit/draws",
 }

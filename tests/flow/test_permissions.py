@@ -44,7 +44,6 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
     ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map defines
     ("POST", TURN + "/feedback"): ANY,
-    ("POST", PROJECT + "/{conversation_id}/impressions"): ANY,
     ("POST", TURN + "/reviews"): frozenset({"review"}),
     ("POST", "/api/threads/{thread_id}/end"): ANY,
     ("GET", "/api/memory/status"): ANY,

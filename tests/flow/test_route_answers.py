@@ -63,7 +63,6 @@ VALID: dict[tuple[str, str], Valid] = {
     ("POST", "/sign-in"): Valid(raw=("application/x-www-form-urlencoded", "token=all")),
     ("POST", "/ingest/{tenant}/{project}/events"): Valid(raw=("application/x-ndjson", "{}\n")),
     ("POST", TURN + "/feedback"): Valid(body={"reaction": "not_ok", "tags": ["wrong"], "ts": "2026-01-01T00:00:00Z"}),
-    ("POST", PLACE + "/{conversation_id}/impressions"): Valid(body={"turn_ids": ["{turn_id}"]}),
     ("POST", TURN + "/reviews"): Valid(body={"reaction": "ok"}),
     ("POST", "/api/threads/{thread_id}/end"): Valid(
         body={"feedback": "positive", "tenant": TENANT, "project": PROJECT, "user_id": "carlos"}

@@ -40,8 +40,6 @@ async def filled(postgres_url: str) -> AsyncIterator[RunningStack]:
                 judged = {"reaction": "ok", "user_id": "bob"}
                 turn = f"/conversations/{place.tenant}/{place.project}/c1/turns/t2/feedback"
                 assert (await http.post(turn, json=judged)).is_success
-                shown = f"/conversations/{place.tenant}/{place.project}/c1/impressions"
-                assert (await http.post(shown, json={"turn_ids": ["t1"], "user_id": "bob"})).is_success
                 assert (await http.delete(f"/tenants/{place.tenant}/users/nobody")).is_success
         await running.quiet()
         yield running
@@ -75,7 +73,6 @@ QUESTIONS: list[tuple[str, Ask, Any]] = [
     ("inference.turns", part("POST", f"{SUPPORT}/strategies/search", "items", json={"intent": "hours"}), []),
     ("inference.messages", part("POST", f"{C1}/detect", "target", json=SAID), None),
     ("feedback.turns", status("POST", f"{C1}/turns/t1/feedback", json={"reaction": "ok"}), 404),
-    ("feedback.turns", status("POST", f"{C1}/impressions", json={"turn_ids": ["t1"]}), 404),
     ("feedback.session_feedback", part("GET", "/api/memory/status?thread_id=c1", "session_feedback_count"), 0),
     ("feedback.erasure_requests", erasure, 404),
     ("reporting.feedbacks", part("GET", f"{C1}/turns/t1/feedback?user_id=bob", "reaction"), None),

@@ -28,7 +28,6 @@ PEOPLE = [f"person-{letter}" for letter in "abcdefghij"]
 DERIVED = {
     "inference.verdicts",
     "feedback.buckets",
-    "feedback.impression_buckets",
 }
 """Tables whose rows a search by id or words need not find; full buckets and applied changes are deleted meanwhile."""
 

@@ -657,20 +657,3 @@ async def test_another_site_is_asked_only_with_a_way_to_a_token(platform: Platfo
         (f"http://api.test{FEEDBACK}".replace("t-1", f"t-{number}"), bearer)
         for number, bearer in enumerate(("Bearer ann", "Bearer ann", "Bearer from-url"))
     ]
-
-
-async def test_no_impression_of_what_cannot_be_judged(platform: Platform) -> None:
-    """Neither without a turn or conversation, nor of another site without a token."""
-    async with platform.page.expect_request("**/impressions"):
-        await platform.run(
-            """() => {
-                for (const given of [{turn: null}, {conversation: null}, {base: "http://api.test"}, {turn: "t-2"}])
-                    add({impressions: true, ...given});
-            }"""
-        )
-    await platform.run("load()")
-    reports = [one for one in platform.asked if one.method == "POST"]
-    assert reports == [
-        Asked("POST", "/conversations/acme/support/c-1/impressions", None, {"turn_ids": ["t-2"]}),
-    ]
-    assert platform.complaints == []

@@ -103,7 +103,6 @@ TABLES: Mapping[str, Table] = {
     "feedback.people": Table(_role),
     "feedback.session_feedback": Table(named("user_id_or_null", **RATING), at_any_time=True),
     "feedback.buckets": Table(named(), at_any_time=True),
-    "feedback.impression_buckets": Table(named(), at_any_time=True),
     "feedback.erasure_requests": Table(named(), stays=True),
     "inference.messages": Table(message(role="human", text="said")),
     "inference.turns": Table(_turn),

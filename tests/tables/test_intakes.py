@@ -38,11 +38,6 @@ def requests_of(verdict: str) -> Mapping[str, dict[str, Any]]:
         "chat events": ingested(),
         **{name: sent_by(platform) for name, platform in PLATFORMS.items()},
         "a judgement": {"method": "POST", "url": TURN + "/feedback", "json": {"reaction": "ok"}},
-        "impressions": {
-            "method": "POST",
-            "url": "/conversations/acme/support/c1/impressions",
-            "json": {"turn_ids": ["t1"]},
-        },
         "a review": {"method": "POST", "url": TURN + "/reviews", "json": {"verdict": verdict, "reaction": "ok"}},
         "an erasure": {"method": "DELETE", "url": "/tenants/acme/users/bob"},
     }
@@ -53,7 +48,6 @@ TAKEN = {
     **dict.fromkeys(PLATFORMS, 200),
     "discord": 204,
     "a judgement": 202,
-    "impressions": 202,
     "a review": 202,
     "an erasure": 202,
 }

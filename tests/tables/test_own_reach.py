@@ -13,7 +13,6 @@ from servicekit.web.auth import Caller
 from tests.support.running_stack import RunningStack, exchange, running_stack
 
 JUDGEMENT = "/conversations/acme/support/c1/turns/t1/feedback"
-IMPRESSIONS = "/conversations/acme/support/c1/impressions"
 END = "/api/threads/c1/end"
 STATUS = "/api/memory/status"
 TOKENS = {
@@ -56,8 +55,6 @@ async def test_another_person_needs_on_behalf(stack: RunningStack, token: str) -
             body = {"reaction": "ok"} if user_id is None else {"reaction": "ok", "user_id": user_id}
             said = (await http.post(JUDGEMENT, json=body)).status_code
             assert said == (202 if allowed else 403), user_id
-            shown = {"turn_ids": ["t1"]} if user_id is None else {"turn_ids": ["t1"], "user_id": user_id}
-            assert (await http.post(IMPRESSIONS, json=shown)).status_code == (202 if allowed else 403), user_id
             query = {} if user_id is None else {"user_id": user_id}
             assert (await http.get(JUDGEMENT, params=query)).status_code == (200 if allowed else 403), user_id
         for user_id in ("ann", "bob"):

@@ -39,7 +39,6 @@ KEYS: Mapping[str, list[set[str]]] = {
     "feedback.erasure_receipts": [REQUEST | {"service"}],
     "feedback.erasure_requests": [REQUEST],
     "feedback.erasures": [PERSON],
-    "feedback.impression_buckets": [PERSON],
     "feedback.people": [PERSON | {"project"}],
     "feedback.session_feedback": [{"tenant", "id"}, {"tenant", "idempotency_key"}],
     "feedback.turns": [TURN],

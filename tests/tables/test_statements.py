@@ -21,7 +21,6 @@ import inference.service
 import reporting.service
 from chat_bridge.sql import SQL as CHAT_BRIDGE
 from contracts.instants import DAY
-from feedback.rate_limit import BUCKETS
 from feedback.sql import SQL as FEEDBACK
 from inference.sql import SQL as INFERENCE
 from inference.turns.vectors_postgres import WIRES
@@ -88,7 +87,6 @@ FILLED: Mapping[tuple[str, ...], Parts] = {
     ("table", "rows"): [
         {"table": table, "rows": rows} for table in IS_LIVE for rows in ("true", REPORTING.part("of_answers"))
     ],
-    ("buckets",): [{"buckets": buckets} for buckets in BUCKETS],
     ("narrowed",): [{"narrowed": ""}, {"narrowed": " and e.agent_id = :agent_id and e.model = :model"}],
     ("table", "is_live"): FEEDBACK_SLOTS,
     ("where",): [{"where": WHERE}],

@@ -18,12 +18,6 @@ export interface AcceptedFeedback {
   ts: string;
 }
 
-/** Impressions that were written to the log. Turns without an answer are left out. */
-export interface AcceptedImpressions {
-  /** Number of the turns that were accepted. */
-  accepted: number;
-}
-
 /** Text that the agent wrote in a turn. `message_id` is the id of the agent's last message. */
 export interface AgentText {
   /** The message. */
@@ -1730,16 +1724,6 @@ export interface Operations {
     };
     body: undefined;
     answer: OwnFeedback;
-  };
-  "POST /conversations/{tenant}/{project}/{conversation_id}/impressions": {
-    query: Record<string, unknown>;
-    body: {
-      /** The turns, at most 50. */
-      turn_ids: string[];
-      /** The person, if not the caller; needs the scope on_behalf. */
-      user_id?: string | null;
-    };
-    answer: AcceptedImpressions;
   };
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews": {
     query: Record<string, unknown>;

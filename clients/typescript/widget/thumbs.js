@@ -5,7 +5,6 @@
  * property, event and colour; all may be set at any time, before the script has loaded, too.
  */
 import { ask, FeedbackError, pathOf } from "../src/asking.ts";
-import { unwatch, watch } from "./impressions.js";
 import { LABELS } from "./labels.js";
 
 (() => {
@@ -62,7 +61,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
   const NOTHING = { reaction: null, rating: null, tags: [], text: "", correction: "" };
   const TEXTS = ["tenant", "project", "conversation", "turn", "base", "token-url", "scale", "worst", "best"];
   const SCALE = ["scale", "worst", "best"];
-  const VALUES = ["token", "getToken", "labels", "reasons", "correction", "impressions"];
+  const VALUES = ["token", "getToken", "labels", "reasons", "correction"];
   /** Tokens asked for by the running script, by function or address. Elements that it does not add may be another person's. */
   const shared = new Map();
   const share = (source, get) => {
@@ -75,7 +74,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
   const camel = (name) => name.replace(/-(.)/, (_, letter) => letter.toUpperCase());
 
   class Thumbs extends HTMLElement {
-    static observedAttributes = [...TEXTS, "labels", "reasons", "correction", "impressions"];
+    static observedAttributes = [...TEXTS, "labels", "reasons", "correction"];
     #set = {};
     #held = NOTHING;
     #round = 0;
@@ -111,7 +110,6 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
     }
 
     disconnectedCallback() {
-      unwatch(this);
     }
 
     attributeChangedCallback(name) {
@@ -135,13 +133,6 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
       } catch (error) {
         if (round === this.#round && error.status === 401) this.#say("signIn");
       }
-    }
-
-    /** What to report if the element is visible now. */
-    #shown() {
-      if (!this.impressions || !this.#address || !this.#maySend) return null;
-      const path = pathOf(this.tenant, this.project, this.conversation, "impressions");
-      return { address: new URL(path, this.#base).href, turn: this.turn, bearer: this.#ownBearer() };
     }
 
     #change(name, value) {
@@ -214,8 +205,6 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
         this.#due = false;
         if (!this.isConnected) return;
         this.reload();
-        if (this.impressions) watch(this, () => this.#shown());
-        else unwatch(this);
       });
     }
 

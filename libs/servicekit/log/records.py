@@ -202,7 +202,7 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
 
     Args:
         models: The event model of each topic.
-        judged_at: A time in microseconds that replaces the log time in this check. Judgements and impressions get their
+        judged_at: A time in microseconds that replaces the log time in this check. Judgements get their
             time from the log, but no later than this time.
     """
     value = raw.value

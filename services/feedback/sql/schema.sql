@@ -155,12 +155,3 @@ create unlogged table buckets (
     full_at timestamptz not null,
     primary key (tenant, user_id)
 );
-
--- Rate limit of requests with impressions, apart from the buckets of judgements: a person who reads many answers can
--- still judge them.
-create unlogged table impression_buckets (
-    tenant text not null,
-    user_id text not null,
-    full_at timestamptz not null,
-    primary key (tenant, user_id)
-);

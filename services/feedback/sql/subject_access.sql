@@ -10,9 +10,6 @@ select to_jsonb(r) as held from session_feedback r where r.tenant = :tenant and 
 -- name: held_buckets
 select to_jsonb(r) as held from buckets r where r.tenant = :tenant and r.user_id = :user_id
 
--- name: held_impression_buckets
-select to_jsonb(r) as held from impression_buckets r where r.tenant = :tenant and r.user_id = :user_id
-
 -- name: held_erasure_requests
 select to_jsonb(r) as held from erasure_requests r where r.tenant = :tenant and r.user_id = :user_id
 

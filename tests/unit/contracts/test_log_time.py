@@ -1,4 +1,4 @@
-"""Log time of judgements, erasures, ratings and impressions; other events keep their own time."""
+"""Log time of judgements, erasures and ratings; other events keep their own time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from contracts.feedback import FeedbackImpressionsReceived, FeedbackSessionCreated, ShownTurn
+from contracts.feedback import FeedbackSessionCreated
 from contracts.log_time import at_log_time
 from tests.support.feedback_events import START, erasure, explicit, reaction
 
@@ -67,20 +67,6 @@ def test_neither_time_of_a_rating_is_later_than_the_log(occurred_at: int, record
     timed = at_log_time(rating, LOG, 0)
     assert (timed.occurred_at, timed.recorded_at) == (min(occurred_at, LOG), min(recorded_at, LOG))
     assert timed.label == "positive"
-
-
-@pytest.mark.parametrize(
-    ("occurred_at", "judged_at", "counts"),
-    [(START, None, START), (LATER, None, LOG), (START, LATER, START), (LATER, LATER, LOG), (LOG, START, START)],
-)
-def test_impressions_are_not_later_than_the_log_or_the_day_of_the_files(
-    occurred_at: int, judged_at: int | None, counts: int
-) -> None:
-    event = FeedbackImpressionsReceived(
-        event_id="e", occurred_at=occurred_at, tenant="acme", project="support", conversation_id="c1", user_id="ann",
-        turns=(ShownTurn(turn_id="t1", agent_id="bot"),),
-    )  # fmt: skip
-    assert at_log_time(event, LOG, 0, judged_at).occurred_at == counts
 
 
 def test_what_producers_say_of_chats_stays_as_it_is() -> None:

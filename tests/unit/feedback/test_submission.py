@@ -123,7 +123,7 @@ class Once:
 
     async def take(self, _: object) -> None:
         if self.taken:
-            raise LimitReached("judgements", 1, 60)
+            raise LimitReached(1, 60)
         self.taken = True
 
 
