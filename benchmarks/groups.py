@@ -33,7 +33,6 @@ from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -63,11 +62,9 @@ class Groups:
         self.derived, self.inferred, self.announced = derived, inferred, announced
 
     @asynccontextmanager
-    async def _pool(self, schema: str, module: Any, prepare: Callable[..., Any] | None = None) -> AsyncIterator[Any]:
+    async def _pool(self, schema: str, module: Any) -> AsyncIterator[Any]:
         async def init(connection: asyncpg.Connection) -> None:
             await self._watch(connection)
-            if prepare is not None:
-                await prepare(connection)
 
         schema_file = Path(module.__file__).parent / "sql" / "schema.sql"
         pool = await open_pool(self._url, schema, schema_file, init=init, plan="indexed")
@@ -93,8 +90,8 @@ class Groups:
 
     @asynccontextmanager
     async def inference(self) -> AsyncIterator[Handler]:
-        async with self._pool("inference", inference.parts, take_bytes) as pool:
-            turns = await PostgresTurnIndex.over(pool, TurnVectors(self._detector.embedder))
+        async with self._pool("inference", inference.parts) as pool:
+            turns = PostgresTurnIndex(pool, TurnVectors(self._detector.embedder))
             handler = ConversationHandler(PostgresConversationStore(pool), turns, self.inferred, self._detector)
             erase = InferenceErasures(pool, turns, lambda person: person.user_id).erase
             guard = _guard(INFERENCE, "inference")
@@ -108,8 +105,8 @@ class Groups:
 
     @asynccontextmanager
     async def inference_status(self) -> AsyncIterator[Handler]:
-        async with self._pool("inference", inference.parts, take_bytes) as pool:
-            yield UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(self._detector.embedder)))
+        async with self._pool("inference", inference.parts) as pool:
+            yield UserReactionHandler(PostgresTurnIndex(pool, TurnVectors(self._detector.embedder)))
 
     @asynccontextmanager
     async def reporting(self) -> AsyncIterator[Handler]:

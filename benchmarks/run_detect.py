@@ -17,7 +17,6 @@ from inference.api import inference_router
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
@@ -31,11 +30,9 @@ async def ready() -> str | None:
 
 
 async def serve(url: str, port: int, token: str) -> None:
-    pool = await open_pool(
-        url, "inference", Path(inference.service.__file__).parent / "sql" / "schema.sql", init=take_bytes
-    )
+    pool = await open_pool(url, "inference", Path(inference.service.__file__).parent / "sql" / "schema.sql")
     detector = Detector.default()
-    turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
+    turns = PostgresTurnIndex(pool, TurnVectors(detector.embedder))
     authenticator = AccessToken(token)
     app = application(ready)
     app.include_router(inference_router(PostgresConversationStore(pool), turns, detector, SystemClock()))

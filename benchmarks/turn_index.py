@@ -1,10 +1,10 @@
 """Latency of searching all turns of a person in an index of a million turns: directly, and by `detect` over HTTP.
 
-    python -m benchmarks.turn_index [--turns N] [--rate N] [--seconds N] [--plain] [--seed S] [--json]
+    python -m benchmarks.turn_index [--turns N] [--rate N] [--seconds N] [--seed S] [--json]
 
 Directly: one search after another, including the vector of the message. Over HTTP: requests at a constant rate,
-regardless of outstanding ones; the latency counts from the time when the request was due. `--plain` measures without
-pgvector. The server, this process and PostgreSQL share two cores.
+regardless of outstanding ones; the latency counts from the time when the request was due. The server, this process
+and PostgreSQL share two cores.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import asyncpg
 import uvloop
 
 import inference.service
@@ -31,7 +30,6 @@ from detector.location import MAX_AGE_US
 from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
@@ -39,24 +37,20 @@ from standalone.embedded.postgres import EmbeddedPostgres
 Say = Callable[[str], None]
 SCHEMA: Final = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 WARM, LOOKS, HEAVY_LOOKS, SEARCHES = 200, 2_000, 200, 50
-PLAIN: Final = "plain_vectors"
 
 
-async def turn_index(
-    folder: Path, turns: int, rate: int, seconds: int, seed: int, say: Say, plain: bool = False
-) -> Any:
+async def turn_index(folder: Path, turns: int, rate: int, seconds: int, seed: int, say: Say) -> Any:
     """Return the latencies in milliseconds, by query."""
     async with EmbeddedPostgres(folder / "postgres", say) as postgres:
-        url = await _without_pgvector(postgres.url) if plain else postgres.url
-        pool = await open_pool(url, "inference", SCHEMA, init=take_bytes)
+        url = postgres.url
+        pool = await open_pool(url, "inference", SCHEMA)
         try:
             filled = await fill(url, turns, time.time_ns() // 1_000, seed, say)
-            index = await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder()))
+            index = PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder()))
             say("Looking through one person's turns")
             figures: dict[str, Any] = {
                 "turns": turns,
                 "table_mb": filled.megabytes,
-                "vectors": "real[]" if plain else "halfvec",
             }
             figures |= await _directly(index, filled, random.Random(seed))
         finally:
@@ -97,24 +91,12 @@ async def _timed(work: Callable[[str], Any], on: Sequence[str]) -> list[float]:
     return spent
 
 
-async def _without_pgvector(url: str) -> str:
-    """Return the URL of a new database, for a user who may not create extensions in it."""
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute(f"create role {PLAIN} login in role pg_checkpoint")
-        await connection.execute(f"create database {PLAIN} owner {PLAIN}")
-    finally:
-        await connection.close()
-    return url.replace("//postgres@/postgres?", f"//{PLAIN}@/{PLAIN}?")
-
-
 def main() -> None:
     """Print one line per figure, or one JSON object."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.turn_index", description=__doc__)
     parser.add_argument("--turns", type=int, default=1_000_000)
     parser.add_argument("--rate", type=int, default=50)
     parser.add_argument("--seconds", type=int, default=30)
-    parser.add_argument("--plain", action="store_true", help="without pgvector")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -125,9 +107,7 @@ def main() -> None:
         print(f"[{time.monotonic() - began:5.0f} s] {text}", file=sys.stderr, flush=True)
 
     with scratch() as folder:
-        figures = uvloop.run(
-            turn_index(folder, options.turns, options.rate, options.seconds, options.seed, say, options.plain)
-        )
+        figures = uvloop.run(turn_index(folder, options.turns, options.rate, options.seconds, options.seed, say))
     figures["load_average_at_end"] = round(os.getloadavg()[0], 1)
     if options.json:
         print(json.dumps(figures))

@@ -37,7 +37,7 @@ insert into turns (tenant, project, conversation_id, turn_id, user_id, user_mess
 select $1, $2, who || '-' || talk, 't' || n, who, 'q' || n, question,
     {_VERSION.format("at")}, 'bot', 'a' || n, answer, {_VERSION.format("at + 5000000")},
     'intent' || n % 20, case when n % 4 = 0 then 'strategy' || n % 7 end, n % 100 / 100.0, at,
-    turn_vector(q), turn_vector(a), $9, $9
+    q, a, $9, $9
 from (
     select n, case when n % $5 = 0 then $6 else 'person' || abs(hashint4(n)) % $7 end as who,
         case when n % $5 = 0 then n / ($5 * $10) else n / ($7 * $10) end as talk,

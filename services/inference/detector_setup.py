@@ -60,7 +60,7 @@ async def open_judging(
     """
     endpoint = open_endpoint(settings, resources)
     gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, clock) if endpoint else None
-    turns = await PostgresTurnIndex.over(pool, TurnVectors(detector.embedder))
+    turns = PostgresTurnIndex(pool, TurnVectors(detector.embedder))
     return Judging(PostgresConversationStore(pool), turns, producer, detector, gate)
 
 

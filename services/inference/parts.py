@@ -23,7 +23,6 @@ from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from servicekit import Service
 
 SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
@@ -75,11 +74,11 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
     context = service.context
     # Opened first, so that it is closed last: a question that a shutdown interrupts must not be stored as unanswered.
     endpoint = open_endpoint(settings, service.resources)
-    pool = await service.open_database(settings.database_url, SCHEMA, init=take_bytes)
+    pool = await service.open_database(settings.database_url, SCHEMA)
     reads = await service.open_reads(settings, SCHEMA)
     detector = await open_detector(settings, context.say)
     vectors = TurnVectors(detector.embedder)
-    turns = await PostgresTurnIndex.over(pool, vectors)
+    turns = PostgresTurnIndex(pool, vectors)
     gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, context.clock) if endpoint else None
     conversations = ConversationHandler(PostgresConversationStore(pool), turns, service.producer, detector, gate)
     group = DetectorGroup(pool, conversations.judging.version, lambda: conversations.judging.judged)

@@ -24,7 +24,6 @@ from inference.store_postgres import PostgresConversationStore
 from inference.turns.facts import facts_of
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from reporting.read_models.projection import message_row
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.db.database import Database
@@ -66,7 +65,7 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
     vectors = TurnVectors(WordLlamaEmbedder())
 
     async def take(pool: Any) -> None:
-        await (await PostgresTurnIndex.over(pool, vectors)).take([facts_of(SAID, version_of(SAID))], [])
+        await PostgresTurnIndex(pool, vectors).take([facts_of(SAID, version_of(SAID))], [])
 
     async def register(pool: Any) -> None:
         registered = pool if isinstance(pool, Database) else OnConnection(pool)
@@ -91,8 +90,7 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
     }
     schema, call, table = writes[request.param]
     async with AsyncExitStack() as parts:
-        options = {"init": take_bytes} if schema == "inference" else {}
-        pool = await parts.enter_async_context(empty_schema(postgres_url, schema, plan="indexed", **options))
+        pool = await parts.enter_async_context(empty_schema(postgres_url, schema, plan="indexed"))
         await call(pool)  # creates the function
         await pool.execute(f"delete from {table}")
         yield Guarded(pool, call, table)

@@ -20,7 +20,6 @@ from inference.llm_gate.gate import LlmGate
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from tests.support.feedback_events import RecordingProducer
 from tests.support.known_detectors import KnownDetector
@@ -47,7 +46,7 @@ class Group:
         self.pool, self.log = pool, RecordingProducer()
 
     async def handler(self, detector: Any, gate: LlmGate | None = None) -> ConversationHandler:
-        turns = await PostgresTurnIndex.over(self.pool, VECTORS)
+        turns = PostgresTurnIndex(self.pool, VECTORS)
         return ConversationHandler(PostgresConversationStore(self.pool), turns, self.log, detector, gate)
 
     async def take(self, detector: Any) -> None:
@@ -68,7 +67,7 @@ class Group:
 
 @pytest_asyncio.fixture
 async def group(postgres_url: str) -> AsyncIterator[Group]:
-    pool = await open_pool(postgres_url, "inference", SCHEMA, size=6, init=take_bytes)
+    pool = await open_pool(postgres_url, "inference", SCHEMA, size=6)
     await pool.execute(TABLES)
     yield Group(pool)
     await pool.close()

@@ -1,4 +1,4 @@
-"""Vector search in the index of turns, with pgvector and without."""
+"""Vector search in the index of turns."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from inference.turns.search_postgres import LATEST, NEAREST
 from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
-from tests.support.turn_database import url_without_pgvector
 
 SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 WORDS = WordLlamaEmbedder()
@@ -37,10 +35,9 @@ class Renamed:
         return WORDS.embed(texts)
 
 
-@pytest_asyncio.fixture(params=["halfvec", "real[]"])
-async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Any]:
-    url = postgres_url if request.param == "halfvec" else await url_without_pgvector(postgres_url)
-    opened = await open_pool(url, "inference", SCHEMA, size=2, init=take_bytes)
+@pytest_asyncio.fixture
+async def pool(postgres_url: str) -> AsyncIterator[Any]:
+    opened = await open_pool(postgres_url, "inference", SCHEMA, size=2)
     await opened.execute("truncate messages, turns, verdicts, user_reactions")
     yield opened
     await opened.close()
@@ -48,7 +45,7 @@ async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterat
 
 @pytest_asyncio.fixture
 async def turns(pool: Any) -> PostgresTurnIndex:
-    return await PostgresTurnIndex.over(pool, TurnVectors(WORDS))
+    return PostgresTurnIndex(pool, TurnVectors(WORDS))
 
 
 def turn(
@@ -133,7 +130,7 @@ async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unl
 ) -> None:
     facts = [turn("t1", 1, "When does it open?", "At nine.", strategy="s")]
     await turns.take(facts, [])
-    others = await PostgresTurnIndex.over(pool, TurnVectors(Renamed()))
+    others = PostgresTurnIndex(pool, TurnVectors(Renamed()))
     asked = StrategyFilter("acme", "p", text="When does it open?")
     assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [0.0]
     assert await others.search(asked, 5) == []

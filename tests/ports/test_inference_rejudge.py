@@ -27,7 +27,6 @@ from inference.rejudgements import BEGINNING, Rejudgement, Rejudgements
 from inference.store_postgres import PostgresConversationStore as PostgresStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from servicekit.log.records import Coordinates, RawRecord, Received
@@ -85,11 +84,11 @@ class Inference:
         self.log: list[Any] = []
 
     async def judging(self, detector: Any, producer: Any) -> Judging:
-        return Judging(PostgresStore(self.pool), await PostgresTurnIndex.over(self.pool, VECTORS), producer, detector)
+        return Judging(PostgresStore(self.pool), PostgresTurnIndex(self.pool, VECTORS), producer, detector)
 
     async def take(self, detector: Any, *events: Any) -> None:
         producer = RecordingProducer()
-        turns = await PostgresTurnIndex.over(self.pool, VECTORS)
+        turns = PostgresTurnIndex(self.pool, VECTORS)
         await ConversationHandler(PostgresStore(self.pool), turns, producer, detector).handle(batch(*events))
         self.log += producer.sent
 
@@ -132,7 +131,7 @@ EXPECTED = {
 async def judged(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Inference]:
     """Yield two conversations with verdicts of the old detector."""
     monkeypatch.setattr(rejudging, "BATCH", 3)
-    pool = await open_pool(postgres_url, "inference", SCHEMA, size=3, init=take_bytes, plan="indexed")
+    pool = await open_pool(postgres_url, "inference", SCHEMA, size=3, plan="indexed")
     await pool.execute(TABLES)
     async with pool.acquire() as connection:
         found = Inference(pool, connection)

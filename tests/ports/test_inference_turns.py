@@ -27,27 +27,22 @@ from inference.turns.rules import Turn, TurnKey
 from inference.turns.store import NO_VERDICT, PersonTurns, StrategyFilter, UserReaction
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Written
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.filled_rows import insert
-from tests.support.turn_database import url_without_pgvector
 
 SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 HERE = ConversationKey("acme", "p", "c1")
 TABLES = "truncate messages, turns, verdicts, user_reactions"
-TYPE = "select pg_typeof(user_vector)::text from (select null) one left join turns on false"
 MINUTE = 60_000_000
 VECTOR = TurnVectors(WordLlamaEmbedder())
 
 
-@pytest_asyncio.fixture(params=["halfvec", "real[]"])
-async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Any]:
-    """Yield the empty tables, in a database with pgvector and in one without."""
-    url = postgres_url if request.param == "halfvec" else await url_without_pgvector(postgres_url)
-    opened = await open_pool(url, "inference", SCHEMA, size=2, init=take_bytes)
-    assert await opened.fetchval(TYPE) == request.param
+@pytest_asyncio.fixture
+async def pool(postgres_url: str) -> AsyncIterator[Any]:
+    """Yield the empty tables."""
+    opened = await open_pool(postgres_url, "inference", SCHEMA, size=2)
     await opened.execute(TABLES)
     yield opened
     await opened.close()
@@ -55,7 +50,7 @@ async def pool(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterat
 
 @pytest_asyncio.fixture
 async def turns(pool: Any) -> PostgresTurnIndex:
-    return await PostgresTurnIndex.over(pool, VECTOR)
+    return PostgresTurnIndex(pool, VECTOR)
 
 
 def key(turn_id: str) -> TurnKey:
@@ -115,7 +110,7 @@ async def status(turns: PostgresTurnIndex, turn_id: str = "t1") -> tuple[Any, ..
 
 
 VECTORS = """
-select coalesce(likeness(user_vector, turn_vector($1)), 0), coalesce(likeness(assistant_vector, turn_vector($2)), 0)
+select coalesce(likeness(user_vector, $1::real[]), 0), coalesce(likeness(assistant_vector, $2::real[]), 0)
 from turns
 """
 

@@ -16,7 +16,6 @@ from detector.encoders.embedder import WordLlamaEmbedder
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, reaction_of
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from servicekit.db.pools import open_pool
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
@@ -28,7 +27,7 @@ TOPIC = "feedback.created"
 
 @pytest_asyncio.fixture
 async def pool(postgres_url: str) -> AsyncIterator[Any]:
-    opened = await open_pool(postgres_url, "inference", SCHEMA, size=2, init=take_bytes)
+    opened = await open_pool(postgres_url, "inference", SCHEMA, size=2)
     await opened.execute("truncate messages, turns, verdicts, user_reactions")
     yield opened
     await opened.close()
@@ -53,7 +52,7 @@ async def status(pool: Any) -> str | None:
 
 
 async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any) -> None:
-    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
     outcomes = await events.handle([judged(1, "ok"), ended(), judged(3, "not_ok")])
     assert outcomes[2] == Outcome.STORED
     assert await status(pool) == "rejected"
@@ -63,7 +62,7 @@ async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(pool: Any)
 @pytest.mark.parametrize("together", [True, False])
 async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(pool: Any, together: bool) -> None:
     """A tombstone is written to all partitions, so its copies may be read after a later revision."""
-    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
     said: list[Received[Any]] = [judged(3, "not_ok"), ended(2)]
     for part in [said] if together else [[one] for one in said]:
         await events.handle(part)
@@ -75,7 +74,7 @@ async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(pool: Any, to
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
 @pytest.mark.parametrize("together", [True, False])
 async def test_the_highest_revision_counts_in_any_order(pool: Any, order: tuple[int, ...], together: bool) -> None:
-    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
     said = [judged(revision, "not_ok" if revision == 3 else "ok") for revision in order]
     batches = [said] if together else [[one] for one in said]
     outcomes = [outcome for part in batches for outcome in await events.handle(part)]
@@ -87,7 +86,7 @@ async def test_the_highest_revision_counts_in_any_order(pool: Any, order: tuple[
 
 
 async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) -> None:
-    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
     inferred = example(TOPIC, "created", feedbackType="inferred", origin="machine")
     verdict = Received(FeedbackCreated.model_validate_json(inferred), record())
     outcomes = await events.handle([verdict])
@@ -96,7 +95,7 @@ async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) ->
 
 
 async def test_a_tombstone_takes_back_what_was_said_before_it(pool: Any) -> None:
-    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
     await events.handle([judged(1, "not_ok")])
     assert await status(pool) == "rejected"
     await events.handle([ended()])
@@ -120,7 +119,7 @@ def reviewed(reviewer: str, reaction: str | None, *, at: str, revision: int = 1)
 
 
 async def test_a_review_sets_the_status_unless_a_person_has_judged_the_turn(pool: Any) -> None:
-    events = UserReactionHandler(await PostgresTurnIndex.over(pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder())))
     await events.handle([reviewed("rita", "not_ok", at="2036-01-01T00:00:00Z")])
     assert await status(pool) == "rejected"
     await events.handle([reviewed("samuel", "neutral", at="2036-01-02T00:00:00Z")])

@@ -22,7 +22,6 @@ from inference.turns.rules import status_of
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import take_bytes
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
@@ -36,7 +35,7 @@ TURNS, TIMES = 12, 5
 
 @pytest_asyncio.fixture
 async def turn_index(own_database: str) -> AsyncIterator[Any]:
-    opened = await open_pool(own_database, "inference", SCHEMA, size=2, init=take_bytes)
+    opened = await open_pool(own_database, "inference", SCHEMA, size=2)
     yield opened
     await opened.close()
 
@@ -111,7 +110,7 @@ async def test_reports_index_and_reference_consumer_count_what_the_rule_counts(
     events = announced(choose)
     expected = latest(events)
     projector = ProjectionHandler(PostgresReadModels(read_models))
-    reactions = UserReactionHandler(await PostgresTurnIndex.over(turn_index, TurnVectors(WordLlamaEmbedder())))
+    reactions = UserReactionHandler(PostgresTurnIndex(turn_index, TurnVectors(WordLlamaEmbedder())))
     rewards = consumer().Rewards(str(tmp_path / "rewards.sqlite"))
     for some in batches(events, choose):
         await projector.handle(batch(*some))

@@ -19,7 +19,6 @@ from contracts.instants import format_instant
 from feedback.turn_erasures import TurnErasures
 from inference.erasure import InferenceErasures
 from inference.turns.store_postgres import PostgresTurnIndex
-from inference.turns.vectors_postgres import vector_type
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database
 from servicekit.db.erasure_ledger import ErasureLedger
@@ -150,7 +149,7 @@ async def erase(service: str, pool: Database, erased: ErasedAt) -> None:
         case "feedback":
             await TurnErasures(pool, lambda person: person.user_id).erase(erased)
         case "inference":
-            index = PostgresTurnIndex(pool, None, await vector_type(pool))  # type: ignore[arg-type] # no search
+            index = PostgresTurnIndex(pool, None)  # type: ignore[arg-type] # no search
             await InferenceErasures(pool, index, lambda person: person.user_id).erase(erased)
         case _:
             await ReportingErasures(pool).erase(erased)

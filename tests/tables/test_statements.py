@@ -23,7 +23,6 @@ from chat_bridge.sql import SQL as CHAT_BRIDGE
 from contracts.instants import DAY
 from feedback.sql import SQL as FEEDBACK
 from inference.sql import SQL as INFERENCE
-from inference.turns.vectors_postgres import WIRES
 from reporting.api.queries.artifacts import KINDS, Search
 from reporting.api.queries.artifacts import _statement as _artifacts
 from reporting.dashboard.queries.breakdown import WITH_SPARKS, WITHOUT_SPARKS
@@ -80,9 +79,6 @@ FEEDBACK_SLOTS = [{"table": table, "is_live": is_live} for table, is_live in IS_
 Parts = Sequence[Mapping[str, str]]
 FILLED: Mapping[tuple[str, ...], Parts] = {
     ("filters",): [{"filters": " and t.intent = :intent and t.user_id = :user_id and t.agent_id = :agent_id"}],
-    ("user_vector", "assistant_vector"): [
-        {f"{one}_vector": WIRES["halfvec"].nth.format(place=f"k.{one}_vector") for one in ("user", "assistant")}
-    ],
     ("table",): [{"table": table} for table in IS_LIVE],
     ("table", "rows"): [
         {"table": table, "rows": rows} for table in IS_LIVE for rows in ("true", REPORTING.part("of_answers"))

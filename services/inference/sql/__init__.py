@@ -6,6 +6,7 @@ from typing import Final
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from inference.store import PLACES_KEPT
 from inference.turns.store import SIMILARITY_THRESHOLD
+from inference.turns.vectors import DIMENSION
 from servicekit import Statements
 
 _RENAMED: Final = {"sender_type": "role", "content": "text"}
@@ -65,7 +66,9 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
         "verdict": _VERDICT,
         "previous": _PREVIOUS,
     }
-    return Statements(Path(__file__).parent, rows, places_kept=PLACES_KEPT, alike_from=SIMILARITY_THRESHOLD)
+    return Statements(
+        Path(__file__).parent, rows, places_kept=PLACES_KEPT, alike_from=SIMILARITY_THRESHOLD, dimension=DIMENSION
+    )
 
 
 SQL: Final = statements()

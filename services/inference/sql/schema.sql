@@ -68,6 +68,16 @@ create table turns (
     bundle_id text,
     -- Time of the turn's earliest message.
     at bigint,
+    -- Sentence vectors of length 1; null until computed. Vectors do not compress, so they are stored plain.
+    user_vector real[] storage external,
+    assistant_vector real[] storage external,
+    -- Identify the encoder of each vector; vectors of two encoders are never compared.
+    user_embedder bigint,
+    assistant_embedder bigint,
+    -- Order the questions and the answers of a turn: the greatest of each is kept.
+    user_version bytea,
+    assistant_version bytea,
+    stored_at timestamptz not null default now(),
     machine_status text,
     machine_confidence double precision,
     machine_detected_in text,
@@ -85,40 +95,6 @@ create table turns (
     primary key (conversation_id, turn_id, tenant, project)
 );
 
--- Sentence vectors of length 1, null until computed. They are pgvector's halfvec if the server has the extension and
--- our role may create it, else real[]. Two functions hide the difference: `likeness` is the cosine of two vectors.
-do $$
-begin
-    begin
-        create extension if not exists vector with schema public;
-    exception when insufficient_privilege or undefined_file or feature_not_supported or invalid_schema_name then
-        null;
-    end;
-    if to_regtype('halfvec') is not null then
-        alter table turns add column user_vector halfvec(256), add column assistant_vector halfvec(256);
-        create function turn_vector(real[]) returns halfvec language sql immutable strict parallel safe
-            return $1::halfvec(256);
-        create function likeness(halfvec, halfvec) returns float8 language sql immutable strict parallel safe
-            return -($1 <#> $2);
-    else
-        alter table turns add column user_vector real[], add column assistant_vector real[];
-        -- Vectors do not compress: store them plain.
-        alter table turns alter column user_vector set storage external;
-        alter table turns alter column assistant_vector set storage external;
-        create function turn_vector(real[]) returns real[] language sql immutable strict parallel safe return $1;
-        create function likeness(real[], real[]) returns float8 language sql immutable strict parallel safe
-            return (select sum(a::float8 * b) from unnest($1, $2) as pair (a, b));
-    end if;
-end $$;
-
-alter table turns
-    -- Identify the encoder of each vector; vectors of two encoders are never compared.
-    add column user_embedder bigint,
-    add column assistant_embedder bigint,
-    -- Order the questions and the answers of a turn: the greatest of each is kept.
-    add column user_version bytea,
-    add column assistant_version bytea,
-    add column stored_at timestamptz not null default now();
 create index idx_feedback_status on turns (tenant, project, user_feedback_status, quality_score desc nulls last)
     where strategy is not null;
 create index turns_in_order on turns (conversation_id, tenant, project, at) where assistant_text is not null;
@@ -126,6 +102,10 @@ create index turns_in_order on turns (conversation_id, tenant, project, at) wher
 create index turns_of_person on turns (user_id, tenant, project, at) include (assistant_embedder, assistant_vector)
     where assistant_text is not null;
 create index turns_by_age on turns using brin (stored_at);
+
+-- Cosine of two vectors of length 1; a vector of zeros is like none.
+create function likeness(real[], real[]) returns float8 language sql immutable strict parallel safe
+    return (select sum(a::float8 * b) from unnest($1, $2) as pair (a, b));
 
 -- The verdict of each human message and the turn it is about; turn_id is null without a verdict. Of two verdicts on a
 -- message that of the later epoch counts, then that of the later detector, then that of the later evaluation.

@@ -49,7 +49,7 @@ case when {row}.assistant_embedder = :made_by
 -- name: nearby_turns
 -- The person's turns that are nearest to the question, and the latest ones.
 with question as materialized (
-    select turn_vector(:vector) as vector
+    select :vector::real[] as vector
 ), own as materialized (
         -- An index-only scan. Turns with the same time have the same rank.
     select at, rank() over (order by at desc) as turns_back, {cosine_of_answer(latest)} as cosine
@@ -91,7 +91,7 @@ select {turn_columns} from (
 (select t.*, near.similarity from (
     select * from (
         select t.tenant, t.project, t.conversation_id, t.turn_id, case when t.user_embedder = :made_by
-            then likeness(t.user_vector, (select turn_vector(:vector))) end as similarity
+            then likeness(t.user_vector, (select :vector::real[])) end as similarity
         from {best_with_status(status)} limit 10000) best
     where similarity >= {alike_from} order by similarity desc limit greatest(:limit, 50)) near
 join turns t using (tenant, project, conversation_id, turn_id))

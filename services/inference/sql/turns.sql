@@ -33,7 +33,10 @@ pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[])
 -- fragment: turns_given
 unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
 
--- function: take_turns(user_vector, assistant_vector) returns table ({key_typed}, {previous_typed})
+-- fragment: vector_at(number)
+(:vectors::real[])[{number} * {dimension} + 1 : ({number} + 1) * {dimension}]
+
+-- function: take_turns returns table ({key_typed}, {previous_typed})
 -- Merges facts, then verdicts. Returns the previous verdict on each judged message, and the turn for which a verdict on
 -- it was last announced.
 declare
@@ -41,11 +44,11 @@ declare
 begin
     {nobody_erased};
     perform {turn_locks};
-        -- A vector of `k` is an index into the parameter with all vectors. The fragments of the function read it.
+    -- A vector of `k` is an index into `vectors`, the numbers of all vectors.
     insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns},
         user_vector, assistant_vector, user_embedder, assistant_embedder)
     select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)},
-        {user_vector}, {assistant_vector},
+        {vector_at(k.user_vector)}, {vector_at(k.assistant_vector)},
         case when k.user_vector is not null then :made_by::bigint end,
         case when k.assistant_vector is not null then :made_by::bigint end
     from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :at::bigint[],
@@ -152,11 +155,3 @@ from shown
 where t.conversation_id = shown.conversation_id and t.turn_id = shown.turn_id and t.tenant = shown.tenant
   and t.project = shown.project
   and (t.user_status, t.user_feedback_id) is distinct from (shown.status, shown.feedback_id)
-
--- name: vector_type
-select format_type(atttypid, null) from pg_attribute
-where attrelid = 'turns'::regclass and attname = 'user_vector'
-
--- name: halfvec_schema
-select n.nspname from pg_type t join pg_namespace n on n.oid = t.typnamespace
-where t.oid = to_regtype('halfvec')

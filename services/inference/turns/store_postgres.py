@@ -9,6 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
+import numpy as np
 
 from contracts.ids import conversation_key, partition_of
 from detector.model import Verdict
@@ -19,7 +20,6 @@ from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store import NO_VERDICT, PreviousVerdict, UserReaction
 from inference.turns.vectors import TurnVectors
-from inference.turns.vectors_postgres import WIRES, VectorType, vector_type
 from servicekit import Database
 
 _LOCKS: Final = 2**31 - 1
@@ -30,23 +30,12 @@ _NO_REPLY: Final = (None,) * 10
 class PostgresTurnIndex(PostgresTurnSearch):
     """PostgreSQL implementation of `turns.store.TurnIndex`.
 
-    The tables of the schema `inference` must be on the search path of the pool, and its connections must be initialised
-    with `vectors_postgres.take_bytes`.
+    The tables of the schema `inference` must be on the search path of the pool.
     """
 
-    def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors, kind: VectorType) -> None:
+    def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors) -> None:
         super().__init__(pool, vectors)
-        self._wire = WIRES[kind]
-        nth = self._wire.nth.format
-        self._take = SQL.take_turns.filled(
-            user_vector=nth(place="k.user_vector"), assistant_vector=nth(place="k.assistant_vector")
-        )
-        self._judged = [name for name in self._take.values if name.startswith("judged_")]
-
-    @classmethod
-    async def over(cls, pool: asyncpg.Pool, vectors: TurnVectors) -> PostgresTurnIndex:
-        """Create the index on a pool, detecting the type of its vector columns."""
-        return cls(pool, vectors, await vector_type(pool))
+        self._judged = [name for name in SQL.take_turns.values if name.startswith("judged_")]
 
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
@@ -60,11 +49,11 @@ class PostgresTurnIndex(PostgresTurnSearch):
         verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
         held = await Database.call(
             self._pool,
-            self._take,
+            SQL.take_turns,
             rows,
             **{name: [row[at] for row in verdicts] for at, name in enumerate(self._judged)},
             locks=_locks(conversations),
-            vectors=self._wire.packed(packed.rows),
+            vectors=packed.rows.astype(np.float32).ravel().tolist(),
             made_by=self._vectors.made_by,
         )
         return {MessageKey(*row[:4]): _held_verdict(row) for row in held}

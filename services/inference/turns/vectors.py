@@ -1,4 +1,4 @@
-"""Embedding vectors of the texts of turns. `vectors_postgres` encodes them for PostgreSQL."""
+"""Embedding vectors of the texts of turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Packed(NamedTuple):
 
 
 class TurnVectors:
-    """Encoder of texts into half-precision vectors, the precision that every database stores.
+    """Encoder of texts into half-precision vectors, which are compared more cheaply.
 
     Raises:
         ValueError: The dimension of the embedder differs from that of the index.

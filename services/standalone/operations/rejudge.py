@@ -14,7 +14,6 @@ from inference.parts import SCHEMA
 from inference.rejudge import rejudge, what_would_change
 from inference.rejudgements import Rejudgement, Rejudgements
 from inference.settings import InferenceSettings
-from inference.turns.vectors_postgres import take_bytes
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
@@ -67,9 +66,7 @@ async def rejudge_database(
     """
     await database_answers(settings.database_url)
     async with AsyncExitStack() as parts:
-        pool = await open_pool(
-            settings.database_url, "inference", SCHEMA, size=3, say=say, init=take_bytes, plan="indexed"
-        )
+        pool = await open_pool(settings.database_url, "inference", SCHEMA, size=3, say=say, plan="indexed")
         parts.push_async_callback(pool.close)
         rejudgements = Rejudgements(await parts.enter_async_context(pool.acquire()))
         detector = await open_detector(settings, say)

@@ -13,7 +13,6 @@ from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from inference.turns.store import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION, TurnVectors
-from inference.turns.vectors_postgres import WIRES
 
 PAIRS = Path(training.__file__).parent / "data" / "pairs.jsonl"
 
@@ -24,14 +23,6 @@ def test_each_text_is_packed_once_in_half_precision(detector: Detector) -> None:
     assert packed.rows.dtype == np.float16
     assert np.linalg.norm(packed.rows.astype(np.float32), axis=1) == pytest.approx([1, 1], abs=1e-3)
     assert TurnVectors(detector.embedder).packed([]).rows.shape == (0, DIMENSION)
-
-
-def test_both_ways_to_a_database_carry_the_same_numbers(detector: Detector) -> None:
-    rows = TurnVectors(detector.embedder).packed(["When does it open?", "At nine."]).rows
-    found = WIRES["halfvec"].packed(rows)
-    assert [one[:4] for one in found] == [DIMENSION.to_bytes(2, "big") + bytes(2)] * 2
-    numbers = np.frombuffer(b"".join(one[4:] for one in found), dtype=">f2")
-    assert numbers.tolist() == WIRES["real[]"].packed(rows) == rows.ravel().tolist()
 
 
 def test_the_detectors_memory_gives_the_embedders_vectors(detector: Detector) -> None:
