@@ -183,7 +183,7 @@ class FaultyFeedbackStore(FaultyStore):
             await self._point("changes", "store")
             parts.append(await self._store.changes(*arguments))
         await self._point("changes done", "store")
-        return Changes(parts[0].records, parts[1].erased, parts[2].reviews)
+        return Changes(parts[0].records, parts[1].erased, parts[2].on_turns)
 
     async def save(self, saves: Sequence[Save], people: Any = (), ledger: Any = NOBODY) -> Saved:
         written: set[Any] = set()

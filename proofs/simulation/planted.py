@@ -14,7 +14,7 @@ from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.parking import Parking
 from feedback.handlers import FeedbackHandler
 from feedback.store import Changes, Save, Saved
-from feedback.writer import AnnouncedRecords, FeedbackWriter
+from feedback.writer import FeedbackWriter
 from proofs.simulation.fake_clients import SimulatedProducer
 from proofs.simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
 from servicekit.log.delivery import Commit, Delivery
@@ -71,18 +71,25 @@ class _Only:
         return await self._producer.send(changed)
 
 
-class Oblivious(FeedbackWriter):
-    """Never checks if another process was faster."""
+class Oblivious:
+    """Never reports that another process was faster."""
 
-    async def write_and_announce(self, updates: Any) -> AnnouncedRecords:
-        return (await super().write_and_announce(updates))._replace(overtaken={})
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def changes(self, known: Mapping[Any, int], *arguments: Any) -> Changes:
+        found: Changes = await self._store.changes(known, *arguments)
+        return found._replace(records={}) if any(known.values()) else found
 
 
 class NeverMends(FeedbackHandler):
     """Leaves a stale announcement as the last one."""
 
     def _writer(self) -> FeedbackWriter:
-        return Oblivious(self._store, self._producer)
+        return FeedbackWriter(Oblivious(self._store), self._producer)
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         return None

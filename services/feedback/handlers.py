@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 from contracts.erasure import Erasure, Person, confirmation, erasure_of, latest
 from contracts.feedback import FeedbackErasureRequested
-from contracts.sources import REVIEW
 from contracts.topics import ERASURE_CONFIRMED
-from feedback.model import Key
-from feedback.registry import TurnKey
 from feedback.reward import change_of
 from feedback.store import Store
-from feedback.writer import BatchChange, FeedbackWriter, PendingUpdate
+from feedback.writer import BatchChange, FeedbackWriter, Update
 from servicekit import Handler, Message, Outcome, Producer, Received
 
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})
@@ -48,12 +46,7 @@ class FeedbackHandler(Handler):
         erasures, updates, outcomes = self._sorted(batch)
         carried_out, removed = await self._erase(erasures)
         outcomes |= carried_out
-        writer = self._writer()
-        written, _, overtaken = await writer.write_and_announce(updates)
-        await writer.announce_until_current(overtaken)
-        await self._announce_verdicts(_reviewed(updates))
-        for one in written.values():
-            outcomes |= one.outcomes
+        outcomes |= (await self._writer().write_and_announce(updates)).outcomes
         await self._confirm(erasures, removed, batch)
         return [outcomes[index] for index in range(len(batch))]
 
@@ -65,26 +58,15 @@ class FeedbackHandler(Handler):
         """
         erasures, updates, _ = self._sorted(batch)
         await self._erase(erasures)
-        await self._writer().announce_until_current(updates)
-        await self._announce_verdicts(_reviewed(updates))
+        stored = {id_: replace(update, changes=()) for id_, update in updates.items()}
+        await self._writer().write_and_announce(stored)
 
     def _writer(self) -> FeedbackWriter:
         return FeedbackWriter(self._store, self._producer)
 
-    async def _announce_verdicts(self, reviewed: Mapping[TurnKey, PendingUpdate]) -> None:
-        """Overrule or restore the machine's verdicts on reviewed turns, and announce them.
-
-        Verdicts that did not change are announced, too.
-        """
-        if not reviewed:
-            return
-        verdicts = [record for record in await self._store.on_turns(reviewed) if record.is_verdict]
-        updates = {one.feedback_id: _about(one.key, reviewed[one.turn]) for one in verdicts}
-        await self._writer().announce_until_current(updates)
-
     def _sorted(
         self, batch: Sequence[Received[Any]]
-    ) -> tuple[dict[int, Erasure], dict[UUID, PendingUpdate], dict[int, Outcome]]:
+    ) -> tuple[dict[int, Erasure], dict[UUID, Update], dict[int, Outcome]]:
         """Split a batch into erasures, updates and ignored events.
 
         Returns:
@@ -92,7 +74,7 @@ class FeedbackHandler(Handler):
             in the batch.
         """
         erasures: dict[int, Erasure] = {}
-        updates: dict[UUID, PendingUpdate] = {}
+        updates: dict[UUID, Update] = {}
         outcomes: dict[int, Outcome] = {}
         for index, received in enumerate(batch):
             if isinstance(received.event, FeedbackErasureRequested):
@@ -105,7 +87,7 @@ class FeedbackHandler(Handler):
                 continue
             id_, update = change.key.feedback_id, BatchChange(index, change, received.log_time, received.first_log_time)
             before = updates[id_].changes if id_ in updates else ()
-            updates[id_] = PendingUpdate(change.key, (*before, update), received.derived_headers)
+            updates[id_] = Update(change.key, (*before, update), received.derived_headers)
         return erasures, updates, outcomes
 
     async def _confirm(
@@ -138,29 +120,10 @@ class FeedbackHandler(Handler):
         for person in people:
             async for records in self._store.scan_person(person):
                 removed[person] += len(records)
-                updates = {record.feedback_id: PendingUpdate(record.key) for record in records}
-                if await self._writer().announce_until_current(updates):
+                updates = {record.feedback_id: Update(record.key) for record in records}
+                if (await self._writer().write_and_announce(updates)).has_changed:
                     changed.add(person)
-                await self._announce_verdicts(_reviewed(updates))
         done = {
             index: Outcome.STORED for index, one in erasures.items() if one in people.values() and one.person in changed
         }
         return outcomes | done, removed
-
-
-def _reviewed(updates: Mapping[UUID, PendingUpdate]) -> dict[TurnKey, PendingUpdate]:
-    """Return those updates that change a review, keyed by the reviewed turn."""
-    return {
-        TurnKey(key.tenant, key.project, key.conversation_id, key.source_id): update
-        for update in updates.values()
-        if (key := update.key).source == REVIEW
-    }
-
-
-def _about(verdict: Key, review: PendingUpdate) -> PendingUpdate:
-    """Return an update that makes the writer announce a machine's verdict after a review of its turn.
-
-    The update contains no changes. Its log time is the latest log time of the changes to the review.
-    """
-    log_time = max((one.log_time for one in review.changes), default=0)
-    return PendingUpdate(verdict, headers=review.headers, log_time=log_time)

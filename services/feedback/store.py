@@ -50,12 +50,12 @@ class Changes(NamedTuple):
     Attributes:
         records: The changed records by id. None stands for a record that is no longer stored.
         erased: The erasures of the given people.
-        reviews: The reviews of the given turns.
+        on_turns: The machine's verdicts and the reviews on the given turns, except erased ones.
     """
 
     records: Mapping[UUID, Record | None]
     erased: ErasedAt
-    reviews: Sequence[Record]
+    on_turns: Sequence[Record]
 
     @property
     def stored(self) -> dict[UUID, Record]:
@@ -132,7 +132,7 @@ class Store(Protocol):
         Args:
             known: The known revisions by feedback id. 0 means that the record was not stored.
             people: People whose erasures are also returned. These are read after the records.
-            turns: Turns whose reviews are also returned, except erased reviews.
+            turns: Turns whose verdicts and reviews are also returned, except erased ones.
         """
         ...
 
@@ -148,13 +148,6 @@ class Store(Protocol):
             people: People whose stored erasures are compared with `ledger`.
             ledger: The erasures of `people` that the caller has merged into the records. If the stored erasures differ,
                 they are returned, and possibly nothing is written.
-        """
-        ...
-
-    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
-        """Return the machine's verdicts and the reviews on `turns`.
-
-        Retracted and overruled records are included, erased ones are not. Takes one query.
         """
         ...
 

@@ -73,7 +73,7 @@ class MongoStore:
             changed = [id_ for id_ in present if revisions.get(id_, 0) != known[id_]]
             records |= dict.fromkeys(changed) | dict(await self.load(changed)) if changed else {}
         erased = await self.erased_at(people)
-        return Changes(records, erased, [one for one in await self.on_turns(turns) if one.key.source == REVIEW])
+        return Changes(records, erased, await self._on_turns(turns))
 
     async def _revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
         with transient_as_unavailable():
@@ -113,7 +113,7 @@ class MongoStore:
             return -1
         return result.inserted_count + result.matched_count
 
-    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
+    async def _on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
         if not turns:
             return []
         on_any = [

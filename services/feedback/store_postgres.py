@@ -38,16 +38,16 @@ class PostgresStore:
     ) -> Changes:
         records: dict[UUID, Record | None] = {}
         erased: dict[Person, int] = {}
-        reviews: list[Record] = []
+        on_turns: list[Record] = []
         given = _people(people) | {"known_id": [*known], "known_revision": [*known.values()]}
         for row in await self.pool.call(self.pool, SQL.find_changes, [*turns], **given):
             if row["erased_at"] is not None:
                 erased[Person(row["erased_tenant"], row["erased_user"])] = row["erased_at"]
             elif row["known"] is None:
-                reviews.append(_record(row))
+                on_turns.append(_record(row))
             else:
                 records[row["known"]] = None if row["feedback_id"] is None else _record(row)
-        return Changes(records, erased, reviews)
+        return Changes(records, erased, on_turns)
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         if not saves and not people:
@@ -59,9 +59,6 @@ class PostgresStore:
             Person(row["tenant"], row["user_id"]): row["erased_at"] for row in found if row["feedback_id"] is None
         }
         return Saved({row["feedback_id"] for row in found if row["feedback_id"] is not None}, erased)
-
-    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
-        return [_record(row) for row in await self.pool.fetch(*SQL.records_on_turns.bulk([*turns]))]
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
         return self._pages(lambda after: SQL.scan_records(after=after, limit=batch))

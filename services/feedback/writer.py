@@ -1,21 +1,27 @@
-"""Writer that merges changes and erasures into stored feedback records, and announces the records."""
+"""Writer that merges changes and erasures into stored feedback records, and announces the records.
+
+A batch is one unit of work. Records that are not settled yet are open: each pass loads them, merges the changes, and
+writes and announces the records. A record is opened again if the pass lost a race, and the unit of work ends when no
+record is open.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from contracts.erasure import ErasedAt, Person, is_erased
+from contracts.erasure import ErasedAt, is_erased
 from contracts.headers import Headers
+from contracts.sources import REVIEW
 from feedback.announce import message_of, tombstone_of
 from feedback.erasure import forget
 from feedback.merge import UNMAPPED, applies, merge, outcome_of, revise
 from feedback.model import Change, Key, Record
-from feedback.overrule import ReviewOfTurn, overrule, review_over, reviews_that_count
+from feedback.overrule import ReviewOfTurn, overrule, reviews_that_count
 from feedback.registry import TurnKey
-from feedback.store import Save, Saved, Store, unknown_erasures
+from feedback.store import NOBODY, Save, Saved, Store, unknown_erasures
 from servicekit import Message, Outcome, Producer
 
 ERASED = Outcome.ignored("erased")
@@ -40,7 +46,7 @@ class BatchChange:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingUpdate:
+class Update:
     """The changes to one feedback record in a batch.
 
     Without changes, the record is only announced again. Its next revision is at least `log_time` (microseconds) in
@@ -52,173 +58,169 @@ class PendingUpdate:
     headers: Headers = ()
     log_time: int = 0
 
+    @property
+    def turns(self) -> set[TurnKey]:
+        """The turns of the machine's verdicts in the update, or the turn that a review is about."""
+        key = self.key
+        if key.source == REVIEW:
+            return {TurnKey(key.tenant, key.project, key.conversation_id, key.source_id)}
+        verdicts = [one.change.entry.payload for one in self.changes if one.change.origin == "machine"]
+        return {TurnKey(key.tenant, key.project, key.conversation_id, payload.turn_id) for payload in verdicts}
 
-@dataclass(frozen=True, slots=True)
-class WrittenRecord:
-    """A record after a write, and the outcomes of its changes.
 
-    Attributes:
-        record: None if the record does not exist.
-        outcomes: The outcomes by index in the batch.
-    """
+class WrittenBatch(NamedTuple):
+    """Result of a batch: the outcomes by index in the batch, and True if any record changed."""
 
-    record: Record | None
     outcomes: Mapping[int, Outcome]
-
-
-class AnnouncedRecords(NamedTuple):
-    """Result of an announcement.
-
-    If another process has changed a record in the meantime, the announcements of the two processes may be in the wrong
-    order in the log, so the record must be announced again. Two processes write the same record only if its events are
-    on two partitions. This happens if partitions were added, or if another program has produced some of the events.
-
-    Attributes:
-        written: The written records by feedback id.
-        changed: True if any record changed.
-        overtaken: The updates whose records another process has changed in the meantime, by feedback id.
-    """
-
-    written: Mapping[UUID, WrittenRecord]
-    changed: bool
-    overtaken: Mapping[UUID, PendingUpdate]
+    has_changed: bool
 
 
 class FeedbackWriter:
-    """Writer that merges updates into stored records and announces each record, even if it is unchanged.
-
-    A crash at any point is harmless: the announcement is published again with the same event id.
-
-    An erasure is written to the ledger before the person's records are read. Every write checks the ledger, and every
-    writer reads the ledger again after each announcement. If an erasure and a batch run at the same time, at least one
-    of them therefore sees the other. The last announcement of an erased record is its tombstone.
-
-    Reviews and the verdicts that they overrule are kept consistent in the same way: the writer of a review looks for
-    verdicts after its commit, and the writer of a verdict looks for reviews.
-    """
+    """Writer that merges updates into stored records and announces each record, even if it is unchanged."""
 
     def __init__(self, store: Store, producer: Producer) -> None:
         self._store = store
         self._producer = producer
 
-    async def write_and_announce(self, updates: Mapping[UUID, PendingUpdate]) -> AnnouncedRecords:
-        """Write and announce the updates.
+    async def write_and_announce(self, updates: Mapping[UUID, Update]) -> WrittenBatch:
+        """Write the updates, and announce records until each last announcement equals the stored record.
 
-        The result contains the updates whose records another process has changed in the meantime.
+        A crash at any point is harmless: the announcement is published again with the same event id.
         """
-        written: dict[UUID, WrittenRecord] = {}
-        changed, overtaken = False, set[UUID]()
-        people = {update.key.person for update in updates.values()}
-        open_ids = {*updates}
-        ledger: ErasedAt = {}
-        while open_ids:
-            to_announce: set[UUID] = set()
-            while open_ids:
-                to_announce |= open_ids
-                merged, before = open_ids, ledger
-                open_ids, saved, ledger = await self._write({id_: updates[id_] for id_ in open_ids}, people, written)
-                open_ids |= _erased_since(before, ledger, updates) - merged
-                changed = changed or saved
-            await self._producer.send(
-                [
-                    message
-                    for id_ in sorted(to_announce, key=_number)
-                    for message in _announcements(
-                        updates[id_], written[id_].record, ledger.get(updates[id_].key.person)
-                    )
-                ],
-            )
-            known = {id_: _revision(one) for id_, one in written.items()}
-            turns = _turns_of_verdicts(one.record for one in written.values())
-            found = await self._store.changes(known, people, turns)
-            open_ids = _erased_since(ledger, found.erased, updates) | _reviewed_since(written, found.reviews)
-            ledger, overtaken = found.erased, {*found.records}
-        return AnnouncedRecords(written, changed, {id_: updates[id_] for id_ in overtaken})
-
-    async def announce_until_current(self, updates: Mapping[UUID, PendingUpdate]) -> bool:
-        """Announce records until the last announcement of each record equals its stored state.
-
-        Other processes may be writing the same records. Erasures are applied, but changes in the updates are ignored,
-        because they are already stored.
-
-        Returns:
-            True if any record changed.
-        """
-        changed = False
-        while updates:
-            updates = {id_: replace(update, changes=()) for id_, update in updates.items()}
-            _, saved, updates = await self.write_and_announce(updates)
-            changed = changed or saved
-        return changed
-
-    async def _write(
-        self, updates: Mapping[UUID, PendingUpdate], people: Collection[Person], written: dict[UUID, WrittenRecord]
-    ) -> tuple[set[UUID], bool, ErasedAt]:
-        """Merge and write the updates once, and add the results to `written`.
-
-        An update must be repeated if another process has written its record, if its person has been erased in the
-        meantime, or if a review of its turn changed in the same batch.
-
-        Returns:
-            The ids of the updates to repeat, True if any record changed, and the erasure ledger that was used.
-        """
-        expected = _turns_of_changes(updates.values())
-        found = await self._store.changes(dict.fromkeys(updates, 0), people, expected)
-        loaded, ledger = found.stored, found.erased
-        merges = {id_: _merged(loaded.get(id_), one, ledger.get(one.key.person)) for id_, one in updates.items()}
-        turns = _turns_of_verdicts(merge.record for merge in merges.values())
-        stored = found.reviews if turns <= expected else await self._store.on_turns(turns)
-        reviews = reviews_that_count(stored)
-        results = {id_: _revised(loaded.get(id_), merge, reviews) for id_, merge in merges.items()}
-        saves = [
-            Save(after.record, before.revision if before else 0)
-            for after, before in ((after, loaded.get(id_)) for id_, after in results.items())
-            if after.record is not None and after.record is not before
-        ]
-        saved = await self._store.save(saves, people, ledger) if saves else Saved(set())
-        lost = {save.record.feedback_id for save in saves} - saved.ids
-        for id_, after in results.items():
-            if id_ not in lost:
-                written[id_] = _keep_first_outcomes(written.get(id_), after)
-        merged = {id_: after for id_, after in results.items() if id_ not in lost}
-        replaced = [one.record for one in merged.values() if one.record is not None]
-        others = [record for record in stored if record.feedback_id not in merged]
-        again = _reviewed_since(merged, [*others, *replaced]) | _erased_since({}, saved.erased, updates)
-        return lost | again, bool(saved.ids), ledger
+        work = UnitOfWork(self._store, updates)
+        while work.open:
+            await work.write()
+            if not work.open:
+                await self._producer.send(work.announcements())
+                await work.check()
+        return WrittenBatch(work.outcomes, work.has_changed)
 
 
-def _turns_of_changes(updates: Iterable[PendingUpdate]) -> set[TurnKey]:
-    """Return the turns that the machine's verdicts in these updates are about."""
-    changes = (one.change for update in updates for one in update.changes)
-    return {
-        TurnKey(one.key.tenant, one.key.project, one.key.conversation_id, one.entry.payload.turn_id)
-        for one in changes
-        if one.origin == "machine"
-    }
+class UnitOfWork:
+    """The records of a batch, from their first load to their last announcement.
 
+    - An erasure is in the ledger before the person's records are read. Every write checks the ledger, and `check` reads
+      it again after each announcement. If an erasure and a batch run at the same time, at least one of them therefore
+      sees the other. The last announcement of an erased record is its tombstone.
+    - A review and the verdicts that it overrules are kept consistent in the same way: after its commit, the writer of a
+      review looks for verdicts, and the writer of a verdict looks for reviews.
+    - If another process changes a record while this one announces it, the two announcements may be in the wrong order
+      in the log, so `check` opens the record again. Two processes write the same record only if its events are on two
+      partitions. This happens if partitions were added, or if another program has produced some of the events.
 
-def _turns_of_verdicts(records: Iterable[Record | None]) -> set[TurnKey]:
-    return {record.turn for record in records if record is not None and record.is_verdict}
-
-
-def _erased_since(before: ErasedAt, ledger: ErasedAt, updates: Mapping[UUID, PendingUpdate]) -> set[UUID]:
-    """Return the ids of updates by people who were erased between two reads of the erasure ledger.
-
-    A person was erased if the later read, `ledger`, has an entry that `before` lacks or in which the time differs.
+    Attributes:
+        open: Ids of the records that must be loaded, merged and written.
+        outcomes: Outcome of each change by its index in the batch, from the first time that it was merged.
     """
-    if erased := unknown_erasures(ledger, before):
-        return {id_ for id_, update in updates.items() if update.key.person in erased}
-    return set()
 
+    def __init__(self, store: Store, updates: Mapping[UUID, Update]) -> None:
+        self._store = store
+        self._updates = dict(updates)
+        self._people = {update.key.person for update in updates.values()}
+        self._records: dict[UUID, Record | None] = {}
+        self._to_announce: set[UUID] = set()
+        self._ledger: ErasedAt = NOBODY
+        self.open = {*updates}
+        self.outcomes: dict[int, Outcome] = {}
+        self.has_changed = False
 
-def _reviewed_since(written: Mapping[UUID, WrittenRecord], stored: Iterable[Record]) -> set[UUID]:
-    """Return the ids of records whose `overruled_by` is not the effective review in `stored`."""
-    reviews = reviews_that_count(stored)
-    return {
-        id_
-        for id_, one in written.items()
-        if one.record is not None and one.record.overruled_by != review_over(one.record, reviews)
-    }
+    async def write(self) -> None:
+        """Load, merge and write the open records once. Records that another process has written stay open."""
+        loaded, on_turns = await self._load()
+        merges = {
+            id_: _merged(loaded.get(id_), update, self._ledger.get(update.key.person))
+            for id_ in self.open
+            for update in [self._updates[id_]]
+        }
+        reviews = await self._reviews(merges, on_turns)
+        records = {id_: _revised(loaded.get(id_), merge, reviews) for id_, merge in merges.items()}
+        saves = [
+            Save(record, before.revision if before else 0)
+            for id_, record in records.items()
+            for before in [loaded.get(id_)]
+            if record is not None and record is not before
+        ]
+        saved = await self._store.save(saves, self._people, self._ledger) if saves else Saved(set())
+        lost = {save.record.feedback_id for save in saves} - saved.ids
+        for id_ in self.open - lost:
+            self._settle(id_, records[id_], merges[id_].outcomes)
+        self.has_changed = self.has_changed or bool(saved.ids)
+        self.open = lost | self._by_people(saved.erased)
+
+    async def check(self) -> None:
+        """Open the announced records that another process has changed, erased or reviewed in the meantime."""
+        known = {id_: record.revision if record else 0 for id_, record in self._records.items()}
+        turns = {turn for update in self._updates.values() for turn in update.turns}
+        found = await self._store.changes(known, self._people, turns | _turns_of_verdicts(self._records.values()))
+        reviews = reviews_that_count(found.on_turns)
+        overruled = {id_ for id_, record in self._records.items() if record and overrule(record, reviews) is not record}
+        self.open = {*found.records} | overruled | self._by_people(unknown_erasures(found.erased, self._ledger))
+        self._add_verdicts(found.on_turns)
+
+    def announcements(self) -> list[Message]:
+        """Return the Kafka records that announce the records which were settled since the last call."""
+        settled, self._to_announce = sorted(self._to_announce, key=_number), set()
+        return [
+            message
+            for id_ in settled
+            for update in [self._updates[id_]]
+            for message in _announcements(update, self._records[id_], self._ledger.get(update.key.person))
+        ]
+
+    async def _load(self) -> tuple[dict[UUID, Record], Sequence[Record]]:
+        """Load the open records, the erasure ledger, and the verdicts and reviews on the turns of the updates.
+
+        Verdicts on reviewed turns, and records of newly erased people, are opened and loaded, too.
+        """
+        turns = {turn for id_ in self.open for turn in self._updates[id_].turns}
+        found = await self._store.changes(dict.fromkeys(self.open, 0), self._people, turns)
+        loaded = found.stored
+        erased = self._by_people(unknown_erasures(found.erased, self._ledger)) - self.open
+        self._ledger = found.erased
+        added = self._add_verdicts(found.on_turns) | erased
+        if added:
+            self.open |= added
+            found = await self._store.changes(dict.fromkeys(added, 0), self._people, turns)
+            loaded |= found.stored
+            self._ledger = found.erased
+        return loaded, found.on_turns
+
+    async def _reviews(self, merges: Mapping[UUID, _Merge], on_turns: Sequence[Record]) -> ReviewOfTurn:
+        """Return the reviews that count on the turns of the merged verdicts."""
+        merged = [merge.record for merge in merges.values() if merge.record is not None]
+        turns = {turn for id_ in merges for turn in self._updates[id_].turns}
+        if missing := _turns_of_verdicts(merged) - turns:
+            on_turns = [*on_turns, *(await self._store.changes({}, (), missing)).on_turns]
+        return reviews_that_count([*(one for one in on_turns if one.feedback_id not in merges), *merged])
+
+    def _settle(self, id_: UUID, record: Record | None, outcomes: Mapping[int, Outcome]) -> None:
+        """Note a written record.
+
+        Changes that are merged again have no effect, so only their first outcome is right, unless an erasure covers
+        them now.
+        """
+        self._records[id_] = record
+        self._to_announce.add(id_)
+        for index, outcome in outcomes.items():
+            if index not in self.outcomes or outcome == ERASED:
+                self.outcomes[index] = outcome
+
+    def _add_verdicts(self, on_turns: Iterable[Record]) -> set[UUID]:
+        """Add the stored verdicts on reviewed turns to the unit of work, open them, and return their ids."""
+        reviews = [one for one in self._updates.values() if one.key.source == REVIEW]
+        reviewed = {turn: review for review in reviews for turn in review.turns}
+        added = {
+            record.feedback_id: _about(record.key, reviewed[record.turn])
+            for record in on_turns
+            if record.is_verdict and record.turn in reviewed and record.feedback_id not in self._updates
+        }
+        self._updates |= added
+        self._people |= {update.key.person for update in added.values()}
+        self.open |= {*added}
+        return {*added}
+
+    def _by_people(self, erased: ErasedAt) -> set[UUID]:
+        return {id_ for id_, update in self._updates.items() if update.key.person in erased} if erased else set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +236,22 @@ class _Merge:
     log_time: int
 
 
+def _turns_of_verdicts(records: Iterable[Record | None]) -> set[TurnKey]:
+    return {record.turn for record in records if record is not None and record.is_verdict}
+
+
 def _number(id_: UUID) -> int:
     """Return an integer that sorts like the id. Sorting by integers is ten times faster."""
     return id_.int
 
 
-def _revision(written: WrittenRecord) -> int:
-    return written.record.revision if written.record else 0
+def _about(verdict: Key, review: Update) -> Update:
+    """Return an update without changes that announces a verdict with the revision of a review of its turn."""
+    log_time = max((one.log_time for one in review.changes), default=0)
+    return Update(verdict, headers=review.headers, log_time=log_time)
 
 
-def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None) -> _Merge:
+def _merged(stored: Record | None, update: Update, erased_at: int | None) -> _Merge:
     """Apply the erasure and all changes to the stored record."""
     record = stored if stored is None else forget(stored, erased_at)
     log_time = max(update.log_time, 0 if record is stored else erased_at or 0)
@@ -263,26 +271,13 @@ def _merged(stored: Record | None, update: PendingUpdate, erased_at: int | None)
     return _Merge(record, outcomes, log_time)
 
 
-def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> WrittenRecord:
+def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> Record | None:
     """Apply reviews to the merged record, and set its next revision if it differs from the stored record."""
     record = None if merge.record is None else overrule(merge.record, reviews)
-    changed = record is not None and record is not stored
-    return WrittenRecord(revise(record, merge.log_time) if record and changed else record, merge.outcomes)
+    return record if record is None or record is stored else revise(record, merge.log_time)
 
 
-def _keep_first_outcomes(before: WrittenRecord | None, after: WrittenRecord) -> WrittenRecord:
-    """Return `after` with the outcomes of the first write, `before`.
-
-    `after` is the result of merging the same changes again. A repeated change has no effect, so only its first outcome
-    is right. The exception is the outcome ERASED, which `after` keeps.
-    """
-    if before is None:
-        return after
-    outcomes = {index: was if after.outcomes[index] != ERASED else ERASED for index, was in before.outcomes.items()}
-    return WrittenRecord(after.record, outcomes)
-
-
-def _announcements(update: PendingUpdate, record: Record | None, erased_at: int | None) -> list[Message]:
+def _announcements(update: Update, record: Record | None, erased_at: int | None) -> list[Message]:
     """Return the Kafka records that announce a feedback record.
 
     If the record is not stored, this is a tombstone: the record may have been announced before the store lost it. If

@@ -72,25 +72,29 @@ async def test_records_of_another_revision_are_changes(store: Store) -> None:
     await store.save([insert(one), insert(two)])
     ids = [record(name).feedback_id for name in ("one", "two", "three", "four")]
     changes = await store.changes(dict(zip(ids, (7, 8, 0, 3), strict=True)), [], [])
-    assert (changes.records, changes.erased, changes.reviews) == ({ids[1]: two, ids[3]: None}, {}, [])
+    assert (changes.records, changes.erased, changes.on_turns) == ({ids[1]: two, ids[3]: None}, {}, [])
     assert changes.stored == {ids[1]: two}
     loaded = await store.changes(dict.fromkeys(ids[:3], 0), [], [])
     assert loaded.records == {ids[0]: one, ids[1]: two}
     assert await store.changes({}, [], []) == ({}, {}, [])
 
 
-async def test_changes_include_the_reviews_of_turns_and_erasures_of_people(store: Store) -> None:
-    reviews = [on_turn("review", "t1"), on_turn("review", "t2", "t2", user_id="bob")]
-    others = [on_turn("inference", "m1"), on_turn("review", "t1", tenant="other"), on_turn("review", "t3", "t3")]
-    await store.save([insert(one) for one in [*reviews, *others]])
+async def test_changes_include_what_is_on_turns_and_erasures_of_people(store: Store) -> None:
+    wanted = [on_turn("inference", "m1"), on_turn("inference", "m2", present=False), on_turn("review", "t1")]
+    wanted.append(on_turn("review", "t2", "t2", user_id="bob"))
+    others = [on_turn("api", "t1"), on_turn("chat", "a1"), on_turn("inference", "m3", "t3")]
+    elsewhere: list[dict[str, Any]] = [{part: "other"} for part in ("tenant", "project", "conversation_id")]
+    others += [on_turn("inference", "m1", **parts) for parts in elsewhere]
+    stub = replace(on_turn("inference", "m4"), slots={})
+    await store.save([insert(one) for one in [*wanted, *others, stub]])
     await store.note_erasures([Erasure(Person("acme", "ann"), "q", 5), Erasure(Person("acme", "eve"), "q", 6)])
     turns = [TurnKey("acme", "support", "c1", turn) for turn in ("t1", "t2", "t9")]
     people = [Person("acme", name) for name in ("ann", "bob")]
-    known = {others[0].feedback_id: 0, reviews[0].feedback_id: 1}
+    known = {others[0].feedback_id: 0, wanted[0].feedback_id: 1}
     found = await store.changes(known, people, turns)
     assert found.records == {others[0].feedback_id: others[0]}
     assert found.erased == {people[0]: 5}
-    assert sorted(found.reviews, key=lambda one: one.key) == sorted(reviews, key=lambda one: one.key)
+    assert sorted(found.on_turns, key=lambda one: one.key) == sorted(wanted, key=lambda one: one.key)
 
 
 async def test_a_save_of_what_is_gone_loses(store: Store) -> None:
@@ -205,20 +209,6 @@ def on_turn(source: str, name: str, turn: str = "t1", *, present: bool = True, *
     origin = origins.get(source, "user")
     about = Key("acme", "support", "c1", source, "ann", "", name)._replace(**parts)
     return Record(about, "explicit", origin, {"": entry(present=present, turn_id=turn)}, 1, 1)
-
-
-async def test_verdicts_and_reviews_are_found_by_their_turns(store: Store) -> None:
-    wanted = [on_turn("inference", "m1"), on_turn("inference", "m2", present=False), on_turn("review", "t1")]
-    wanted.append(on_turn("review", "t2", "t2", user_id="bob"))
-    others = [on_turn("api", "t1"), on_turn("chat", "a1"), on_turn("inference", "m3", "t3")]
-    elsewhere: list[dict[str, Any]] = [{part: "other"} for part in ("tenant", "project", "conversation_id")]
-    others += [on_turn("inference", "m1", **parts) for parts in elsewhere]
-    stub = replace(on_turn("inference", "m4"), slots={})
-    await store.save([insert(one) for one in [*wanted, *others, stub]])
-    turns = [TurnKey("acme", "support", "c1", turn) for turn in ("t1", "t2", "t9")]
-    found = await store.on_turns(turns)
-    assert sorted(found, key=lambda one: one.key) == sorted(wanted, key=lambda one: one.key)
-    assert await store.on_turns([]) == []
 
 
 async def test_an_overruled_verdict_is_stored_and_counted_as_cleared(store: Store) -> None:

@@ -27,8 +27,7 @@ class MemoryStore:
     ) -> Changes:
         stored = {id_: self._records.get(id_) for id_ in known}
         changed = {id_: one for id_, one in stored.items() if (one.revision if one else 0) != known[id_]}
-        reviews = [one for one in await self.on_turns(turns) if one.key.source == REVIEW] if turns else []
-        return Changes(changed, await self.erased_at(people), reviews)
+        return Changes(changed, await self.erased_at(people), self._on_turns(turns))
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         if erased := unknown_erasures(await self.erased_at(people), ledger):
@@ -41,7 +40,7 @@ class MemoryStore:
                 written.add(save.record.feedback_id)
         return Saved(written)
 
-    async def on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
+    def _on_turns(self, turns: Collection[TurnKey]) -> Sequence[Record]:
         return [
             record
             for record in self._records.values()

@@ -2,8 +2,8 @@
 select {record_columns} from feedback where feedback_id = any(:feedback_ids)
 
 -- function: find_changes returns table (known uuid, {record_typed}, erased_tenant text, erased_user text, erased_at bigint)
--- Rows with `known` are records with another revision than the known one. The other rows are reviews of the turns, and
--- people with an erasure.
+-- Rows with `known` are records with another revision than the known one. The other rows are verdicts and reviews on the
+-- turns, and people with an erasure.
 begin
     if cardinality(:known_id::uuid[]) > 0 then
         return query
@@ -15,7 +15,12 @@ begin
     if cardinality(:turn_tenant::text[]) > 0 then
         return query
         select null::uuid, {record_of(stored)}, null::text, null::text, null::bigint
-        from {asked_turns} join feedback stored on {is_on_turn(stored)} and stored.source = {review};
+        from unnest(:turn_tenant::text[], :turn_project::text[], :turn_conversation::text[], :turn_id::text[])
+            as t (of_tenant, of_project, of_conversation, of_turn)
+        -- The turn is in the payload of the only slot. The index `feedback_on_turn` has this expression.
+        join feedback stored on stored.conversation_id = of_conversation
+            and stored.slots -> '' -> 'payload' ->> 'turn_id' = of_turn
+            and stored.tenant = of_tenant and stored.project = of_project and stored.source in ('inference', {review});
     end if;
     if cardinality(:person_id::text[]) > 0 then
         return query
@@ -69,19 +74,6 @@ begin
     select u.feedback_id, null::text, null::text, null::bigint from updated u
     union all select i.feedback_id, null::text, null::text, null::bigint from inserted i;
 end
-
--- fragment: asked_turns
-unnest(:turn_tenant::text[], :turn_project::text[], :turn_conversation::text[], :turn_id::text[])
-    as t (of_tenant, of_project, of_conversation, of_turn)
-
--- fragment: is_on_turn(stored)
--- The turn is in the payload of the only slot. The index `feedback_on_turn` has this expression.
-{stored}.conversation_id = of_conversation and {stored}.slots -> '' -> 'payload' ->> 'turn_id' = of_turn
-    and {stored}.tenant = of_tenant and {stored}.project = of_project
-
--- name: records_on_turns
-select {record_of(stored)} from {asked_turns}
-join feedback stored on {is_on_turn(stored)} and stored.source in ('inference', {review})
 
 -- name: count_records
 select slots is null as forgotten, live, feedback_type, reaction, count(*) as n from feedback

@@ -17,7 +17,7 @@ from contracts.topics import FEEDBACK_CREATED
 from feedback.announce import announcement, message_of
 from feedback.model import Record
 from feedback.store import Store
-from feedback.writer import FeedbackWriter, PendingUpdate
+from feedback.writer import FeedbackWriter, Update
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.messages import Message, Producer
 from servicekit.log.reader import records_of
@@ -58,8 +58,8 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
     async for records in store.scan():
         faults = {record.feedback_id: fault_of(record) for record in records}
         result.impossible |= {id_: fault for id_, fault in faults.items() if fault}
-        sound = {one.feedback_id: PendingUpdate(one.key) for one in records if not faults[one.feedback_id]}
-        await writer.announce_until_current(sound)
+        sound = {one.feedback_id: Update(one.key) for one in records if not faults[one.feedback_id]}
+        await writer.write_and_announce(sound)
         result.announced += len(sound)
         progress(len(records))
     return result

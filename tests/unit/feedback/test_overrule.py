@@ -211,29 +211,6 @@ async def test_a_review_that_another_process_commits_between_look_and_write_is_k
     assert ledger.verdict["revision"] == verdict.revision
 
 
-async def test_the_reviews_of_a_verdicts_turn_are_read_with_its_record(ledger: Ledger) -> None:
-    """A verdict costs no query more than a person's judgement."""
-    asked: list[Any] = []
-
-    class Counting:
-        """Store that notes each separate query for the feedback on turns."""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(ledger.store, name)
-
-        async def on_turns(self, turns: Any) -> Any:
-            asked.append(turns)
-            return await ledger.store.on_turns(turns)
-
-    store: Any = Counting()
-    ledger.handler = FeedbackHandler(store, ledger.log, DEFAULT_REWARDS)
-    await ledger.take(inferred())
-    await ledger.take(explicit("ok"))
-    assert asked == []
-    await ledger.take(review("ok"))
-    assert ledger.verdict["overruledBy"] == ledger.review["feedbackId"] and asked
-
-
 def _said_by_the_machine(ledger: Ledger) -> list[dict[str, Any]]:
     events = [json.loads(message.value) for message in ledger.log.sent if message.value is not None]
     return [event for event in events if event["origin"] == "machine"]
