@@ -139,7 +139,8 @@ async def test_reports_index_and_reference_consumer_count_what_the_rule_counts(
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_the_latest_of_a_turn_stands_in_the_slot_that_changed_last(read_models: Any, seed: int) -> None:
+async def test_the_latest_of_a_turn_is_the_latest_that_stands(read_models: Any, seed: int) -> None:
+    """If none stands, it is the latest retraction."""
     choose = random.Random(seed)
     events = announced(choose)
     projector = ProjectionHandler(PostgresReadModels(read_models))
@@ -148,16 +149,18 @@ async def test_the_latest_of_a_turn_stands_in_the_slot_that_changed_last(read_mo
     slots: defaultdict[Hashable, list[TurnReaction]] = defaultdict(list)
     changed_at: defaultdict[Hashable, int] = defaultdict(int)
     for event in at_highest_revision(events):
-        if (one := reaction_to_turn(event)) is not None:
-            slot = one.competes_in if one.origin == "user" else one.feedback_id  # each review has a slot of its own
-            slots[slot].append(one)
-            changed_at[slot] = max(changed_at[slot], event.recorded_at)
-    expected: dict[TurnId, tuple[int, TurnReaction]] = {}
-    for slot, records in slots.items():
-        stands = max(records, key=lambda one: one.rank)
-        found = (changed_at[slot], stands)
-        held = expected.setdefault(stands.turn, found)
-        expected[stands.turn] = max(held, found, key=lambda one: (one[0], one[1].place))
+        if (reaction := reaction_to_turn(event)) is not None:
+            # Each review has a slot of its own.
+            slot = reaction.competes_in if reaction.origin == "user" else reaction.feedback_id
+            slots[slot].append(reaction)
+            for changed in (slot, reaction.turn):
+                changed_at[changed] = max(changed_at[changed], event.recorded_at)
+    standing: defaultdict[TurnId, list[tuple[bool, int, tuple[int, UUID], TurnReaction]]] = defaultdict(list)
+    for slot, reactions in slots.items():
+        reaction = max(reactions, key=lambda one: one.rank)
+        stands = reaction.reaction is not None
+        standing[reaction.turn].append((stands, 0 if stands else changed_at[slot], reaction.place, reaction))
+    expected = {turn: (changed_at[turn], max(found)[-1]) for turn, found in standing.items()}
     for tenant in ("acme", "globex"):
         statement = SQL.latest_of_turns(
             tenant=tenant,
