@@ -96,7 +96,7 @@ class FeedbackHandler(Handler):
         """Publish this service's confirmation of each erasure."""
         if erasures:
             confirmations = {
-                index: confirmation(one, "feedback", removed[one.person]) for index, one in erasures.items()
+                index: confirmation(erasure, "feedback", removed[erasure.person]) for index, erasure in erasures.items()
             }
             await self._producer.send(
                 [
@@ -124,6 +124,8 @@ class FeedbackHandler(Handler):
                 if (await self._writer().write_and_announce(updates)).has_changed:
                     changed.add(person)
         done = {
-            index: Outcome.STORED for index, one in erasures.items() if one in people.values() and one.person in changed
+            index: Outcome.STORED
+            for index, erasure in erasures.items()
+            if erasure in people.values() and erasure.person in changed
         }
         return outcomes | done, removed

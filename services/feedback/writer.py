@@ -64,7 +64,8 @@ class Update:
         key = self.key
         if key.source == REVIEW:
             return {TurnKey(key.tenant, key.project, key.conversation_id, key.source_id)}
-        verdicts = [one.change.entry.payload for one in self.changes if one.change.origin == "machine"]
+        changes = [batch_change.change for batch_change in self.changes]
+        verdicts = [change.entry.payload for change in changes if change.origin == "machine"]
         return {TurnKey(key.tenant, key.project, key.conversation_id, payload.turn_id) for payload in verdicts}
 
 
@@ -191,7 +192,7 @@ class UnitOfWork:
         turns = {turn for id_ in merges for turn in self._updates[id_].turns}
         if missing := _turns_of_verdicts(merged) - turns:
             on_turns = [*on_turns, *(await self._store.changes({}, (), missing)).on_turns]
-        return reviews_that_count([*(one for one in on_turns if one.feedback_id not in merges), *merged])
+        return reviews_that_count([*(record for record in on_turns if record.feedback_id not in merges), *merged])
 
     def _settle(self, id_: UUID, record: Record | None, outcomes: Mapping[int, Outcome]) -> None:
         """Note a written record.
@@ -207,7 +208,7 @@ class UnitOfWork:
 
     def _add_verdicts(self, on_turns: Iterable[Record]) -> set[UUID]:
         """Add the stored verdicts on reviewed turns to the unit of work, open them, and return their ids."""
-        reviews = [one for one in self._updates.values() if one.key.source == REVIEW]
+        reviews = [update for update in self._updates.values() if update.key.source == REVIEW]
         reviewed = {turn: review for review in reviews for turn in review.turns}
         added = {
             record.feedback_id: _about(record.key, reviewed[record.turn])
@@ -247,7 +248,7 @@ def _number(id_: UUID) -> int:
 
 def _about(verdict: Key, review: Update) -> Update:
     """Return an update without changes that announces a verdict with the revision of a review of its turn."""
-    log_time = max((one.log_time for one in review.changes), default=0)
+    log_time = max((batch_change.log_time for batch_change in review.changes), default=0)
     return Update(verdict, headers=review.headers, log_time=log_time)
 
 
@@ -256,17 +257,17 @@ def _merged(stored: Record | None, update: Update, erased_at: int | None) -> _Me
     record = stored if stored is None else forget(stored, erased_at)
     log_time = max(update.log_time, 0 if record is stored else erased_at or 0)
     outcomes: dict[int, Outcome] = {}
-    for one in update.changes:
-        if is_erased(one.change.entry.stamp.occurred_at, erased_at, one.first_log_time):
-            outcomes[one.index] = ERASED
+    for batch_change in update.changes:
+        if is_erased(batch_change.change.entry.stamp.occurred_at, erased_at, batch_change.first_log_time):
+            outcomes[batch_change.index] = ERASED
             continue
-        if not applies(record, one.change):
-            outcomes[one.index] = UNMAPPED
+        if not applies(record, batch_change.change):
+            outcomes[batch_change.index] = UNMAPPED
             continue
-        merged = merge(record, one.change)
-        outcomes[one.index] = outcome_of(record, merged, one.change)
+        merged = merge(record, batch_change.change)
+        outcomes[batch_change.index] = outcome_of(record, merged, batch_change.change)
         if merged is not record:
-            log_time = max(log_time, one.log_time)
+            log_time = max(log_time, batch_change.log_time)
         record = merged
     return _Merge(record, outcomes, log_time)
 

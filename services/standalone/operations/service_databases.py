@@ -44,12 +44,12 @@ class ServiceDatabase:
 
 def service_databases(url: str | None) -> list[ServiceDatabase]:
     """Return the PostgreSQL databases in the settings of all services, with `url` as their address if given."""
-    found = []
+    databases = []
     for main, retention, settings_type in _SERVICES:
         settings = read_settings(settings_type)
         schema_file = Path(str(main.__file__)).parent / "sql" / "schema.sql"
         secured = isinstance(settings, ReadSettings) and settings.row_security
-        found.append(
+        databases.append(
             ServiceDatabase(
                 main.PROGRAM.name, url or settings.database_url, schema_file, retention.expiries(settings), secured
             )
@@ -58,5 +58,7 @@ def service_databases(url: str | None) -> list[ServiceDatabase]:
     store = url or settings.store_url
     if urlsplit(store).scheme.startswith("postgres"):
         expiries = feedback.service.PROGRAM.expiries(settings, "store_pool")
-        found.append(ServiceDatabase("feedback", store, feedback.store_choice.SCHEMA, expiries, settings.row_security))
-    return found
+        databases.append(
+            ServiceDatabase("feedback", store, feedback.store_choice.SCHEMA, expiries, settings.row_security)
+        )
+    return databases
