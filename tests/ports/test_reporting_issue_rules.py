@@ -359,7 +359,9 @@ async def test_an_erasure_removes_turns_that_a_person_asked_or_rejected_until_th
         kept = (b"12", b"34", ["refund"]) if stays else (None, None, [])
         assert (row["centre"], row["topic"], row["words"]) == kept
     assert (await row_of(read_models, other))["words"] == ["refund"]
-    marked = await read_models.fetch("select tenant, project, conversation_id, turn_id from rejection_changes")
+    marked = await read_models.fetch(
+        "select tenant, project, conversation_id, turn_id from changed_turns where reader = 'issues'"
+    )
     assert [tuple(row) for row in marked] == ([] if stays else [(*AT, "c1", "t1")])
 
 
@@ -500,7 +502,7 @@ async def test_every_page_of_changes_of_every_project_is_placed(
     assert await issue_job(read_models).catch_up() == 10
     counted = await read_models.fetch("select project, count(*) from issue_turns group by 1 order by 1")
     assert [tuple(row) for row in counted] == [("p2", 3), ("support", 7)]
-    assert await read_models.fetchval("select count(*) from rejection_changes") == 0
+    assert await read_models.fetchval("select count(*) from changed_turns where reader = 'issues'") == 0
 
 
 async def test_turns_that_were_too_many_to_be_clustered_join_the_issues_of_the_others(

@@ -90,7 +90,7 @@ async def test_what_another_process_does_is_no_work(read_models: asyncpg.Pool, t
     async with read_models.acquire() as connection:
         await connection.execute("select pg_advisory_lock(hashtext('agent-feedback issues'))")
         assert not await has_work(read_models)
-    assert await read_models.fetchval("select count(*) from rejection_changes") == 3
+    assert await read_models.fetchval("select count(*) from changed_turns where reader = 'issues'") == 3
 
 
 async def test_rejections_are_grouped_by_topic_and_new_ones_join(read_models: asyncpg.Pool, take: Take) -> None:

@@ -326,9 +326,9 @@ async def test_all_that_was_there_is_marked_stretch_by_stretch(postgres_url: str
         expected = f"""
             select {turn} from feedbacks where reaction is not null union select {turn} from hosted_artifacts
             union select {turn} from messages where $1 and turn_id is not null order by 1, 2, 3, 4"""
-        assert await pool.fetch(f"select {turn} from stale_turns order by 1, 2, 3, 4") == await pool.fetch(
-            expected, turn_logs
-        )
+        assert await pool.fetch(
+            f"select {turn} from changed_turns where reader = 'mirror' order by 1, 2, 3, 4"
+        ) == await pool.fetch(expected, turn_logs)
         assert stretches > 3
 
 
@@ -342,7 +342,7 @@ async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(
     await world.pool.execute('update artifact_store set turn_logs = false, marked_to = \'{"","",""}\'')
     without = World(world.pool, world.place, turn_logs=False)
     await ReportingErasures(world.pool).erase({Person("acme", "eve"): START + 3_600_000_000})
-    assert await world.pool.fetchval("select count(*) from stale_turns") == 0
+    assert await world.pool.fetchval("select count(*) from changed_turns where reader = 'mirror'") == 0
 
     async def released(held: Any) -> None:
         assert without.place.objects() == {}
@@ -358,7 +358,7 @@ async def test_without_a_store_no_change_is_marked(make: Callable[..., Any]) -> 
     world = await make()
     await set_store(world.pool, None, turn_logs=False)
     await world.take(message("a1", agent="bot"), feedback("f1"))
-    assert await world.pool.fetchval("select count(*) from stale_turns") == 0
+    assert await world.pool.fetchval("select count(*) from changed_turns where reader = 'mirror'") == 0
     await set_store(world.pool, world.place.url, turn_logs=True)
     await world.catch_up()
     assert len(world.held()) in (1, 2)

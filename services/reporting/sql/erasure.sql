@@ -26,8 +26,8 @@ with gone as materialized (
     update issues set centre = null, topic = null, words = '{}'
     where coalesce(merged_into, id) in (select issue_id from gone)
 ), marked as (
-    insert into rejection_changes (tenant, project, conversation_id, turn_id)
-    select tenant, project, conversation_id, turn_id from gone
+    insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+    select 'issues', tenant, project, conversation_id, turn_id from gone
 )
 delete from issue_turns t using gone g
 where t.conversation_id = g.conversation_id and t.turn_id = g.turn_id and t.tenant = g.tenant and t.project = g.project

@@ -104,8 +104,8 @@ where (x.question_id, x.occurred_at) <> (excluded.question_id, excluded.occurred
 
 -- name: mark_turns_of_answers
 -- The turn log of an answer shows its question.
-insert into stale_turns (tenant, project, conversation_id, turn_id)
-select distinct tenant, project, conversation_id, turn_id
+insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+select distinct 'mirror', tenant, project, conversation_id, turn_id
 from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
     as t (tenant, project, conversation_id, turn_id)
 where exists (select from artifact_store where turn_logs)

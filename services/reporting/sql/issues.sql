@@ -6,28 +6,29 @@ select pg_advisory_unlock(hashtext('agent-feedback issues'))
 
 -- name: changed_rejections
 -- Return changes of one project only: the project of the oldest change.
-select id, tenant, project, conversation_id, turn_id from rejection_changes
-where (tenant, project) = (select tenant, project from rejection_changes order by id limit 1)
+select id, tenant, project, conversation_id, turn_id from changed_turns
+where reader = 'issues' and (tenant, project) = (
+    select tenant, project from changed_turns where reader = 'issues' order by id limit 1)
 order by id limit :limit
 
 -- name: seed_rejection_changes
-insert into rejection_changes (tenant, project, conversation_id, turn_id)
-select distinct tenant, project, conversation_id, turn_id from feedbacks f
+insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+select distinct 'issues', tenant, project, conversation_id, turn_id from feedbacks f
 where reaction = 'not_ok' and not exists (select from issue_turns) and not exists (
-    select from rejection_changes c
-    where c.conversation_id = f.conversation_id and c.turn_id = f.turn_id
+    select from changed_turns c
+    where c.reader = 'issues' and c.conversation_id = f.conversation_id and c.turn_id = f.turn_id
       and c.tenant = f.tenant and c.project = f.project)
 
 -- name: has_changed_turns
 -- True if a rejection has changed, or an issue whose turns were moved or erased needs another centre.
-select exists (select from rejection_changes) or exists (
+select exists (select from changed_turns where reader = 'issues') or exists (
     select from issues i where i.centre is null and exists (select from issue_turns t where t.issue_id = i.id))
 
 -- name: drop_rejection_changes
-delete from rejection_changes
+delete from changed_turns where reader = 'issues'
 
 -- name: delete_rejection_changes
-delete from rejection_changes where id = any(:ids::bigint[])
+delete from changed_turns where reader = 'issues' and id = any(:ids::bigint[])
 
 -- name: rejections_of_turns
 -- Verdicts of people and reviewers override machine verdicts. Among verdicts of equal rank, a rejection counts.
@@ -204,8 +205,8 @@ where tenant = :tenant and project = :project and agent_id = :agent_id and encod
 order by occurred_at desc limit :limit
 
 -- name: mark_turns
-insert into rejection_changes (tenant, project, conversation_id, turn_id)
-select :tenant, :project, n.conversation_id, n.turn_id
+insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+select 'issues', :tenant, :project, n.conversation_id, n.turn_id
 from unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
 
 -- name: note_grouping

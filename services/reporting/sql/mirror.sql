@@ -9,10 +9,12 @@ select pg_advisory_unlock(hashtext('agent-feedback artifacts'))
     and {a}.conversation_id = {b}.conversation_id and {a}.turn_id = {b}.turn_id
 
 -- name: stale_turns
-select * from stale_turns order by id limit :limit
+select id, tenant, project, conversation_id, turn_id from changed_turns
+where reader = 'mirror' order by id limit :limit
 
 -- name: stale_hosted_turns
-select * from stale_turns s where exists (select from hosted_artifacts h where {same_turn(h, s)})
+select id, tenant, project, conversation_id, turn_id from changed_turns s
+where reader = 'mirror' and exists (select from hosted_artifacts h where {same_turn(h, s)})
 order by id limit :limit
 
 -- fragment: stale_turns_given
@@ -54,12 +56,12 @@ with gone as (delete from hosted_artifacts where name = any(:names::text[]) and 
 update hosted_artifacts set state = 'late', due_at = :due_at where name = any(:names::text[]) and state = 'doomed'
 
 -- name: count_artifacts_waiting
-select (select count(*) from stale_turns) as marks,
+select (select count(*) from changed_turns where reader = 'mirror') as marks,
        (select count(*) from hosted_artifacts where state = 'doomed') as doomed,
        exists (select from artifact_store where marked_to is not null) as more
 
 -- name: delete_stale_turns
-delete from stale_turns where id = any(:ids::bigint[])
+delete from changed_turns where reader = 'mirror' and id = any(:ids::bigint[])
 
 -- name: hold_receipts
 insert into held_receipts (tenant, topic, key, value, headers)
@@ -87,7 +89,7 @@ lock table feedbacks, messages in share mode
 delete from artifact_store
 
 -- name: delete_marks
-delete from stale_turns
+delete from changed_turns where reader = 'mirror'
 
 -- name: set_store
 insert into artifact_store (url, turn_logs, marked_to) values (:url, :turn_logs, '{"","",""}')
@@ -118,23 +120,27 @@ select tenant, project, conversation_id from (
 select tenant, project, conversation_id, turn_id from {table} where {rows} and {is_after}
 
 -- name: mark_range
-insert into stale_turns (tenant, project, conversation_id, turn_id)
-{turns_in(feedbacks, reaction is not null)} and {is_up_to}
-union
-{turns_in(hosted_artifacts, true)} and {is_up_to}
-union
-{turns_in(messages, :turn_logs::boolean and turn_id is not null)} and {is_up_to}
+insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+select 'mirror', turns.* from (
+    {turns_in(feedbacks, reaction is not null)} and {is_up_to}
+    union
+    {turns_in(hosted_artifacts, true)} and {is_up_to}
+    union
+    {turns_in(messages, :turn_logs::boolean and turn_id is not null)} and {is_up_to}
+) turns
 
 -- fragment: is_up_to
 (tenant, project, conversation_id) <= (:last_tenant::text, :last_project::text, :last_conversation_id::text)
 
 -- name: mark_rest
-insert into stale_turns (tenant, project, conversation_id, turn_id)
-{turns_in(feedbacks, reaction is not null)}
-union
-{turns_in(hosted_artifacts, true)}
-union
-{turns_in(messages, :turn_logs::boolean and turn_id is not null)}
+insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+select 'mirror', turns.* from (
+    {turns_in(feedbacks, reaction is not null)}
+    union
+    {turns_in(hosted_artifacts, true)}
+    union
+    {turns_in(messages, :turn_logs::boolean and turn_id is not null)}
+) turns
 
 -- name: note_marks
 update artifact_store set marked_to = :marked_to

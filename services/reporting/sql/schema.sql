@@ -528,28 +528,61 @@ create table stale_hours (
 );
 create index stale_hours_hour on stale_hours (tenant, project, hour);
 
-create function mark_stale_hours() returns trigger language plpgsql as $$
+-- Turns that a reader has to look at again, because their feedback or messages have changed: `issues` if a rejection may
+-- have begun or ceased to count, `mirror` if artifacts may differ from their copies in the object store
+create table changed_turns (
+    id bigint generated always as identity,
+    reader text not null,
+    tenant text not null,
+    project text not null,
+    conversation_id text not null,
+    turn_id text not null,
+    primary key (id, tenant)
+);
+create index changed_turns_of_reader on changed_turns (reader, id);
+
+create type changed_feedback as (
+    tenant text, project text, conversation_id text, turn_id text, slot uuid, origin text, reaction text,
+    occurred_at bigint
+);
+
+-- Notes what a statement on feedbacks has changed, for the counts of hours, the issues and the mirror
+create function note_changed_feedbacks() returns trigger language plpgsql as $$
+declare
+    changed changed_feedback[] := '{}';
 begin
-    if not exists (select from changed) then  -- an insert that becomes updates calls both kinds of trigger
+    if tg_op <> 'DELETE' then
+        changed := array(select row(n.tenant, n.project, n.conversation_id, n.turn_id, n.slot, n.origin, n.reaction,
+                                    n.occurred_at)::changed_feedback from new_rows n);
+    end if;
+    if tg_op <> 'INSERT' then
+        changed := changed
+            || array(select row(o.tenant, o.project, o.conversation_id, o.turn_id, o.slot, o.origin, o.reaction,
+                                o.occurred_at)::changed_feedback from old_rows o);
+    end if;
+    if cardinality(changed) = 0 then  -- an insert that becomes updates calls both triggers
         return null;
     end if;
-    -- What else stands in a changed slot may begin to count, or cease to. What the machine said of a turn is judged
-    -- otherwise where what people say of it changes, and of a turn's reviews another one may count. Both are looked up
-    -- by the turn alone, for a plan stays: made before there are statistics, it may go by tenant and project instead,
-    -- and read all of their feedback for each turn.
+    -- Other records of a changed slot may begin or cease to count. A person's change also changes how the machine's
+    -- verdict on the turn was judged, and another review of the turn may count. Slots and turns are looked up one by
+    -- one and without tenant and project: a kept plan, made without statistics, may otherwise read all feedback of the
+    -- project for each of them.
     insert into stale_hours (tenant, project, hour)
     select distinct tenant, project, occurred_at / 3600000000 * 3600000000 from (
-        select tenant, project, occurred_at from changed
+        select c.tenant, c.project, c.occurred_at from unnest(changed) c
         union all
         select f.tenant, f.project, f.occurred_at
-        from feedbacks f
-        where f.slot in (select slot from changed where origin = 'user')
-          and (f.feedback_type = 'explicit' or f.reaction is not null)
+        from (select distinct c.slot from unnest(changed) c where c.origin = 'user') given
+        cross join lateral (
+            select f.tenant, f.project, f.occurred_at from feedbacks f
+            where f.slot = given.slot and (f.feedback_type = 'explicit' or f.reaction is not null)
+            offset 0
+        ) f
         union all
         select f.tenant, f.project, f.occurred_at
         from (
             select distinct c.tenant, c.project, c.conversation_id, c.turn_id, o.origin
-            from changed c cross join unnest(array['machine', 'reviewer']) as o (origin)
+            from unnest(changed) c cross join unnest(array['machine', 'reviewer']) as o (origin)
             where c.origin in ('user', 'reviewer')
         ) turn
         cross join lateral (
@@ -560,18 +593,49 @@ begin
         ) f
         where f.tenant = turn.tenant and f.project = turn.project
     ) touched;
+    insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+    select distinct 'issues', c.tenant, c.project, c.conversation_id, c.turn_id from unnest(changed) c
+    -- A limit, because a plan of `exists` may read the whole table instead of each turn.
+    where c.reaction = 'not_ok' or (
+        select true from feedbacks f
+        where f.conversation_id = c.conversation_id and f.turn_id = c.turn_id and f.reaction = 'not_ok' limit 1);
+    if exists (select from artifact_store) then
+        insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+        select distinct 'mirror', c.tenant, c.project, c.conversation_id, c.turn_id from unnest(changed) c;
+    end if;
     return null;
 end
 $$;
+create trigger feedbacks_inserted after insert on feedbacks referencing new table as new_rows
+    for each statement execute function note_changed_feedbacks();
+create trigger feedbacks_updated after update on feedbacks referencing old table as old_rows new table as new_rows
+    for each statement execute function note_changed_feedbacks();
+create trigger feedbacks_deleted after delete on feedbacks referencing old table as old_rows
+    for each statement execute function note_changed_feedbacks();
 
-create trigger stale_by_delete after delete on feedbacks referencing old table as changed
-    for each statement execute function mark_stale_hours();
-create trigger stale_by_insert after insert on feedbacks referencing new table as changed
-    for each statement execute function mark_stale_hours();
-create trigger stale_by_update_of after update on feedbacks referencing old table as changed
-    for each statement execute function mark_stale_hours();
-create trigger stale_by_update_to after update on feedbacks referencing new table as changed
-    for each statement execute function mark_stale_hours();
+-- Notes the turns whose logs a statement on messages has changed, if the mirror has logs
+create function note_changed_messages() returns trigger language plpgsql as $$
+begin
+    if not exists (select from artifact_store where turn_logs) then
+        return null;
+    end if;
+    if tg_op <> 'DELETE' then
+        insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+        select distinct 'mirror', tenant, project, conversation_id, turn_id from new_rows where turn_id is not null;
+    end if;
+    if tg_op <> 'INSERT' then
+        insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
+        select distinct 'mirror', tenant, project, conversation_id, turn_id from old_rows where turn_id is not null;
+    end if;
+    return null;
+end
+$$;
+create trigger messages_inserted after insert on messages referencing new table as new_rows
+    for each statement execute function note_changed_messages();
+create trigger messages_updated after update on messages referencing old table as old_rows new table as new_rows
+    for each statement execute function note_changed_messages();
+create trigger messages_deleted after delete on messages referencing old table as old_rows
+    for each statement execute function note_changed_messages();
 
 -- Topics of rejected turns by agent; turns, people, first_at, last_at and versions count issue_turns
 create table issues (
@@ -638,38 +702,6 @@ create index issue_turns_issue on issue_turns (issue_id, occurred_at) include (u
 create index issue_turns_typical on issue_turns (issue_id, nearness desc nulls last, occurred_at desc);
 create index issue_turns_user on issue_turns (user_id, tenant);
 create index issue_turns_waiting on issue_turns (tenant, project, agent_id, occurred_at) where issue_id is null;
-
--- Turns whose rejection may have begun or ceased to count since they were looked at
-create table rejection_changes (
-    id bigint generated always as identity,
-    tenant text not null,
-    project text not null,
-    conversation_id text not null,
-    turn_id text not null,
-    primary key (id, tenant)
-);
-
-create function mark_rejections() returns trigger language plpgsql as $$
-begin
-    -- The turn alone, as in mark_stale_hours: a kept plan may otherwise use tenant and project.
-    insert into rejection_changes (tenant, project, conversation_id, turn_id)
-    select distinct c.tenant, c.project, c.conversation_id, c.turn_id from changed c
-    -- A limit, because a plan of `exists` may read the whole table instead of each turn.
-    where c.reaction = 'not_ok' or (
-        select true from feedbacks f
-        where f.conversation_id = c.conversation_id and f.turn_id = c.turn_id and f.reaction = 'not_ok' limit 1);
-    return null;
-end
-$$;
-
-create trigger rejection_by_delete after delete on feedbacks referencing old table as changed
-    for each statement execute function mark_rejections();
-create trigger rejection_by_insert after insert on feedbacks referencing new table as changed
-    for each statement execute function mark_rejections();
-create trigger rejection_by_update_of after update on feedbacks referencing old table as changed
-    for each statement execute function mark_rejections();
-create trigger rejection_by_update_to after update on feedbacks referencing new table as changed
-    for each statement execute function mark_rejections();
 
 -- Last grouping of an agent's rejected turns, and the number of turns that it left without issue
 create table issue_agents (
@@ -820,43 +852,6 @@ create table artifact_store (
     -- Tenant, project and conversation up to which turns older than the store are marked; null once all are
     marked_to text[]
 );
-
--- Turns whose artifacts have changed since they were replicated
-create table stale_turns (
-    id bigint generated always as identity,
-    tenant text not null,
-    project text not null,
-    conversation_id text not null,
-    turn_id text not null,
-    primary key (id, tenant)
-);
-
-create function mark_stale_turns() returns trigger language plpgsql as $$
-begin
-    if exists (select from artifact_store where turn_logs or tg_table_name = 'feedbacks') then
-        insert into stale_turns (tenant, project, conversation_id, turn_id)
-        select distinct tenant, project, conversation_id, turn_id from changed where turn_id is not null;
-    end if;
-    return null;
-end
-$$;
-
-create trigger stale_turn_by_delete after delete on feedbacks referencing old table as changed
-    for each statement execute function mark_stale_turns();
-create trigger stale_turn_by_insert after insert on feedbacks referencing new table as changed
-    for each statement execute function mark_stale_turns();
-create trigger stale_turn_by_update_of after update on feedbacks referencing old table as changed
-    for each statement execute function mark_stale_turns();
-create trigger stale_turn_by_update_to after update on feedbacks referencing new table as changed
-    for each statement execute function mark_stale_turns();
-create trigger stale_turn_by_delete after delete on messages referencing old table as changed
-    for each statement execute function mark_stale_turns();
-create trigger stale_turn_by_insert after insert on messages referencing new table as changed
-    for each statement execute function mark_stale_turns();
-create trigger stale_turn_by_update_of after update on messages referencing old table as changed
-    for each statement execute function mark_stale_turns();
-create trigger stale_turn_by_update_to after update on messages referencing new table as changed
-    for each statement execute function mark_stale_turns();
 
 -- Every object that may be in the artifact store, inserted before it is written; no text
 create table hosted_artifacts (
