@@ -18,7 +18,10 @@ Emoji = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r
 EmojiField = Annotated[Emoji, Field(description="The emoji itself, or a `:shortcode:`.")]
 OptionalEmoji = Annotated[
     Emoji | None,
-    Field(description="The emoji itself, or a `:shortcode:`. The removal of a person's single reaction may omit it."),
+    Field(
+        description="The emoji itself, or a `:shortcode:`. A removal without it removes all emojis that the person put "
+        "on the message."
+    ),
 ]
 Replaces = Annotated[
     bool,
@@ -182,13 +185,16 @@ class ChatMessageReplyIngested(ChatEvent):
 class ChatMessageReactionIngested(ChatEvent):
     """Event sent when a person adds an emoji to a message or removes it, or judges it with a control of the platform.
 
-    An event has either an `emoji` or a `judgement`. Only the removal of a person's single reaction needs neither.
+    An event has either an `emoji` or a `judgement`. Only a removal needs neither: it removes all emojis of the person.
     """
 
-    message_id: ProducerId
-    """The message with the emoji."""
+    message_id: OptionalId = None
+    """The message with the emoji. A judgement may omit it, such as a rating of a whole conversation: it is then about
+    the last answer before it."""
     conversation_id: ConversationId
     thread_id: ThreadId = None
+    agent_id: OptionalId = None
+    """For a judgement without `messageId`: the agent that is judged; by default the agent of the last answer."""
     user_id: ProducerId
     """The person who put or removed the emoji."""
     user_type: Role = None
@@ -206,8 +212,10 @@ class ChatMessageReactionIngested(ChatEvent):
     def _reacts_in_one_way(self) -> Self:
         if self.emoji is not None and self.judgement is not None:
             raise ValueError("either emoji or judgement")
-        if self.emoji is None and self.judgement is None and not (self.replaces and self.action == "removed"):
+        if self.emoji is None and self.judgement is None and self.action == "added":
             raise ValueError("emoji is missing")
+        if self.message_id is None and self.judgement is None:
+            raise ValueError("messageId is missing")
         if self.text is not None and self.judgement is None:
             raise ValueError("text belongs to a judgement")
         return self

@@ -18,4 +18,5 @@ def subject_of(event: ChatMessageReplyIngested | ChatMessageReactionIngested) ->
     """
     if isinstance(event, ChatMessageReplyIngested):
         return event.conversation_id, event.message_id, event.sender_id
-    return event.conversation_id, event.message_id, event.user_id, event.emoji or event.judgement or "", event.action
+    reacted_with = event.emoji or event.judgement or ""
+    return event.conversation_id, event.message_id or "", event.user_id, reacted_with, event.action

@@ -11,6 +11,7 @@ from chat_bridge.model import (
     MessageKey,
     ParkedEvent,
     ParkedKey,
+    RatedConversation,
     identity_of,
     indexed,
     without_copy,
@@ -23,6 +24,7 @@ from contracts.versions import COPY, message_in, place_of, same_source, version_
 from servicekit import Message, Outcome, Received
 
 PARKED = Outcome.parked("original_unknown")
+NO_ANSWER = Outcome.ignored("no_answer")
 PARKING_FULL = Outcome.dead_lettered("parking_full")
 
 
@@ -94,9 +96,32 @@ class Batch:
                 event.outcome = Outcome.STORED if news and message.key in changed else Outcome.UNCHANGED
 
     @property
+    def ratings(self) -> list[RatedConversation]:
+        """Judgements that name no message, in order of arrival."""
+        ratings = []
+        for event in self.events:
+            if (about := _rating(event)) is not None:
+                place = about.tenant, about.project, about.conversation_id
+                ratings.append(RatedConversation(*place, about.agent_id or "", about.occurred_at))
+        return ratings
+
+    def rate(self, answers: Iterable[str | None]) -> None:
+        """Set the messages of judgements that name none.
+
+        Args:
+            answers: The id of the last answer for each item of `self.ratings`, or None if there is none.
+        """
+        rated = [(event, about) for event in self.events if (about := _rating(event)) is not None]
+        for (event, about), answer in zip(rated, answers, strict=True):
+            if answer is None:
+                event.outcome = NO_ANSWER
+            else:
+                event.about = about.model_copy(update={"message_id": answer})
+
+    @property
     def originals(self) -> set[MessageKey]:
         """Keys of the original messages."""
-        return {original_key(event.about) for event in self.events if event.about is not None}
+        return {original_key(event.about) for event in self.events if event.about is not None and event.outcome is None}
 
     @property
     def follow_ups(self) -> set[MessageKey]:
@@ -113,7 +138,7 @@ class Batch:
             answers: For each follow-up in a thread of one person and one agent, the key of the answer that it follows.
         """
         for event in self.events:
-            if event.about is None:
+            if event.about is None or event.outcome is not None:
                 continue
             original = known.get(original_key(event.about)) or event.copy
             if event.message is not None and (answer := answers.get(event.message.key)):
@@ -205,7 +230,13 @@ def original_key(event: About) -> MessageKey:
     A reply or reaction is always in the same conversation as its original.
     """
     message_id = event.original_message_id if isinstance(event, ChatMessageReplyIngested) else event.message_id
-    return MessageKey(event.tenant, event.project, event.conversation_id, message_id)
+    return MessageKey(event.tenant, event.project, event.conversation_id, message_id or "")
+
+
+def _rating(event: BatchedEvent) -> ChatMessageReactionIngested | None:
+    """Return a judgement that names no message, or None for any other event."""
+    about = event.about
+    return about if isinstance(about, ChatMessageReactionIngested) and about.message_id is None else None
 
 
 def parked_keys(events: Iterable[BatchedEvent]) -> set[ParkedKey]:

@@ -36,6 +36,7 @@ class ChatHandler(Handler):
         batch = Batch.of(records)
         if messages := batch.messages:
             batch.indexed(await self._store.index(messages))
+        batch.rate(await self._store.last_answers(batch.ratings))
         answers = await self._store.thread_answers(batch.follow_ups)
         batch.translate(await self._store.find(batch.originals | {*answers.values()}), answers)
         if batch.undecided:

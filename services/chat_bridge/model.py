@@ -99,6 +99,16 @@ class IndexedMessage:
         return self.turn_id, self.sender_id, self.sender_type, self.agent_id, self.content, self.provenance
 
 
+class RatedConversation(NamedTuple):
+    """A judgement that names no message. `agent_id` is empty if it names no agent; `at` is in microseconds."""
+
+    tenant: str
+    project: str
+    conversation_id: str
+    agent_id: str
+    at: int
+
+
 class ParkedKey(NamedTuple):
     """Key of a parked event.
 

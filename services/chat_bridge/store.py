@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Protocol
 
-from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey, RatedConversation
 
 
 class MessageStore(Protocol):
@@ -28,6 +28,10 @@ class MessageStore(Protocol):
         Only messages in a thread of one person, who began it, and one agent are included. The answer is the agent's
         last message before the person's message.
         """
+        ...
+
+    async def last_answers(self, ratings: Sequence[RatedConversation]) -> Sequence[str | None]:
+        """Return the message id of the last answer before each rating, in the same order."""
         ...
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:

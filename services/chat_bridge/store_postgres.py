@@ -8,7 +8,7 @@ from typing import Final
 
 import asyncpg
 
-from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey, RatedConversation
 from chat_bridge.sql import SQL
 from contracts.exchange import ExchangeMessage, Position
 from contracts.message_fields import MESSAGE_KEY
@@ -53,6 +53,10 @@ class PostgresMessageStore:
     async def thread_answers(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, MessageKey]:
         rows = await self._pool.fetch(*SQL.thread_answers.bulk(sorted(set(keys)))) if keys else []
         return {MessageKey(*row[:4]): MessageKey(row[0], row[1], row[2], row["answer_id"]) for row in rows}
+
+    async def last_answers(self, ratings: Sequence[RatedConversation]) -> Sequence[str | None]:
+        rows = await self._pool.fetch(*SQL.last_answers.bulk(ratings)) if ratings else []
+        return [row["message_id"] for row in rows]
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         rows = [

@@ -17,7 +17,8 @@ from contracts.sources import REVIEW
 from feedback.registry import TurnKey
 
 ONLY_SLOT = ""
-"""The single slot of a record. A reaction has one slot per emoji, unless a person's new emoji replaces the previous."""
+"""The single slot of a record. A reaction has one slot per emoji, unless a person's new emoji replaces the previous. A
+removal in this slot also removes all earlier emojis in other slots."""
 
 
 class Key(NamedTuple):
@@ -156,8 +157,13 @@ class Record:
 
         Raises ValueError for an erased record.
         """
-        entries = self.slots.values()
-        return max(entries, key=lambda entry: (entry.present, entry.precedence))
+        removal = self.slots.get(ONLY_SLOT)
+        bound = None if removal is None or removal.present else removal.precedence
+
+        def rank(entry: Entry) -> tuple[bool, tuple[int, str, Stamp]]:
+            return entry.present and (bound is None or entry.precedence > bound), entry.precedence
+
+        return max(self.slots.values(), key=rank)
 
     @property
     def forgotten(self) -> bool:

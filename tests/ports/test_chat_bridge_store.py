@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 import chat_bridge.service
-from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey, RatedConversation
 from chat_bridge.store import MessageStore
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.exchange import Position
@@ -162,6 +162,21 @@ async def test_a_message_keeps_the_position_of_its_earliest_version(store: Messa
     assert (await store.find([named("a1")]))[named("a1")].question_message_id == "q2"
     assert await store.index([replace(question, position=Position(98))]) == set(), "its version is the earlier one"
     assert (await store.find([named("a1")]))[named("a1")].question_message_id == "q1"
+
+
+async def test_the_last_answer_before_a_rating_is_found(store: MessageStore) -> None:
+    person: Any = {"sender_id": "", "sender_type": "human", "agent_id": None, "content": None}
+    other: Any = {"sender_id": "o", "agent_id": "other"}
+    await store.index([message("a1", 10), message("a2", 20), message("q", 25, **person), message("o1", 30, **other)])
+    await store.index([message("gone", 35, has_text=False), message("x", 36, "globex"), message("a3", 50)])
+    ratings = [
+        RatedConversation("acme", "p", "c1", "bot", 40),
+        RatedConversation("acme", "p", "c1", "", 40),
+        RatedConversation("acme", "p", "c1", "", 5),
+        RatedConversation("acme", "p", "c2", "", 40),
+    ]
+    assert await store.last_answers(ratings) == ["a2", "o1", None, None]
+    assert await store.last_answers([]) == []
 
 
 def in_thread(message_id: str, at: int, **fields: Any) -> IndexedMessage:

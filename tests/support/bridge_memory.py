@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 
-from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey
+from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey, RatedConversation
 from contracts.versions import same_source
 
 
@@ -46,6 +46,19 @@ class MemoryMessageStore:
             before = [one for one in before if one.position < follow_up.position]
             if follow_up.is_of_starter and len(agents) == 1 and people == {True} and before:
                 answers[follow_up.key] = max(before, key=lambda one: one.position).key
+        return answers
+
+    async def last_answers(self, ratings: Sequence[RatedConversation]) -> Sequence[str | None]:
+        answers: list[str | None] = []
+        for rating in ratings:
+            before = [
+                one
+                for one in self._messages.values()
+                if one.key[:3] == rating[:3] and one.sender_type == "agent" and one.has_text
+                if one.position.at <= rating.at and rating.agent_id in ("", one.agent_id)
+            ]
+            last = max(before, key=lambda one: one.position, default=None)
+            answers.append(last.key.message_id if last else None)
         return answers
 
     def _with_question(self, message: IndexedMessage) -> IndexedMessage:

@@ -158,8 +158,9 @@ class _Match:
             "project": of.map.project,
             "occurredAt": format_instant(self._instant()),
             "conversationId": conversation,
-            "messageId": self._id("message"),
         }
+        if rule.judged is None:
+            common["messageId"] = self._id("message")
         if self._has(rule.sequence):
             common["sequence"] = self._sequence()
         if self._has(rule.thread) and _fits(rule.thread_when, self._payload, self._item):
@@ -180,12 +181,17 @@ class _Match:
             judgement = mapped.judgements.get(self._id("judgement"))
             if judgement is None:
                 return Dropped("unmapped_judgement")
+            if rule.judged is not None:
+                judged = mapped.agents.get(self._id("judged"))
+                if judged is None:
+                    return NOT_AN_AGENT
+                event["agentId"] = judged
             reason = self._text()[:TEXT_LIMIT].strip() if rule.action == "added" else ""
             return event | {"judgement": judgement} | ({"text": reason} if reason else {})
         if mapped.reactions == "replaced":
             event["replaces"] = True
-            if not self._has(rule.emoji):
-                return event | {"action": "removed"}
+        if not self._has(rule.emoji) and (event.get("replaces") or rule.action == "removed"):
+            return event | {"action": "removed"}
         emoji = self._id("emoji")
         return event | {"emoji": mapped.emojis.get(emoji, emoji)}
 

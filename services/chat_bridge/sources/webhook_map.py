@@ -139,6 +139,11 @@ class Rule(FileSettings):
         default=None, description="The message's id; for a reaction or judgement, the id of the message it is about."
     )
     author: Where | None = Field(default=None, description="The id of the author, or of the person who reacted.")
+    judged: Where | None = Field(
+        default=None,
+        description="For a judgement of a whole conversation, instead of `message`: the id of the judged author, one "
+        "of `[agents]`. The judgement is about this agent's last answer.",
+    )
     at: Paths = Field(
         default_factory=list,
         description="The time of the event: one path or several, such as the time of the edit and that of the message; "
@@ -178,7 +183,7 @@ class Rule(FileSettings):
             "message": ("conversation", "message", "author", "at", "text"),
             "deletion": ("conversation", "message", "author", "at"),
             "reaction": ("conversation", "message", "author", "at", "emoji"),
-            "judgement": ("conversation", "message", "author", "at", "judgement"),
+            "judgement": ("conversation", "message" if self.judged is None else "judged", "author", "at", "judgement"),
             "ignore": (),
         }[self.kind]
         if missing := [name for name in needed if not getattr(self, name)]:
@@ -221,7 +226,8 @@ class WebhookMap(FileSettings):
     reactions: Literal["set", "replaced"] = Field(
         default="set",
         description="`set`: a person may put several emojis on a message, and a removal names the emoji. `replaced`: a "
-        "person has one emoji per message: a new one replaces it, and an empty or missing emoji removes it.",
+        "person has one emoji per message: a new one replaces it, and an empty or missing emoji removes it. In both, a "
+        "removal with an empty or missing emoji removes all.",
     )
     judgements: dict[str, Reaction] = Field(
         default_factory=dict,

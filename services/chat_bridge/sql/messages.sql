@@ -63,3 +63,16 @@ cross join lateral (
 where follow_up.is_of_starter and not exists (
     select from messages m where {is_in_thread}
         and case when m.sender_type = 'agent' then m.agent_id is distinct from answer.agent_id else not m.is_of_starter end)
+
+-- name: last_answers
+-- The last answer before each time, in a conversation, by one agent or, without a name, by any.
+select answer.message_id
+from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :agent_id::text[], :at::bigint[]) with ordinality
+    as w (tenant, project, conversation_id, agent_id, at, n)
+left join lateral (
+    select m.message_id from messages m
+    where m.conversation_id = w.conversation_id and m.tenant = w.tenant and m.project = w.project
+        and m.sender_type = 'agent' and m.has_text and m.at <= w.at and w.agent_id in ('', m.agent_id)
+    order by m.at desc, m.sequence desc, m.first_log_time desc, m.log_offset desc limit 1
+) answer on true
+order by w.n

@@ -357,6 +357,20 @@ async def test_a_follow_up_to_an_answer_in_ones_own_thread_is_a_reply_to_it() ->
     assert await bridge.take(follow_up(5)) == [none], "no longer a thread of one person"
 
 
+async def test_a_rating_of_a_conversation_is_about_its_last_answer() -> None:
+    bridge = Bridge()
+    rating: dict[str, Any] = {"conversationId": "conv-9", "emoji": None, "judgement": "ok", "messageId": None}
+    before, after = (event(REACTION, number, **rating, occurredAt=f"2026-03-01T09:30:0{number}Z") for number in (1, 3))
+    assert await bridge.take(before, in_thread(MESSAGE, 2), after) == [
+        Outcome.ignored("no_answer"),
+        Outcome.STORED,
+        Outcome.STORED,
+    ]
+    [judgement] = bridge.log.messages
+    assert judgement.topic == "feedback.explicit.received"
+    assert json.loads(judgement.value or b"")["agentMessageId"] == "m2"
+
+
 async def test_a_tenant_whose_parking_is_full_gets_a_letter_and_others_still_wait() -> None:
     bridge = Bridge(limit=2 * SIZE)
     assert await bridge.take(*(event(REPLY, number, originalMessageId="x") for number in range(3))) == [

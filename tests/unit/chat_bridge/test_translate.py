@@ -141,7 +141,6 @@ def test_a_judgement_is_explicit_feedback_on_the_answers_turn() -> None:
     [
         {"emoji": None},
         {"emoji": None, "replaces": True},
-        {"emoji": None, "action": "removed"},
         {"judgement": "ok"},
         {"text": "No."},
         {"emoji": None, "judgement": "great"},

@@ -334,6 +334,39 @@ def test_the_thumbs_of_teams_are_judgements_with_their_reasons(
     assert reasons(invoke | {"value": unknown}, sources["teams"]) == ["unmapped_judgement"]
 
 
+def test_ratings_of_intercom_are_judgements_of_the_teammate(sources: dict[str, MappedWebhook]) -> None:
+    rating = {"rating": 1, "remark": "It was closed.", "created_at": 1_700_000_000, "updated_at": 1_700_000_009}
+    who = {"contact": {"id": "u1"}, "teammate": {"id": "814860", "type": "admin"}}
+    item = {"id": "147", "conversation_rating": rating | who}
+    rated = {"topic": "conversation.rating.added", "created_at": 1_700_000_010, "data": {"item": item}}
+    [found] = sound(rated, sources["intercom"])
+    assert (found["judgement"], found["text"], found["agentId"], found["userId"]) == (
+        "not_ok",
+        "It was closed.",
+        "support-agent",
+        "u1",
+    )
+    assert (found["occurredAt"], "messageId" in found) == ("2023-11-14T22:13:29.000000Z", False)
+    meanings = [(number, "not_ok" if number < 3 else "neutral" if number == 3 else "ok") for number in range(1, 6)]
+    for number, judgement in meanings:
+        item["conversation_rating"] = rating | who | {"rating": number}
+        assert sound(rated, sources["intercom"])[0]["judgement"] == judgement
+    item["conversation_rating"] = rating | who | {"teammate": {"id": "77"}}
+    assert reasons(rated, sources["intercom"]) == ["not_an_agent"]
+
+
+def test_ratings_of_zendesk_are_judgements_of_the_assignee(sources: dict[str, MappedWebhook]) -> None:
+    rated = {"type": "satisfaction", "rating": "bad", "ticket": "5158", "requester": "4961", "comment": ""}
+    rated |= {"assignee": "8447388090494", "time": "2025-01-08T10:12:07Z"}
+    [found] = sound(rated, sources["zendesk"])
+    assert (found["judgement"], found["conversationId"], found["agentId"]) == (
+        "not_ok",
+        "zendesk/5158",
+        "support-agent",
+    )
+    assert "text" not in found
+
+
 def whatsapp(*messages: dict[str, Any]) -> dict[str, Any]:
     """Return a payload with each message in an entry of its own."""
     common = {"from": "46701", "timestamp": "1700000000", "id": "wamid.r"}

@@ -111,6 +111,20 @@ def test_a_single_emoji_is_replaced_and_taken_back_without_its_name() -> None:
     assert record.cleared
 
 
+def test_a_removal_without_a_name_takes_all_emojis_back() -> None:
+    changes = [
+        reaction("👍", at=1, event="a"),
+        reaction("❤", at=2, event="b"),
+        reaction(None, "removed", at=3, event="c"),
+    ]
+    for order in permutations(changes):
+        record, _ = merged_from(*order)
+        assert record.cleared
+    for order in permutations([*changes, reaction("👎", at=4, event="d")]):
+        record, _ = merged_from(*order)
+        assert (record.current_entry.payload.emoji, record.cleared) == ("👎", False)
+
+
 def test_a_single_emoji_without_a_reward_takes_the_previous_one_back() -> None:
     for order in permutations([single("👍", 1), single("🤔", 2)]):
         record, outcomes = merged_from(*order)
