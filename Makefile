@@ -110,9 +110,6 @@ client: ## Build the TypeScript client, and the widget that is built on it (need
 	@cd clients/typescript && npm ci --silent && npm run --silent build && npm run --silent widget >thumbs.tmp
 	@mv clients/typescript/thumbs.tmp services/feedback/widget/thumbs.min.js
 
-train: $(VENV)/.dev ## Rebuild the detector's weights from the training data
-	@$(BIN)/python -m training.train
-
 bench: $(VENV)/.dev ## Measure and write benchmarks/results/latest.json
 	@$(BIN)/python -m benchmarks
 

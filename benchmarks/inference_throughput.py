@@ -27,15 +27,15 @@ import numpy as np
 
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
-from detector.features import CLOSED
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role
-from detector.text import prepare
+from detector.text import STOP, prepare
 from servicekit.garbage_collection import tune_gc
 
-ROWS = Path(__file__).parents[1] / "training" / "data" / "exchanges.jsonl"
+ROWS = Path(__file__).parents[1] / "training" / "generated.jsonl"
 EXCHANGES = 12
 MINUTE = 60_000_000
 ALONE = 1_000
+COMMON = sorted(STOP)
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
 
 
@@ -49,7 +49,7 @@ def stream(messages: int) -> list[Neighbourhood]:
         for number, before in enumerate(held):
             row = rows[(number * EXCHANGES + turn) % len(rows)]
             at = (turn * 2) * MINUTE
-            mark = " ".join(CLOSED[(number // len(CLOSED) ** power + turn * power) % len(CLOSED)] for power in range(2))
+            mark = " ".join(COMMON[(number // len(COMMON) ** power + turn * power) % len(COMMON)] for power in range(2))
             said = Message(
                 f"{number}-{turn}-h", f"{number}-{turn}", "ann", "human", None, f"{row['message']} {mark}", at
             )
@@ -103,10 +103,10 @@ def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, A
     """Return the figures of a detector with this sentence encoder."""
     texts = {m.text for item in items for m in (*item.before, item.message)}
     words = {word for text in texts for word in prepare(text).words}
-    sentences = sentence_encoder(encoder, print)
-    Detector.default(sentences).judge(items[:batch])
+    reader = sentence_encoder(encoder, print)
+    Detector.default(reader).judge(items[:batch])
     started = time.perf_counter()
-    detector = Detector.default(sentences)
+    detector = Detector.default(reader)
     loaded = time.perf_counter() - started
     tune_gc()  # as a service does when it has started
     wall, busy = time.perf_counter(), time.process_time()
@@ -114,13 +114,13 @@ def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, A
     for first in range(0, len(items), batch):
         emitted += sum(v.emitted for v in detector.judge(items[first : first + batch]))
     wall, busy = time.perf_counter() - wall, time.process_time() - busy
-    took = np.asarray(alone(items, Detector.default(sentences))) / 1e6
+    took = np.asarray(alone(items, Detector.default(reader))) / 1e6
     return {
         "messages": len(items),
         "distinct_texts": len(texts),
         "distinct_words": len(words),
         "batch": batch,
-        "sentence_encoder": sentences.name if sentences else "none",
+        "sentence_encoder": reader.name if reader else "none",
         "messages_per_second": round(len(items) / wall),
         "messages_per_cpu_second": round(len(items) / busy),
         "alone_ms_p50": round(float(np.percentile(took, 50)), 3),

@@ -15,7 +15,7 @@ import numpy as np
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.turns.vectors import TurnVectors
 
-ROWS: Final = Path(__file__).parents[1] / "training" / "data" / "exchanges.jsonl"
+ROWS: Final = Path(__file__).parents[1] / "training" / "generated.jsonl"
 TENANT, PROJECT, HEAVY = "acme", "support", "heavy"
 PER_PERSON: Final = 100
 HEAVY_EVERY: Final = 200

@@ -1,22 +1,20 @@
-"""Generator of the tables of the detector's rules in docs/inference.md."""
+"""Generator of the table of the detector's rules in docs/inference.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from detector.explain import CAP_HEADS, RULE_HEADS, cap_rows, rule_rows
+from detector.explain import RULE_HEADS, rule_rows
 
 PAGE = Path(__file__).parents[1] / "docs" / "inference.md"
 
 
 def text(page: str) -> str:
-    """Return the page with the tables inserted between their marks, such as `<!-- end of rules -->`."""
-    for name, heads, rows in (("rules", RULE_HEADS, rule_rows()), ("caps", CAP_HEADS, cap_rows())):
-        before, begin, rest = page.partition(f"<!-- {name}, made by `make docs` -->\n")
-        _, end, after = rest.partition(f"<!-- end of {name} -->")
-        page = f"{before}{begin}\n{_table(heads, rows)}\n{end}{after}"
-    return page
+    """Return the page with the table inserted between its marks."""
+    before, begin, rest = page.partition("<!-- rules, made by `make docs` -->\n")
+    _, end, after = rest.partition("<!-- end of rules -->")
+    return f"{before}{begin}\n{_table(RULE_HEADS, rule_rows())}\n{end}{after}"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

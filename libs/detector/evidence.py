@@ -1,27 +1,37 @@
-"""Input of the rules: a person's message, the answer and the request before it, and the patterns that match."""
+"""Evidence on a message: its text, the answer and the request before it, and the patterns that match."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
-from detector.intent import Sameness
-from detector.patterns import Kind, Pattern
-from detector.text import Prepared
-from detector.vocabulary import (
-    LESS,
-    LONG_ANSWER,
-    MORE,
-    PLAIN_REJECTION,
-    QUESTION_WORDS,
-    REPHRASED_ABOVE,
-    REPLY_WORDS,
-    SAME_INTENT,
+import numpy as np
+
+from detector.addressing import Exchange
+from detector.encoders.embedder import Embedder
+from detector.language import own_language
+from detector.patterns import Kinds, Pattern, agent_kinds, human_hits
+from detector.requests import asks_otherwise
+from detector.text import Prepared, prepare
+from detector.words import names_in
+
+#: Similarity above which a message may repeat the request, as given by the specification.
+REPHRASED_ABOVE: Final = 0.8
+#: Maximum number of words of a short reply such as "yes, please".
+REPLY_WORDS: Final = 8
+#: Agreement with another person ("same here"), or a mention of the agent.
+_JOINS: Final = re.compile(
+    r"\b(?:same (?:here|for me|with me|problem)|me too|for me too|(?:is|are|'s) right[,. ]|i agree|agreed"
+    r"|the (?:bot|assistant|agent|ai)|bei mir auch|der (?:bot|assistent)|moi aussi|le bot|a mí también|el bot)\b|\+1\b"
 )
+#: Pronouns that refer to the preceding message.
+_THAT: Final = re.compile(r"\b(?:that|that's|thats|this|it|it's|its|das|dies|es|c'est|ça|cela|eso|esto|está)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Facts about a person's message and the preceding answer on which the verdict is based.
+    """Facts about a person's message and the preceding answer.
 
     Attributes:
         found: Patterns that match the message.
@@ -29,49 +39,22 @@ class Evidence:
         answer_kinds: Kinds of the patterns that match the answer.
         similarity: Cosine of message and previous request, in [0, 1].
         answer_similarity: Cosine of message and answer, in [0, 1].
-        request_answer_similarity: Cosine of request and answer, in [0, 1].
-        same_intent: Probability that message and request have the same intent.
-        silence: Microseconds between the answer and the message, or 0 if the clock went backwards.
+        silence: Microseconds between the answer and the message.
         language: Language of the message.
         answered: True if the message is addressed to an answer.
-        sentences: Comparison of message and request by sentence vectors, or None if they were not compared.
     """
 
     message: Prepared
     request: Prepared
     answer: Prepared
     found: tuple[Pattern, ...]
-    kinds: frozenset[Kind]
-    answer_kinds: frozenset[Kind]
+    kinds: Kinds
+    answer_kinds: Kinds
     similarity: float = 0.0
     answer_similarity: float = 0.0
-    request_answer_similarity: float = 0.0
-    same_intent: float = 0.0
     silence: int = 0
     language: str = "en"
     answered: bool = True
-    sentences: Sameness | None = None
-
-    @property
-    def sameness(self) -> Sameness:
-        """Similarity of the message to the previous request.
-
-        Based on sentence vectors if available, otherwise on word vectors.
-        """
-        return self.sentences or Sameness(self.similarity, self.same_intent)
-
-    @property
-    def relatedness(self) -> float:
-        """The higher of the similarities to the previous request and to the answer, in [0, 1]."""
-        return max(self.similarity, self.answer_similarity)
-
-    @property
-    def is_readable(self) -> bool:
-        """True if the learned layer can judge the message.
-
-        The message must be in English, contain words or an error message, and be addressed to an answer.
-        """
-        return self.answered and not self.message.empty and self.language == "en"
 
     @property
     def is_short(self) -> bool:
@@ -79,82 +62,82 @@ class Evidence:
         return len(self.message.words) <= REPLY_WORDS
 
     @property
-    def has_long_answer(self) -> bool:
-        """True if the answer contains a code block, or at least `LONG_ANSWER` words outside of code."""
-        return self.answer.coded or len(self.answer.words) >= LONG_ANSWER
-
-    @property
-    def asks_something(self) -> bool:
-        """True if the agent asks a question, other than a request for confirmation or "anything else?"."""
-        return "agent_asks" in self.answer_kinds and not {"agent_confirms", "agent_closes"} & self.answer_kinds
-
-    @property
     def asks_openly(self) -> bool:
         """True if the agent asks a question without suggesting anything, so that a "no" is just an answer.
 
-        After a suggestion ("How about this one?"), a "no" is a rejection.
+        A request for confirmation and "anything else?" do not count.
         """
-        return self.asks_something and "agent_suggests" not in self.answer_kinds
-
-    @property
-    def asks_only(self) -> bool:
-        """True if the agent's message is little more than a question, so that a reply is an answer to it."""
-        return self.asks_something and len(self.answer.words) <= QUESTION_WORDS
-
-    @property
-    def is_answer_to_question(self) -> bool:
-        """True if the message answers a short question of the agent and contains no explicit rejection."""
-        return self.asks_only and not PLAIN_REJECTION & self.kinds
-
-    @property
-    def is_alike(self) -> bool:
-        """True if the message is similar enough to the previous request to be a repetition of it.
-
-        Its similarity must exceed REPHRASED_ABOVE, and the probability of the same intent must be at least SAME_INTENT.
-        """
-        similarity, same_intent = self.sentences or (self.similarity, self.same_intent)
-        return similarity > REPHRASED_ABOVE and same_intent >= SAME_INTENT
-
-    @property
-    def has_other_detail(self) -> bool:
-        """True if the message repeats the previous request with a different detail.
-
-        The detail may be another number, "under" instead of "over", or "Rome" instead of "Paris" after an answer about
-        Paris.
-        """
-        left_out = self.request.content - self.message.content
-        return (
-            self._has_other_number
-            or self._has_opposite
-            or (bool(left_out & self.answer.content) and self.has_swapped_words)
+        return "agent_asks" in self.answer_kinds and self.answer_kinds.isdisjoint(
+            {"agent_confirms", "agent_closes", "agent_suggests"}
         )
 
     @property
-    def has_swapped_words(self) -> bool:
-        """True if the message replaces some content words of the request.
-
-        It must keep at least half of them, drop at least one, and add one or two new ones.
-        """
-        asked, said = self.request.content, self.message.content
-        fresh = said - asked
-        return bool(fresh and asked - said and len(fresh) <= 2 and 2 * len(asked & said) >= len(asked))
+    def repeats_request(self) -> bool:
+        """True if the message asks for the same as the previous request, in the same or other words."""
+        return self.similarity > REPHRASED_ABOVE and not asks_otherwise(self.message, self.request, self.answer)
 
     @property
     def takes_up_answer(self) -> bool:
         """True if the message builds on the answer, i.e. contains words of the answer that are not in the request."""
         return bool((self.message.content - self.request.content) & self.answer.content)
 
-    @property
-    def _has_other_number(self) -> bool:
-        asked, said = self.request.numbers, self.message.numbers
-        return bool(asked - said and said - asked)
 
-    @property
-    def _has_opposite(self) -> bool:
-        """True if the request has a word that means "less" and the message one that means "more", or vice versa.
+def evidence_of(exchanges: list[Exchange], embedder: Embedder) -> list[Evidence]:
+    """Return the evidence on each exchange, in order."""
+    texts = list(dict.fromkeys(text for x in exchanges for text in (x.message.text, x.request, x.answer)))
+    vectors = dict(zip(texts, embedder.embed(texts), strict=True))
 
-        Words that occur in both texts are ignored.
-        """
-        asked, said = frozenset(self.request.words), frozenset(self.message.words)
-        only_asked, only_said = asked - said, said - asked
-        return bool((only_asked & LESS and only_said & MORE) or (only_asked & MORE and only_said & LESS))
+    def cosine(left: str, right: str) -> float:
+        product = float(np.dot(vectors[left].astype(np.float64), vectors[right].astype(np.float64)))
+        return round(min(1.0, max(0.0, product)), 6)
+
+    found = []
+    for x in exchanges:
+        message, answer = prepare(x.message.text), prepare(x.answer)
+        language = language_of(x)
+        hits = human_hits(message, language)
+        kinds = frozenset(pattern.kind for pattern in hits)
+        found.append(
+            Evidence(
+                message,
+                prepare(x.request),
+                answer,
+                hits,
+                kinds,
+                agent_kinds(answer, language),
+                cosine(x.message.text, x.request),
+                cosine(x.message.text, x.answer),
+                x.silence,
+                language,
+                x.answered is not None and _is_for_agent(x, message, answer, kinds, language),
+            )
+        )
+    return found
+
+
+def language_of(x: Exchange) -> str:
+    """Return the language of a message.
+
+    If the message is too short to identify, the language of the answer is used, then that of the request, then English.
+    """
+    for text in (x.message.text, x.answer, x.request):
+        prepared = prepare(text)
+        if text and (language := own_language(prepared.text, prepared.words)):
+            return language
+    return "en"
+
+
+def _is_for_agent(x: Exchange, message: Prepared, answer: Prepared, kinds: Kinds, language: str) -> bool:
+    """Return True if the message is meant for the agent and not for another person.
+
+    A message that may be meant for another person (see `Address.own` and `Address.aside`) must clearly refer to the
+    answer. A question never does, because it asks for another answer.
+    """
+    if x.address.own and x.aside is None:
+        return True
+    if "cue_ask" in kinds:
+        return False
+    aside = prepare(x.aside).content if x.aside else frozenset[str]()
+    if (names_in(message.content, language) & answer.content) - aside or _JOINS.search(message.text):
+        return True
+    return x.aside is None and "reject" in kinds and _THAT.search(message.text) is not None

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
-from contracts.intervals import wilson
-from detector.caps import CAPS, Cap
 from detector.detector import Detector
 from detector.encoders.choice import how_to_add_encoder
 from detector.model import Message, Neighbourhood, Verdict
-from detector.published import PUBLISHED
-from detector.reasons import reason_in_words
+from detector.reasons import WORDS, reason_in_words
 from detector.rules import RULES
-from detector.supporting_words import supporting_words
 
 _MINUTE: Final = 60_000_000
 _SAYS: Final = {
@@ -22,14 +18,13 @@ _SAYS: Final = {
     "accepted": "The answer is accepted",
     "neutral": "Nothing is said about the answer",
 }
-_WHO: Final = {"rules": "a rule", "learned": "the learned layer", "llm": "the LLM gate"}
+_WHO: Final = {"rules": "a rule", "learned": "the reader", "llm": "the LLM gate"}
 _HOW: Final = {
     "explicit": "it is turned down",
     "rephrased": "the request is asked again",
     "abandonment": "the person gives up on it",
 }
-RULE_HEADS: Final = ("rule", "the message", "condition", "verdict", "confidence", "the learned layer overrides it")
-CAP_HEADS: Final = ("rule", "the message", "condition", "decision", "from", "effect")
+RULE_HEADS: Final = ("rule", "the message", "verdict", "confidence")
 
 
 def explain(
@@ -69,14 +64,12 @@ def render(verdict: Verdict) -> str:
         f"{head}.",
         f"  confidence  {verdict.confidence:.2f}, {_announced(verdict)}",
         f"  decided by  {_WHO[verdict.decided_by]}",
-        *_checked(verdict),
         f"  gate        {verdict.gate}",
         f"  because it  {'; '.join(reason_in_words(verdict.rules)) or 'says nothing that speaks either way'}",
-        *_words(verdict),
         f"  rules       {', '.join(verdict.rules) or 'none'}",
     ]
     if verdict.encoder is None:
-        lines.append(f"  encoder     none: read by words alone; to add one: {how_to_add_encoder()}")
+        lines.append(f"  encoder     none: only patterns judge; to add one: {how_to_add_encoder()}")
     if verdict.target:
         target = verdict.target
         lines.append(
@@ -93,58 +86,10 @@ def rule_rows() -> Iterable[Sequence[str]]:
     Names from the code are enclosed in backticks.
     """
     for rule in RULES:
-        feedback, confidence, correction_type, gate, status_only = rule.verdict
-        verdict = ", ".join(filter(None, (feedback, correction_type, "status only" if status_only else "")))
-        yield (
-            *_named(rule.name, rule.conditions),
-            f"{verdict}, gate {gate}",
-            "the similarity" if confidence is None else f"{confidence:.2f}",
-            rule.override.words,
-        )
-
-
-def cap_rows() -> Iterable[Sequence[str]]:
-    """Yield the rows of the table `CAPS` as text, with the columns `CAP_HEADS`.
-
-    Names from the code are enclosed in backticks.
-    """
-    for cap in CAPS:
-        yield (
-            *_named(cap.name, (cap.condition,)),
-            f"{_kinds(cap)} by {'any part' if cap.rules_too else 'the learned layer'}",
-            f"{cap.at_least:.2f}",
-            "gate neutral" if cap.cap is None else f"confidence at most {cap.cap:.2f}",
-        )
-
-
-def _named(name: str, conditions: Sequence[Callable[..., Any]]) -> tuple[str, str, str]:
-    [words] = reason_in_words([name])
-    return f"`{name}`", words, " and ".join(f"`{one.__name__.lstrip('_')}`" for one in conditions) or "none"
-
-
-def _kinds(cap: Cap) -> str:
-    if cap.kinds == ("approval",):
-        return "approval"
-    return "rejection" if "rephrased" in cap.kinds else "rejection, unless rephrased,"
-
-
-def _words(verdict: Verdict) -> Iterable[str]:
-    """Yield a line that quotes the words supporting the verdict, or nothing if no pattern matches."""
-    if words := supporting_words(verdict.user_said, verdict.rules):
-        quoted = ", ".join(f'"{part}"' for part in words)
-        yield f"  words       {quoted}"
-
-
-def _checked(verdict: Verdict) -> Iterable[str]:
-    """Yield a line with the published precision of this kind of verdict if the verdict is announced.
-
-    No precision is published for verdicts of a language model, so nothing is yielded for them.
-    """
-    if verdict.emitted and verdict.reaction is not None and verdict.decided_by != "llm":
-        right, checked = PUBLISHED[verdict.reaction]
-        low, high = wilson(right, checked)
-        bounds = f"{low:.0%} to {high:.0%}"
-        yield f"  checked     {right} of {checked} such verdicts were right in published tests ({bounds})"
+        feedback, confidence, correction_type, gate, is_new_topic = rule.verdict
+        verdict = ", ".join(filter(None, (feedback, correction_type, "status only" if is_new_topic else "")))
+        stated = "the similarity" if confidence is None else f"{confidence:.2f}"
+        yield f"`{rule.name}`", WORDS[f"rule.{rule.name}"], f"{verdict}, gate {gate}", stated
 
 
 def _announced(verdict: Verdict) -> str:
@@ -156,6 +101,4 @@ def _announced(verdict: Verdict) -> str:
         return "not announced: there is no answer that it could be about"
     if verdict.confidence < ANNOUNCEMENT_THRESHOLD:
         return f"not announced: below {ANNOUNCEMENT_THRESHOLD:.2f}"
-    if verdict.falls_short:
-        return "not announced: such verdicts are right less often than the target precision"
     return "not announced: it builds on the answer, and says nothing about its quality"

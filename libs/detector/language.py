@@ -85,15 +85,10 @@ _CHOICES: Final = ("en", "de", "fr", "es", "zh", "it", "pt", "nl", "cs", "pl", "
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _KANA: Final = re.compile(r"[\u3041-\u30ff]")
 _WORD: Final = re.compile(r"[^\W\d_\u3041-\u9fff]+")
-#: Words that are common in Russian, and in no other language with Cyrillic letters.
-_RUSSIAN: Final = re.compile(
-    r"\b(?:что|как|это|если|или|нужно|надо|есть|почему|только|сейчас|теперь|меня|мне|ещё|еще|нет|ошибка|сделай|давай"
-    r"|спасибо|хорошо|был[аои]?|они|его|чтобы|тоже|всё|все|где|когда)\b|[ыэъ]"
-)
 #: Code for every language without patterns.
 UNREAD: Final = "other"
 #: Languages with patterns.
-KNOWN: Final = frozenset({"en", "de", "fr", "es", "it", "pt", "zh", "ja", "ru"})
+KNOWN: Final = frozenset({"en", "de", "fr", "es", "it", "zh"})
 #: Number of words up to which a message is too short for fastText.
 FEW: Final = 3
 #: Minimum probability of fastText's result, number of characters that it reads, and number of its guesses.
@@ -114,12 +109,12 @@ def own_language(text: str, words: Sequence[str]) -> str | None:
         han, kana = len(_HAN.findall(letters)), len(_KANA.findall(letters))
         # A Chinese or Japanese character counts as much as a word in letters, so names of code do not decide.
         if han + kana > 1 and han + kana >= len(_WORD.findall(text[:READ])):
-            return "ja" if kana * 5 > han else "zh"
+            return UNREAD if kana * 5 > han else "zh"
         foreign = sum(1 for letter in letters if ord(letter) > 0x24F)
         if foreign * 3 > len(letters):
             if han + kana:
-                return "ja" if kana else "zh"
-            return "ru" if _RUSSIAN.search(text[:READ]) else UNREAD
+                return UNREAD if kana else "zh"
+            return UNREAD
     common = [_ONLY[word] for word in dict.fromkeys(seen) if word in _ONLY]
     if common and common.count(common[0]) == len(common) and (len(common) > 1 or len(seen) <= FEW):
         return common[0] if common[0] in KNOWN else UNREAD

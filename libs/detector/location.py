@@ -11,19 +11,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from detector.addressing import Exchange
+from detector.encoders.embedder import Embedder
 from detector.evidence import Evidence
 from detector.model import NEIGHBOURHOOD, Message, Target, TargetRule
-from detector.patterns import Kind
-from detector.text import Prepared
-from detector.vocabulary import JUDGING, TOPICLESS
-
-if TYPE_CHECKING:
-    from detector.reading import Reader
+from detector.patterns import Kinds
+from detector.text import Prepared, prepare
+from detector.words import JUDGING, names_in
 
 SIMILARITY_WEIGHT: Final = 0.85
 RECENCY_WEIGHT: Final = 0.15
@@ -44,7 +42,7 @@ _RESTATES: Final = re.compile(
     r"|ich (?:meinte|meine|sagte|wollte|will)|(?:hatte|habe|hab) ich|immer noch"
     r"|j'ai (?:dit|demandé)|je (?:voulais|veux|parlais)|toujours|dije|quería|quiero|todavía)\b"
 )
-_RESTATING: Final[frozenset[Kind]] = frozenset({"restate", "meant", "cue_no"})
+_RESTATING: Final[Kinds] = frozenset({"restate", "meant", "cue_no"})
 #: References to an answer before the latest.
 _POINTS_BACK: Final = re.compile(
     r"\b(?:you (?:wrote|gave|said|sent|told|suggested|mentioned|made|recommended|showed|listed)|earlier|previous(?:ly)?"
@@ -52,14 +50,6 @@ _POINTS_BACK: Final = re.compile(
     r"|vorhin|vorher|von (?:eben|oben)|dein\w*|(?:du|sie) (?:\w+ )?(?:geschrieben|gesagt|empfohlen|vorgeschlagen)"
     r"|tout à l'heure|plus tôt|ton|ta|votre|tu m'as|de antes|antes|primer[oa]?|tu)\b"
 )
-
-
-def named(message: Prepared) -> frozenset[str]:
-    """Return the words of a message that may refer to the content of an answer.
-
-    Words that express a judgement ("wrong", "great") are left out.
-    """
-    return message.content - JUDGING
 
 
 def likeness(
@@ -76,7 +66,7 @@ def likeness(
         requests: The questions behind the candidates. Their words are used instead of the candidates' words if no
             candidate contains a word of the message that may name a topic.
     """
-    words = named(message)
+    words = message.content - JUDGING
     if requests and not any(c.content & words for c in candidates):
         shared = [r.content & message.content for r in requests]
     else:
@@ -146,11 +136,6 @@ def place_at(
     )
 
 
-def names_in(message: Prepared, language: str) -> frozenset[str]:
-    """Return the words of a message in the given language that may name the topic of an answer."""
-    return message.content - TOPICLESS.get(language, JUDGING)
-
-
 def named_alone(
     names: frozenset[str], answer: Prepared, request: Prepared, latest: frozenset[str], *, points_back: bool
 ) -> frozenset[str]:
@@ -173,7 +158,7 @@ def named_alone(
     return alone if len(alone) >= len(shared) else frozenset()
 
 
-def restates(message: Prepared, kinds: frozenset[Kind]) -> bool:
+def restates(message: Prepared, kinds: Kinds) -> bool:
     """Return True if a message says no or restates its author's request, and is therefore about the latest answer."""
     return bool(_RESTATING & kinds) or _RESTATES.search(message.text) is not None
 
@@ -191,15 +176,15 @@ def revises(latest: Prepared, older: Prepared, language: str) -> bool:
 
 def topics_of(texts: tuple[Prepared, ...], language: str) -> frozenset[str]:
     """Return the words of texts in the given language that may name a topic."""
-    return frozenset[str]().union(*(text.content for text in texts)) - TOPICLESS.get(language, JUDGING)
+    return frozenset[str]().union(*(names_in(text.content, language) for text in texts))
 
 
-def ranked(x: Exchange, e: Evidence, reader: Reader, top_k: int = TOP_K) -> tuple[Target, ...]:
+def ranked(x: Exchange, e: Evidence, embedder: Embedder, top_k: int = TOP_K) -> tuple[Target, ...]:
     """Return the `top_k` best candidates as targets, ranked by a score that combines similarity and recency."""
-    texts = [reader.prepared(one.text) for one in x.candidates]
-    vectors = reader.embed([x.message.text, *(one.text for one in x.candidates)])
+    texts = [prepare(one.text) for one in x.candidates]
+    vectors = embedder.embed([x.message.text, *(one.text for one in x.candidates)])
     cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0).tolist()
-    requests = [reader.prepared(request.text if request else "") for request in x.requests]
+    requests = [prepare(request.text if request else "") for request in x.requests]
     return locate(x.candidates, likeness(e.message, texts, cosines, requests), x.message.at, top_k)
 
 
@@ -211,7 +196,7 @@ def addressed_target(x: Exchange, e: Evidence) -> Target | None:
     return place_at(x.candidates, place, e.answer_similarity, x.message.at, x.address.rule)
 
 
-def older_named(x: Exchange, e: Evidence, reader: Reader) -> tuple[Target, int] | None:
+def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> tuple[Target, int] | None:
     """Find an older answer that the message names.
 
     Such a message contains words that occur in the older answer or its request, but not in the latest request and
@@ -222,19 +207,19 @@ def older_named(x: Exchange, e: Evidence, reader: Reader) -> tuple[Target, int] 
     """
     if x.answered is None or x.address.rule == "named" or restates(e.message, e.kinds):
         return None
-    names = names_in(e.message, e.language)
+    names = names_in(e.message.content, e.language)
     latest = topics_of((e.answer, e.request), e.language)
     back = points_back(e.message)
     counts: dict[str, int] = {}
     for answer, request in zip(x.candidates, x.requests, strict=True):
-        texts = reader.prepared(answer.text), reader.prepared(request.text if request else "")
+        texts = prepare(answer.text), prepare(request.text if request else "")
         if revises(e.answer, texts[0], e.language):
             continue
         if alone := named_alone(names, *texts, latest, points_back=back):
             counts[answer.message_id] = len(alone)
     if not counts:
         return None
-    best = next((one for one in ranked(x, e, reader, NEIGHBOURHOOD) if one.message_id in counts), None)
+    best = next((one for one in ranked(x, e, embedder, NEIGHBOURHOOD) if one.message_id in counts), None)
     if best is None:  # all named answers are too old
         return None
     return replace(best, rule="older_named"), counts[best.message_id]

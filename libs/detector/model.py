@@ -21,22 +21,10 @@ CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 #: (`thread`) or channel (`own_latest`), or words that only an older answer has (`older_named`).
 TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
-#: Reason for not announcing a verdict. In order: a client program wrote the message; the detector does not read its
-#: language; the verdict is neutral; there is no answer that it could be about; the message starts a new topic; it
-#: continues the conversation without praise; the confidence is below `ANNOUNCEMENT_THRESHOLD`; the published precision
-#: of this kind of verdict is below the target precision.
-HeldBack = Literal[
-    "machine_text",
-    "language",
-    "no_feedback",
-    "no_answer",
-    "topic_change",
-    "follow_up",
-    "below_threshold",
-    "below_target",
-]
-#: Row of `detector.rules.RULES` with a neutral verdict -> reason that replaces `no_feedback`.
-_ABSTAINED: Final[Mapping[str, HeldBack]] = {"rule.machine_text": "machine_text", "abstained.language": "language"}
+#: Reason for not announcing a verdict. In order: the detector does not read the message's language; the verdict is
+#: neutral; there is no answer that it could be about; the message starts a new topic; it continues the conversation
+#: without praise; the confidence is below `ANNOUNCEMENT_THRESHOLD`.
+HeldBack = Literal["language", "no_feedback", "no_answer", "topic_change", "follow_up", "below_threshold"]
 
 #: Maximum number of earlier messages of a conversation that affect a verdict.
 NEIGHBOURHOOD: Final = 24
@@ -99,19 +87,17 @@ class Verdict:
     Attributes:
         confidence: Estimated probability that `feedback` is right.
         user_said: The message, truncated to `detector.QUOTE` characters.
-        rules: Names of the patterns, rules and features behind the verdict.
-        decided_by: Layer that decided and set the score. For "rules", the score is a constant from the specification.
-            For "learned", it is a probability from the learned layer (that of an approval if `gate` is ok). For "llm",
-            it is the value given by the language model.
+        rules: Names of the rule and the patterns that match the message.
+        decided_by: What decided. For "rules", the confidence is a constant from the specification. For "learned", it is
+            a probability from the classifier (that of an approval if `gate` is ok). For "llm", it is the value given by
+            the language model.
         gate: Stricter verdict on the same message.
-        scores: The uncalibrated score as `score`, similarities, and the learned layer's probabilities. Rejections also
-            have `ranking`.
+        scores: The similarity to the request, and the classifier's probabilities.
         status_only: True if the message starts a new topic. The verdict then sets the earlier turn to accepted with
             confidence 0.5 and is never announced.
-        settled: True if no language model is asked, because a rule decided alone or there was nothing to decide.
-        encoder: Name of the detector's sentence encoder, or None if it only uses word vectors.
+        settled: True if no language model is asked, because the verdict is certain or there is nothing to decide.
+        encoder: Name of the detector's reader, or None if only patterns judge.
         rule: Row of `detector.rules.RULES` that decided, or "learned" or "llm".
-        falls_short: The published precision of the reaction is below the required precision, so it is not announced.
     """
 
     feedback: Feedback
@@ -128,7 +114,6 @@ class Verdict:
     settled: bool = True
     encoder: str | None = None
     rule: str = ""
-    falls_short: bool = False
 
     @property
     def emitted(self) -> bool:
@@ -144,23 +129,20 @@ class Verdict:
     def held_back(self) -> HeldBack | None:
         """The reason for not announcing the verdict, or None if it is announced."""
         if self.feedback == "neutral":
-            return _ABSTAINED.get(self.rule, "no_feedback")
+            return "language" if self.rule == "rule.language" else "no_feedback"
         if self.target is None:
             return "no_answer"
         if self.status_only:
             return "topic_change"
         if self.feedback == "accepted" and self.gate != "ok":
             return "follow_up"
-        if self.confidence < ANNOUNCEMENT_THRESHOLD:
-            return "below_threshold"
-        return "below_target" if self.falls_short else None
+        return "below_threshold" if self.confidence < ANNOUNCEMENT_THRESHOLD else None
 
     @property
     def status(self) -> Feedback:
         """Status that the verdict gives to the turn of the answer.
 
-        The status is `feedback`, with one exception: it is neutral for a rejection whose confidence is below the
-        announcement threshold, or whose kind of verdict falls short of the target precision.
+        The status is `feedback`, except that a rejection below the announcement threshold gives the status neutral.
         """
-        is_doubtful = self.confidence < ANNOUNCEMENT_THRESHOLD or self.falls_short
+        is_doubtful = self.confidence < ANNOUNCEMENT_THRESHOLD
         return "neutral" if self.feedback == "rejected" and is_doubtful else self.feedback

@@ -1,7 +1,7 @@
-"""Rules that decide the verdict on a message.
+"""Rules that turn patterns into verdicts, in the specification's order of precedence.
 
-The first row of `RULES` whose conditions all hold is applied. The learned layer may override its verdict
-(`VerdictRule.override`). `agent-feedback explain --rules` prints the table.
+These rules decide for languages other than English and without the sentence encoder. Otherwise they are evidence that
+the reader's verdict takes into account (see `classifier`).
 """
 
 from __future__ import annotations
@@ -9,255 +9,251 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
-from detector import cues
-from detector import vocabulary as v
-from detector.caps import HELD, UNSURE, cap_of
-from detector.evidence import Evidence
-from detector.learned import Opinion
-from detector.model import CorrectionType, DecidedBy, Feedback, GateCall
+from detector.evidence import REPHRASED_ABOVE, Evidence
+from detector.language import UNREAD
+from detector.model import CorrectionType, Feedback, GateCall
+from detector.patterns import Kinds
+from detector.requests import asks_otherwise
 
-#: Confidences of rules, as given by the specification.
+#: Microseconds after an answer from which only an explicit rejection is feedback on it.
+SESSION_TIMEOUT_US: Final = 30 * 60 * 1_000_000
+#: Similarity to the previous exchange below which a message may be a new topic.
+UNRELATED: Final = 0.2
+#: Confidences given by the specification.
 EXPLICIT: Final = 0.9
 ABANDONED: Final = 0.85
 CONTINUED: Final = 0.7
-#: Confidences of rules about cues. They are below the announcement threshold.
-LEANING: Final = 0.68
+UNSURE: Final = 0.5
+#: Confidence of a hint, which is not announced.
 HINT: Final = 0.62
-#: Probability of a rejection below which the learned layer overrides a rule's rejection.
-CONTRADICTED: Final = 0.4
-#: Probability of a rejection from which the learned layer overrides a rule's approval.
-REFUSED: Final = 0.8
+#: Minimum number of words of a request asked again.
+REWORDED_WORDS: Final = 3
+
+_OBJECTION: Final[Kinds] = frozenset({"reject", "abandon", "cue_but", "cue_ask", "cue_other", "cue_repeat"})
+_APPROVAL: Final[Kinds] = frozenset({"thanks", "action"})
+_COURTESY: Final[Kinds] = frozenset({"thanks", "action", "cue_yes", "cue_bye", "acknowledge", "postpone"})
+_QUESTIONS: Final[Kinds] = frozenset({"agent_asks", "agent_closes", "agent_proposes"})
+_AGAINST: Final[Kinds] = frozenset({"cue_taste", "cue_clarify", "cue_repeat", "cue_reject", "cue_other"})
+_RESPONSE: Final[Kinds] = _APPROVAL | frozenset(
+    {"reject", "abandon", "reject_stated", "restate", "cue_no", "cue_yes", "cue_clarify", "cue_repeat"}
+)
 
 
 class RuleVerdict(NamedTuple):
-    """Verdict of a row in the table `RULES`.
-
-    If `confidence` is None, the similarity of the message to the previous request is used. See `Verdict` for
-    `status_only`.
-    """
+    """Verdict of a rule. If `confidence` is None, it is the similarity of the message to the previous request."""
 
     feedback: Feedback
     confidence: float | None
     correction_type: CorrectionType | None = None
     gate: GateCall = "neutral"
-    status_only: bool = False
+    is_new_topic: bool = False
 
 
-class Override(NamedTuple):
-    """Condition under which the learned layer's opinion replaces a rule's verdict.
-
-    Attributes:
-        words: Description of the condition.
-        overrides: The condition.
-        certain: True if no language model is asked, so that only the learned layer can replace the verdict.
-    """
-
-    words: str
-    overrides: Callable[[Opinion, Evidence], bool]
-    certain: bool = True
-
-
-class VerdictRule(NamedTuple):
-    """Row of the table `RULES`: a verdict and the conditions for it, which must all hold.
-
-    `detector/reasons.py` contains a description of each row, keyed by its name. `names` returns the reasons to report
-    in the verdict; without it, the name of the row is reported.
-    """
+class Rule(NamedTuple):
+    """Row of the table `RULES`: the first row whose condition holds gives the verdict. `reasons` describes each row."""
 
     name: str
-    conditions: tuple[Callable[[Evidence], bool], ...]
+    condition: Callable[[Evidence], bool]
     verdict: RuleVerdict
-    override: Override
-    names: Callable[[Evidence], tuple[str, ...]] | None = None
 
-
-class Decision(NamedTuple):
-    """Decision about a message, made before its target is determined.
-
-    Attributes:
-        rule: Name of the row that decided, or "learned".
-        look_back: True if the message may be about an earlier answer.
-        settled: See `Verdict`.
-    """
-
-    feedback: Feedback
-    confidence: float
-    correction_type: CorrectionType | None
-    rules: tuple[str, ...]
-    decided_by: DecidedBy
-    gate: GateCall
-    rule: str
-    look_back: bool
-    status_only: bool = False
-    settled: bool = False
-
-
-def _is_unsure(opinion: Opinion, _: Evidence) -> bool:
-    feedback = opinion.feedback
-    return feedback == "neutral" or (feedback == "rejected" and opinion.confidence < ANNOUNCEMENT_THRESHOLD)
-
-
-def _rejects_without_complaint(opinion: Opinion, e: Evidence) -> bool:
-    return opinion.feedback == "rejected" and v.COMPLAINT.isdisjoint(e.kinds)
-
-
-NEVER: Final = Override("never", lambda opinion, e: False)
-BY_DOUBT: Final = Override(f"rejection below {CONTRADICTED}", lambda opinion, e: opinion.rejected < CONTRADICTED)
-BY_REJECTION: Final = Override(f"rejection from {REFUSED}", lambda opinion, e: opinion.rejected >= REFUSED)
-ALWAYS: Final = Override("always", lambda opinion, e: True, certain=False)
-UNLESS_UNSURE: Final = Override(
-    "unless neutral or an unsure rejection", lambda opinion, e: not _is_unsure(opinion, e), certain=False
-)
-UNLESS_REJECTED: Final = Override(
-    "unless a rejection without a complaint",
-    lambda opinion, e: not _rejects_without_complaint(opinion, e),
-    certain=False,
-)
 
 NEUTRAL: Final = RuleVerdict("neutral", UNSURE)
-REJECTED: Final = RuleVerdict("rejected", EXPLICIT, "explicit", "not_ok")
-REPHRASED: Final = RuleVerdict("rejected", None, "rephrased", "not_ok")
-GIVEN_UP: Final = RuleVerdict("rejected", ABANDONED, "abandonment", "not_ok")
-NOT_UNDERSTOOD: Final = RuleVerdict("rejected", HELD, "explicit", "not_ok")
-STATUS_ONLY: Final = RuleVerdict("accepted", UNSURE, status_only=True)
-ACCEPTED: Final = RuleVerdict("accepted", CONTINUED)
-APPROVED: Final = RuleVerdict("accepted", CONTINUED, gate="ok")
-LEANS_AGAINST: Final = RuleVerdict("rejected", LEANING, "explicit", "not_ok")
-LEANS_FOR: Final = RuleVerdict("accepted", LEANING, gate="ok")
-HINTS_FOR: Final = RuleVerdict("accepted", HINT, gate="ok")
 
 
-def _none(e: Evidence) -> tuple[str, ...]:
-    return ()
+def has_nothing_to_judge(e: Evidence) -> bool:
+    """Return True if the message is not addressed to an answer, or contains no words."""
+    return not e.answered or not e.message.words
 
 
-def _rejections_and_approvals(e: Evidence) -> tuple[str, ...]:
-    return cues.rejections(e) + _approvals(e)
+def declines_offer(e: Evidence) -> bool:
+    """Return True if the person declines an action that the agent proposed ("not now"), which is not feedback."""
+    if "agent_proposes" not in e.answer_kinds or "agent_closes" in e.answer_kinds:
+        return False
+    plain_no = "cue_no" in e.kinds and len(e.message.words) <= 2
+    return e.is_short and (plain_no or "postpone" in e.kinds) and not _OBJECTION & e.kinds
 
 
-def _surrenders(e: Evidence) -> tuple[str, ...]:
-    return cues.names(e, frozenset({"abandon"}))
+def approves(e: Evidence) -> bool:
+    """Return True if the message contains thanks or praise, or accepts an offer."""
+    return not _APPROVAL.isdisjoint(e.kinds)
 
 
-def _approvals(e: Evidence) -> tuple[str, ...]:
-    return cues.names(e, v.APPROVAL)
+def rejects(e: Evidence) -> bool:
+    """Return True if the message contains an explicit rejection."""
+    return bool(_rejections(e))
 
 
-def _closing(e: Evidence) -> tuple[str, ...]:
-    return ("rule.closes", *_approvals(e))
+def approves_and_rejects(e: Evidence) -> bool:
+    """Return True if the message contains an approval and one rejection, without a "but"."""
+    return approves(e) and len(_rejections(e)) == 1 and not {"cue_but", "reject"} <= e.kinds
 
 
-def _approving(e: Evidence) -> tuple[str, ...]:
-    return _approvals(e) + (cues.names(e, frozenset({"follow"})) or (("rule.asks_on",) if cues.asks_on(e) else ()))
+def _rejections(e: Evidence) -> list[str]:
+    """Return the explicit rejections in the message.
+
+    A single rejection does not count if a veto makes it harmless, or if it answers an open question of the agent.
+    """
+    kinds: Kinds = frozenset({"reject", "abandon"} if e.asks_openly else {"reject", "reject_stated"})
+    if e.asks_openly:
+        kinds -= {"abandon"}
+    found = [pattern.name for pattern in e.found if pattern.kind in kinds]
+    if "veto" in e.kinds and len(found) < 2:
+        return []
+    if "agent_suggests" in e.answer_kinds:
+        # After "Have you seen it?", "No, I ..." is an answer. Only a rejection of the suggestion itself counts.
+        found = [name for name in found if name != "en.no_correction"]
+    repeats = "cue_no" in e.kinds and e.repeats_request
+    if repeats or corrects_confirmation(e) or is_bare_no(e) or adds_detail(e):
+        found.append("no")
+    return found
 
 
-def _cues_against(e: Evidence) -> tuple[str, ...]:
-    return cues.names(e, v.CUES_AGAINST)
+def corrects_confirmation(e: Evidence) -> bool:
+    """Return True if the message corrects a detail that the agent wanted confirmed ("No, on Saturday")."""
+    asked = "agent_confirms" in e.answer_kinds and "agent_closes" not in e.answer_kinds
+    return asked and "cue_no" in e.kinds and not {"veto", "postpone"} & e.kinds and len(e.message.words) > 2
 
 
-def _cues_for(e: Evidence) -> tuple[str, ...]:
-    return cues.names(e, v.CUES_FOR)
+def is_bare_no(e: Evidence) -> bool:
+    """Return True if the message is just "no", in reply to an agent's message that asks nothing."""
+    few = len(e.message.words) <= 2 and (e.language != "zh" or len(e.message.text) <= 4)
+    bare = few and "cue_no" in e.kinds and not {"veto", "postpone", "thanks"} & e.kinds
+    return bare and not _QUESTIONS & e.answer_kinds
 
 
-def _asks_openly(e: Evidence) -> bool:
-    return e.asks_openly
+def adds_detail(e: Evidence) -> bool:
+    """Return True if the message repeats the request with an additional detail, as in "I want gaming laptops"."""
+    if "restate" not in e.kinds or {"agent_asks", "agent_fails"} & e.answer_kinds:
+        return False
+    named = e.message.words[-1]
+    fresh = e.message.content - e.request.content - {named}
+    return named in e.request.content & e.answer.content and len(fresh) > 1
+
+
+def is_after_silence(e: Evidence) -> bool:
+    """Return True if the message was sent more than half an hour after the answer."""
+    return e.silence > SESSION_TIMEOUT_US
+
+
+def is_unread(e: Evidence) -> bool:
+    """Return True if the detector has no patterns for the message's language."""
+    return e.language == UNREAD
+
+
+def asks_again(e: Evidence) -> bool:
+    """Return True if the message asks for the same as the previous request, and takes up nothing of the answer."""
+    return (
+        min(len(e.message.words), len(e.request.words)) >= REWORDED_WORDS
+        and e.repeats_request
+        and not e.takes_up_answer
+        and not _COURTESY & e.kinds
+        and not {"agent_asks", "agent_confirms"} & e.answer_kinds
+    )
+
+
+def asks_other(e: Evidence) -> bool:
+    """Return True if the message repeats the previous request with another detail ("laptops under $500")."""
+    return e.similarity > REPHRASED_ABOVE and asks_otherwise(e.message, e.request, e.answer)
+
+
+def gives_up(e: Evidence) -> bool:
+    """Return True if the person gives up on the previous request."""
+    return "abandon" in e.kinds
+
+
+def agrees(e: Evidence) -> bool:
+    """Return True if the message is a short yes to a proposal or to a request for confirmation."""
+    if not {"agent_proposes", "agent_confirms"} & e.answer_kinds or "agent_closes" in e.answer_kinds:
+        return False
+    yes = e.is_short and {"cue_yes", "action", "thanks"} & e.kinds
+    return bool(yes) and not ({"cue_no", "reject_stated"} | _OBJECTION) & e.kinds
+
+
+def closes(e: Evidence) -> bool:
+    """Return True if the message is a short "no, that's all" in reply to "anything else?"."""
+    done = "agent_closes" in e.answer_kinds and {"cue_no", "postpone", "veto", "cue_bye"} & e.kinds
+    return bool(done) and e.is_short and not ({"reject_stated", "cue_want"} | _OBJECTION) & e.kinds
+
+
+def closes_with_thanks(e: Evidence) -> bool:
+    """Return True if the message closes the conversation (see `closes`) with thanks."""
+    return closes(e) and approves(e)
+
+
+def acknowledges(e: Evidence) -> bool:
+    """Return True if the message merely acknowledges ("ok", "hmm") an answer that contains no question or proposal."""
+    return "acknowledge" in e.kinds and not {"agent_asks", "agent_proposes"} & e.answer_kinds
+
+
+def takes(e: Evidence) -> bool:
+    """Return True if the message is a short decision for the answer ("I'll go with that one")."""
+    return "action" in e.kinds and e.is_short and not _OBJECTION & e.kinds and not e.asks_openly
+
+
+def begins_new_topic(e: Evidence) -> bool:
+    """Return True if the message is a request unrelated to the previous request and its answer."""
+    first = e.message.words[:3]
+    return (
+        max(e.similarity, e.answer_similarity) < UNRELATED
+        and len(e.message.words) >= 2
+        and not _RESPONSE & e.kinds
+        and "agent_asks" not in e.answer_kinds
+        # A few words without a pronoun are usually search words or an order.
+        and (bool({"cue_topic", "cue_ask"} & e.kinds) or (e.is_short and _PRONOUNS.isdisjoint(first)))
+        and e.message.content.isdisjoint(e.request.content | e.answer.content)
+    )
+
+
+_PRONOUNS: Final = frozenset({"i", "it", "that", "this", "you", "they"})
+
+
+def approves_in_answer(e: Evidence) -> bool:
+    """Return True if the message approves in reply to an open question of the agent."""
+    return approves(e) and e.asks_openly
+
+
+def builds_on_answer(e: Evidence) -> bool:
+    """Return True if the message builds on the answer with a follow-up, or asks a question after an answer."""
+    if "follow" in e.kinds:
+        return True
+    asks = "cue_ask" in e.kinds and "agent_asks" not in e.answer_kinds
+    return asks and e.kinds.isdisjoint({"reject", "reject_stated", "abandon", "cue_clarify", "cue_repeat", "cue_no"})
+
+
+def hints_approval(e: Evidence) -> bool:
+    """Return True if the message has a word of praise or a yes and nothing against the answer."""
+    asked = "agent_asks" in e.answer_kinds and "agent_confirms" not in e.answer_kinds
+    return bool({"cue_praise", "cue_yes"} & e.kinds) and _AGAINST.isdisjoint(e.kinds) and not asked
 
 
 RULES: Final = (
-    VerdictRule("rule.machine_text", (cues.is_by_machine,), NEUTRAL, NEVER),
-    VerdictRule("rule.nothing_to_judge", (cues.has_nothing_to_judge,), NEUTRAL, NEVER, _none),
-    VerdictRule("rule.declines_offer", (cues.is_decline,), NEUTRAL, NEVER),
-    VerdictRule("rule.outweighs", (cues.has_approval, cues.has_strong_rejection), REJECTED, ALWAYS, cues.rejections),
-    VerdictRule(
-        "rule.for_and_against", (cues.has_approval, cues.has_rejection), NEUTRAL, ALWAYS, _rejections_and_approvals
+    Rule("nothing_to_judge", has_nothing_to_judge, NEUTRAL),
+    Rule("declines_offer", declines_offer, NEUTRAL),
+    Rule("for_and_against", approves_and_rejects, NEUTRAL),
+    Rule("rejects", rejects, RuleVerdict("rejected", EXPLICIT, "explicit", "not_ok")),
+    Rule("silence", is_after_silence, NEUTRAL),
+    Rule("language", is_unread, NEUTRAL),
+    Rule("other_request", asks_other, RuleVerdict("accepted", UNSURE, is_new_topic=True)),
+    Rule("same_request", asks_again, RuleVerdict("rejected", None, "rephrased", "not_ok")),
+    Rule("gives_up", gives_up, RuleVerdict("rejected", ABANDONED, "abandonment", "not_ok")),
+    Rule("agrees", agrees, RuleVerdict("accepted", CONTINUED)),
+    Rule("closes_with_thanks", closes_with_thanks, RuleVerdict("accepted", CONTINUED, None, "ok")),
+    Rule("closes", closes, RuleVerdict("accepted", CONTINUED)),
+    Rule("acknowledges", acknowledges, NEUTRAL),
+    Rule("takes", takes, RuleVerdict("accepted", CONTINUED, None, "ok")),
+    Rule(
+        "new_topic",
+        begins_new_topic,
+        RuleVerdict("accepted", UNSURE, is_new_topic=True),
     ),
-    VerdictRule("rule.rejects_finally", (cues.has_final_rejection,), REJECTED, NEVER, cues.rejections),
-    VerdictRule("rule.rejects", (cues.has_rejection,), REJECTED, BY_DOUBT, cues.rejections),
-    VerdictRule("rule.silence", (cues.is_after_silence,), NEUTRAL, NEVER),
-    VerdictRule("rule.resent", (cues.is_resent,), NEUTRAL, NEVER),
-    VerdictRule("abstained.language", (cues.is_in_unread_language,), NEUTRAL, ALWAYS),
-    VerdictRule("rule.other_request", (cues.asks_for_something_else,), STATUS_ONLY, UNLESS_REJECTED),
-    VerdictRule("rule.same_request", (cues.asks_again,), REPHRASED, BY_DOUBT),
-    VerdictRule("rule.gives_up_politely", (cues.has_surrender, cues.has_approval), GIVEN_UP, ALWAYS, _surrenders),
-    VerdictRule("rule.gives_up", (cues.has_surrender,), GIVEN_UP, BY_DOUBT, _surrenders),
-    VerdictRule("rule.agrees", (cues.is_agreement,), ACCEPTED, NEVER),
-    VerdictRule("rule.closes_with_thanks", (cues.is_closing, cues.has_approval), APPROVED, BY_REJECTION, _closing),
-    VerdictRule("rule.closes", (cues.is_closing,), ACCEPTED, NEVER),
-    VerdictRule("rule.puzzled", (cues.is_puzzled,), NOT_UNDERSTOOD, NEVER),
-    VerdictRule("rule.asks_agent", (cues.asks_about_agent,), NEUTRAL, NEVER),
-    VerdictRule("rule.acknowledges", (cues.is_acknowledgement,), NEUTRAL, NEVER),
-    VerdictRule("rule.new_topic", (cues.is_new_topic,), STATUS_ONLY, UNLESS_UNSURE),
-    VerdictRule("rule.praises_and_goes_on", (cues.praises_and_goes_on,), APPROVED, BY_REJECTION, _approving),
-    VerdictRule("rule.thanks_in_answer", (cues.is_plain_approval, _asks_openly), ACCEPTED, NEVER, _approving),
-    VerdictRule("rule.thanks", (cues.is_plain_approval,), APPROVED, BY_REJECTION, _approving),
-    VerdictRule("rule.approves_in_answer", (cues.has_approval, _asks_openly), ACCEPTED, ALWAYS, _approving),
-    VerdictRule("rule.approves", (cues.has_approval,), APPROVED, ALWAYS, _approving),
-    VerdictRule("rule.follows", (cues.has_follow_up,), ACCEPTED, ALWAYS, _approving),
-    VerdictRule("rule.leans_against", (cues.has_cues_against,), LEANS_AGAINST, ALWAYS, _cues_against),
-    VerdictRule("rule.leans_for", (cues.has_cues_for,), LEANS_FOR, ALWAYS, _cues_for),
-    VerdictRule("rule.hints_for", (cues.has_cue_for,), HINTS_FOR, ALWAYS, _cues_for),
-    VerdictRule("rule.nothing", (), NEUTRAL, ALWAYS, _none),
+    Rule("approves_in_answer", approves_in_answer, RuleVerdict("accepted", CONTINUED)),
+    Rule("approves", approves, RuleVerdict("accepted", CONTINUED, None, "ok")),
+    Rule("follows", builds_on_answer, RuleVerdict("accepted", CONTINUED)),
+    Rule("hints", hints_approval, RuleVerdict("accepted", HINT, None, "ok")),
+    Rule("nothing_said", lambda e: True, NEUTRAL),
 )
 
 
-def match(e: Evidence) -> VerdictRule:
-    """Return the first rule whose conditions all hold. The last rule has no conditions."""
-    for rule in RULES:
-        for condition in rule.conditions:
-            if not condition(e):
-                break
-        else:
-            return rule
-    raise AssertionError("the last rule has no condition")
-
-
-def decide(e: Evidence, opinion: Opinion | None) -> Decision:
-    """Return the decision of the first matching rule, or of the learned layer if it overrides that rule."""
-    rule = match(e)
-    if opinion is not None and rule.override.overrides(opinion, e):
-        return _learned(e, opinion)
-    feedback, stated, correction_type, gate, status_only = rule.verdict
-    confidence = e.sameness.similarity if stated is None else stated
-    names = (rule.name,) if rule.names is None else rule.names(e)
-    if gate == "ok" and (cap := cap_of("approval", confidence, e, learned=False)):
-        gate, names = "neutral", (cap.name, *names)
-    return Decision(
-        feedback,
-        confidence,
-        correction_type,
-        names,
-        "rules",
-        gate,
-        rule.name,
-        look_back=correction_type != "rephrased",
-        status_only=status_only,
-        settled=rule.override.certain,
-    )
-
-
-def _learned(e: Evidence, opinion: Opinion) -> Decision:
-    feedback, gate, confidence = opinion.feedback, opinion.gate, opinion.confidence
-    correction_type = opinion.correction_type if feedback == "rejected" else None
-    names = tuple(pattern.name for pattern in e.found)
-    cap = None
-    if feedback == "rejected" or (feedback == "accepted" and gate == "ok"):
-        cap = cap_of(correction_type or "approval", confidence, e, learned=True)
-    if cap is not None:
-        names = (cap.name, *names)
-        gate, confidence = ("neutral", confidence) if cap.cap is None else (gate, min(confidence, cap.cap))
-    return Decision(
-        feedback,
-        round(confidence, 6),
-        correction_type,
-        names + opinion.reasons,
-        "learned",
-        gate,
-        "learned",
-        look_back=feedback != "neutral",
-    )
-
-
-def announceable(e: Evidence) -> bool:
-    """Return True if a rejection with probability 1 would be announced, i.e. is not capped."""
-    return cap_of("explicit", 1.0, e, learned=True) is None
+def first_rule(e: Evidence) -> Rule:
+    """Return the first rule whose condition holds. The last rule's condition always holds."""
+    return next(rule for rule in RULES if rule.condition(e))

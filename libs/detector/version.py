@@ -10,9 +10,9 @@ from typing import Final
 from contracts.detectors import GATE, WORDS
 
 HOME: Final = Path(__file__).parent
-DATE: Final = Path("weights", "date.txt")
-"""File with the date of weights and patterns, relative to the package. A copied file may have another file time."""
-_APART: Final = frozenset({"evaluation", "explain.py", "spans.py", "version.py"})
+RELEASED: Final = "2026-11-29"
+"""Date of weights, patterns and rules. Set it after each change that affects verdicts."""
+_APART: Final = frozenset({"evaluation", "explain.py", "version.py"})
 """Files and folders that are not in the digest, because they do not affect verdicts."""
 
 
@@ -24,8 +24,7 @@ def version(parts: tuple[str, ...], *, encoder: str | None, home: Path = HOME) -
         encoder: Name of the sentence encoder, if the detector has one.
         home: Folder with the code and weights.
     """
-    date = (home / DATE).read_text("ascii").strip()
-    return f"{date}.{_digest(digest_of_files(home), *parts, encoder or '')}{'' if encoder else WORDS}"
+    return f"{RELEASED}.{_digest(digest_of_files(home), *parts, encoder or '')}{'' if encoder else WORDS}"
 
 
 def version_with_gate(version: str, model: str, home: Path) -> str:
@@ -52,7 +51,7 @@ def _digest(files: bytes, *parts: str) -> str:
 def digest_of_files(home: Path) -> bytes:
     """Return a SHA-256 digest of all code, patterns and weights in a folder, including their paths."""
     told = hashlib.sha256()
-    for file in sorted((*home.rglob("*.py"), *home.rglob("*.json"))):
+    for file in sorted(file for suffix in ("py", "json", "tsv", "onnx") for file in home.rglob(f"*.{suffix}")):
         place = file.relative_to(home)
         if place.parts[0] not in _APART:
             told.update(f"{place.as_posix()}\0".encode() + hashlib.sha256(file.read_bytes()).digest())

@@ -72,15 +72,15 @@ class FeedbackResult(BaseModel):
     gate: GateCall
     """The gate's classification of the message."""
     decided_by: DecidedBy
-    """The layer that decided: `rules`, the learned layer (`learned`), or a language model (`llm`)."""
+    """What decided: `rules`, the reader (`learned`), or a language model (`llm`)."""
     reasons: list[str]
-    """The patterns and rules that matched, described in words."""
+    """The rule that matched, in words."""
     rules: list[str]
     """The names of the patterns and rules that matched."""
     encoder: str | None
-    """The sentence encoder that checked likely rejections a second time; null if only word vectors were used."""
+    """The reader that read the message with its answer; null if only patterns judged."""
     scores: dict[str, float]
-    """The numbers behind the verdict by name, such as the learned layer's probabilities."""
+    """The numbers behind the verdict by name, such as the reader's probabilities."""
     new_topic: bool
     """True if the message starts a new topic. This changes the turn's status, but is never announced."""
     would_be_announced: bool

@@ -14,7 +14,7 @@ from detector.addressing import in_scope
 from detector.detector import Detector
 from detector.location import MAX_AGE_US
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
-from detector.vocabulary import UNRELATED
+from detector.rules import UNRELATED
 from inference.last_answer import LastAnswer
 from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.neighbours import earlier

@@ -11,6 +11,7 @@ import asyncpg
 from chat_completions.endpoint import LlmEndpoint
 from detector.detector import Detector
 from detector.encoders.choice import how_to_add_encoder, sentence_encoder
+from detector.encoders.embedder import WordLlamaEmbedder
 from detector.encoders.minilm_files import ModelMissing
 from inference.judging import Judging
 from inference.llm_gate.asking import Asking
@@ -19,7 +20,7 @@ from inference.llm_gate.store import GateAnswers
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresConversationStore
-from inference.timed_encoder import TimedEncoder
+from inference.timed_network import TimedNetwork
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit import Clock, Producer, StartError
@@ -40,10 +41,11 @@ async def open_detector(settings: InferenceSettings, say: Callable[[str], None])
         raise StartError(str(error)) from error
     if encoder is None and settings.sentence_encoder == "auto":
         say(
-            "The sentence encoder is not on this machine, so messages are judged by words alone, less surely."
+            "The sentence encoder is not on this machine, so patterns judge alone and find less."
             f" To add it: {how_to_add_encoder()}."
         )
-    return Detector.default(TimedEncoder(encoder) if encoder else None, settings.target_precision)
+    network = encoder.exchanges if encoder else None
+    return Detector(WordLlamaEmbedder(), TimedNetwork(network) if network else None)
 
 
 async def open_judging(

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from detector.language import own_language
-from detector.location import names_in
 from detector.text import prepare
+from detector.words import names_in
 
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?:;,…])\s+|\s+[-–—]\s+|\n+|(?<=[。！？，；：])")
 
@@ -22,6 +22,6 @@ def objection(said: str) -> str:
     language = own_language(whole.text, whole.words) or "en"
     starts = [0, *(found.end() for found in _CLAUSE_END.finditer(said))]
     for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
-        if names_in(prepare(said[start:end]), language):
+        if names_in(prepare(said[start:end]).content, language):
             return " ".join(said[start:].split())
     return " ".join(said.split())

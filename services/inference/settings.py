@@ -8,7 +8,6 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from chat_completions.setting_types import EndpointKey, EndpointUrl
-from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from servicekit import ReadSettings
 
 
@@ -17,9 +16,7 @@ class InferenceSettings(ReadSettings):
 
     `broker` is host:port[,host:port] and `database_url` a PostgreSQL URL.
 
-    - `sentence_encoder`: see `encoders.sentence_encoder`. All processes of a group need the same encoder.
-    - `target_precision`: the precision required of announced verdicts. Kinds of verdicts whose precision is clearly
-      lower are not announced.
+    - `sentence_encoder`: see `encoders.choice.exchange_reader`. All processes of a group need the same one.
     - `gate_url`, `gate_model`: the base URL (up to /v1) of an OpenAI-compatible endpoint and the name of its model,
       which is asked about messages that no rule decides. An empty URL disables the language model.
     - `gate_seconds`, `gate_batch_seconds`: the timeouts of a single question and of a batch of questions. By default,
@@ -35,7 +32,6 @@ class InferenceSettings(ReadSettings):
 
     broker: str = "localhost:9092"
     sentence_encoder: str = "auto"
-    target_precision: float = Field(default=ANNOUNCEMENT_THRESHOLD, ge=ANNOUNCEMENT_THRESHOLD, lt=1)
     index_seconds: float = Field(default=2, gt=0, le=60)
     conversation_days: float = Field(default=365, ge=0)
     turn_days: float = Field(default=730, ge=0)

@@ -39,7 +39,7 @@ async def server() -> AsyncIterator[LlmServer]:
 
 @pytest.fixture(scope="module")
 def detector() -> Detector:
-    return Detector.rules_only()
+    return Detector.default()
 
 
 Gates = Callable[..., LlmGate]

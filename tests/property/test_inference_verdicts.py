@@ -8,11 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from detector import reading
 from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role, Verdict
-from detector.patterns import Pattern
-from detector.patterns.screen import Screen
 
 MINUTE = 60_000_000
 PHRASES = [
@@ -62,39 +59,6 @@ def test_any_batch_gives_well_formed_verdicts_the_same_alone_and_together(
     assert all(well_formed(item, verdict) for item, verdict in zip(batch, together, strict=True))
     assert together == [detector.judge([item])[0] for item in batch]
     assert together[::-1] == detector.judge(batch[::-1])
-
-
-@pytest.fixture(scope="module")
-def stranger() -> Detector:
-    """Return a new detector with an empty cache."""
-    return Detector.default()
-
-
-@settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(batch=st.lists(items, min_size=1, max_size=4))
-def test_verdicts_are_those_of_trying_every_pattern_and_remembering_nothing(
-    detector: Detector, stranger: Detector, batch: list[Neighbourhood]
-) -> None:
-    def plainly(screen: Screen, text: str) -> tuple[Pattern, ...]:
-        return tuple(p for p in screen._patterns if p.regex.search(text))
-
-    quick = detector.judge(batch)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Screen, "search", plainly)
-        patched.setattr(reading, "REMEMBERED", 0)
-        assert [stranger.judge([item])[0] for item in batch] == quick
-
-
-def test_long_texts_are_not_remembered_beyond_measure(monkeypatch: pytest.MonkeyPatch, stranger: Detector) -> None:
-    monkeypatch.setattr(reading, "REMEMBERED_LENGTH", 1_000)
-    for number in range(20):
-        before = (Message("b", "b", "bot", "agent", "bot", f"{number} " * 150, 0),)
-        stranger.judge([Neighbourhood(before, Message("c", "c", "ann", "human", None, "thanks!", MINUTE))])
-        assert sum(map(len, stranger._reader._place)) <= 1_000
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -31,7 +31,7 @@ from tests.support.local_kafka import LocalKafka
 from tests.support.processes import Members, stop_service, until_quiet
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
-EXCHANGES = Path(__file__).parents[2] / "training" / "data" / "exchanges.jsonl"
+EXCHANGES = Path(__file__).parents[2] / "training" / "generated.jsonl"
 CONVERSATIONS = 400
 SINCE = "2026-01-01T00:00:00Z"
 SECOND = 1_000_000

@@ -19,11 +19,6 @@ def detector() -> Detector:
 
 
 @pytest.fixture(scope="session")
-def rules() -> Detector:
-    return Detector.rules_only()
-
-
-@pytest.fixture(scope="session")
 def said(detector: Detector) -> Judge:
     """Return a function said(message, request, answer) that returns the verdict on the message."""
     return lambda message, request, answer: explain(message, request, answer, detector)

@@ -404,15 +404,15 @@ export interface FeedbackResult {
   reaction: "ok" | "not_ok" | null;
   /** The gate's classification of the message. */
   gate: "ok" | "not_ok" | "neutral";
-  /** The layer that decided: `rules`, the learned layer (`learned`), or a language model (`llm`). */
+  /** What decided: `rules`, the reader (`learned`), or a language model (`llm`). */
   decided_by: "rules" | "learned" | "llm";
-  /** The patterns and rules that matched, described in words. */
+  /** The rule that matched, in words. */
   reasons: string[];
   /** The names of the patterns and rules that matched. */
   rules: string[];
-  /** The sentence encoder that checked likely rejections a second time; null if only word vectors were used. */
+  /** The reader that read the message with its answer; null if only patterns judged. */
   encoder: string | null;
-  /** The numbers behind the verdict by name, such as the learned layer's probabilities. */
+  /** The numbers behind the verdict by name, such as the reader's probabilities. */
   scores: Record<string, number>;
   /** True if the message starts a new topic. This changes the turn's status, but is never announced. */
   new_topic: boolean;

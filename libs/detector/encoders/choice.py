@@ -1,4 +1,4 @@
-"""Select the sentence encoder used to compare a message with the request before it."""
+"""Select the sentence encoder of the detector and of issues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from detector.encoders.sentence_transformer import SentenceTransformerEmbedder
 
 
 def sentence_encoder(choice: str, say: Callable[[str], None]) -> SentenceEncoder | None:
-    """Return the configured sentence encoder, or None if only word vectors are used.
+    """Return the configured sentence encoder, or None if there is none.
 
     Args:
         choice: `none` for no encoder, `minilm` for all-MiniLM-L6-v2 (downloaded if it is missing), `auto` for `minilm`

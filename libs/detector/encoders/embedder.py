@@ -2,7 +2,6 @@
 
 The WordLlama package includes its weights, so nothing is downloaded. A text's vector is the sum of its token vectors.
 Instead of tokenising each text, this adapter caches the vectors of words and sums them, which is several times faster.
-It also provides the vectors of single words (see `intent`).
 """
 
 from __future__ import annotations
@@ -45,12 +44,23 @@ class Embedder(Protocol):
         """
 
 
+class ExchangeNetwork(Protocol):
+    """Network that reads a message with the answer and the request before it."""
+
+    @property
+    def name(self) -> str:
+        """Name of the network."""
+
+    def read(self, message: str, answer: str, request: str) -> Vectors:
+        """Return the logits of the classes of the message."""
+
+
 class SentenceEncoder(Embedder, Protocol):
     """Encoder that reads each text as a whole. It is slower than summing word vectors."""
 
     @property
-    def early(self) -> Embedder | None:
-        """Faster embedder that runs only the first layers of this encoder, or None if there is no such variant."""
+    def exchanges(self) -> ExchangeNetwork | None:
+        """Network for the detector that is based on this encoder, or None if there is none."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:

@@ -14,7 +14,7 @@ from detector.encoders.embedder import Vectors, encodable, unit_rows
 class SentenceTransformerEmbedder:
     """Encoder that uses a sentence-transformers model. Missing weights are downloaded."""
 
-    early = None
+    exchanges = None
 
     def __init__(self, model: str) -> None:
         """Load a model by its name or from a folder.

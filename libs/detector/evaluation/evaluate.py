@@ -21,7 +21,6 @@ def evaluate(
     by: Sequence[By] = (),
     errors: int = 0,
     keep_outcomes: bool = False,
-    target_precision: float | None = None,
 ) -> Report:
     """Evaluate the detector on a JSON Lines file.
 
@@ -31,7 +30,6 @@ def evaluate(
         by: Groups for which scores are also reported. Labelled messages only.
         errors: Number of worst errors to report, including their texts. Labelled messages and phrases only.
         keep_outcomes: Report each row's outcome under `outcomes`. Labelled messages only.
-        target_precision: Report the recall at this precision under `at_target`. Labelled messages only.
 
     Returns:
         The scores, with the kind of rows under `kind`.
@@ -45,13 +43,11 @@ def evaluate(
     try:
         match kind:
             case "messages":
-                report = score_messages(rows, judge, by, errors, keep_outcomes, target_precision)
+                report = score_messages(rows, judge, by, errors, keep_outcomes)
             case "phrases":
                 report = score_phrases(rows, judge, errors)
             case "unlabelled":
                 report = score_unlabelled(rows, judge)
-            case "pairs":
-                report = score_pairs(rows, judge)
             case "targets":
                 report = score_targets(rows, judge)
     except KeyError as error:
@@ -59,28 +55,6 @@ def evaluate(
     except (TypeError, AttributeError):
         raise UnknownRows(f"{path} contains a row with a field of the wrong type") from None
     return {"kind": kind, **report}
-
-
-def score_pairs(rows: Sequence[Row], detector: Detector) -> Report:
-    """Evaluate the detector on pairs of requests that may have the same intent.
-
-    Returns:
-        The accuracy (at probability 0.5) and the AUC, overall and by source.
-    """
-    truth = [row["same_intent"] in {True, "yes"} for row in rows]
-    scores = [detector.same_intent(row["a"], row["b"]) for row in rows]
-    sources = [str(row["source"]) for row in rows]
-
-    def of(name: str | None) -> dict[str, float]:
-        kept = [i for i, s in enumerate(sources) if name is None or s == name]
-        right = [truth[i] == (scores[i] >= 0.5) for i in kept]
-        return {
-            "rows": len(kept),
-            **scoring.share("accuracy", sum(right), len(right)),
-            "auc": scoring.auc([truth[i] for i in kept], [scores[i] for i in kept]),
-        }
-
-    return {**of(None), "per_source": {name: of(name) for name in sorted(set(sources))}}
 
 
 def score_targets(rows: Sequence[Row], detector: Detector) -> Report:

@@ -15,7 +15,6 @@ import numpy as np
 
 from detector.detector import Detector
 from detector.evaluation import scoring
-from detector.evaluation.at_target import score_at_target
 from detector.evaluation.comparison import outcomes
 from detector.evaluation.errors import worst
 from detector.evaluation.rows import Row, neighbourhood, source_of
@@ -39,6 +38,12 @@ def label_of(verdict: Verdict) -> str:
     A new topic has the label neutral, although its verdict sets the status of the turn to accepted.
     """
     return "neutral" if verdict.status_only else verdict.feedback
+
+
+def rejection(verdict: Verdict) -> float:
+    """Return the probability of a rejection, or the confidence of the opposite without a classifier."""
+    confidence = verdict.confidence if verdict.feedback == "rejected" else 1 - verdict.confidence
+    return verdict.scores.get("rejected", confidence)
 
 
 def length_of(row: Row) -> str:
@@ -68,7 +73,6 @@ def score_messages(
     by: Sequence[By],
     errors: int,
     keep_outcomes: bool,
-    target_precision: float | None,
 ) -> Scores:
     """Evaluate the detector on labelled messages.
 
@@ -78,7 +82,6 @@ def score_messages(
         by: Groups for which scores are also reported.
         errors: Number of worst errors to report.
         keep_outcomes: Report each row's outcome under `outcomes`, for `comparison.differences`.
-        target_precision: Report the result of `score_at_target` under `at_target`.
 
     Returns:
         The scores for `label` and `gate` (overall, by source, and for announcements), and the time per message.
@@ -106,6 +109,7 @@ def score_messages(
             for name in per_source
         },
         "reliability": _bins(truth, verdicts),
+        "rejected_auc": scoring.auc([t == "rejected" for t in truth], [rejection(v) for v in verdicts]),
         "rejected_precision_at_8pct": scoring.at_prevalence(recall, false),
         "gate": _gate(rows, verdicts),
         "decided_by": {who: sum(1 for v in verdicts if v.decided_by == who) for who in ("rules", "learned")},
@@ -113,8 +117,6 @@ def score_messages(
     }
     if by:
         report["by"] = {group: _by(_NAME_OF[group], rows, verdicts) for group in by}
-    if target_precision is not None:
-        report["at_target"] = score_at_target(rows, verdicts, target_precision)
     if keep_outcomes:
         report["outcomes"] = outcomes(rows, labels, verdicts)
     if errors:
@@ -141,10 +143,7 @@ def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
 
 
 def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> dict[str, float]:
-    """Return the precision and recall of announced verdicts of the kind `name`.
-
-    The precision at a prevalence of 8 % is also returned. For rejections, `ranking_auc` is the probability that a
-    correct announcement has a higher ranking score than a wrong one.
+    """Return the precision and recall of announced verdicts of the kind `name`, also at a prevalence of 8 %.
 
     Args:
         truth: The correct labels, or the correct gate labels for the kind ok.
@@ -156,10 +155,8 @@ def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> 
     recall, false = scoring.called(truth, said, name)
     hits = [t == name for t, s in zip(truth, said, strict=True) if s]
     right = sum(hits)
-    ranked = [v.scores["ranking"] for v, s in zip(verdicts, said, strict=True) if s and name == "rejected"]
     return {
         "announced": sum(said),
-        **({"ranking_auc": scoring.auc(hits, ranked)} if name == "rejected" else {}),
         **scoring.share("precision", right, sum(said)),
         **scoring.share("recall", right, truth.count(name)),
         "false_share": false,

@@ -13,23 +13,21 @@ from typing import Any, Final, Literal
 from detector.model import Message, Neighbourhood
 
 Row = Mapping[str, Any]
-#: Kinds of rows by their labels. Phrases have an expected verdict and announced reaction, messages a label, pairs two
-#: requests and a flag for the same intent, targets the answer that is meant. Unlabelled rows have none.
-RowKind = Literal["phrases", "messages", "pairs", "targets", "unlabelled"]
+#: Kinds of rows by their labels. Phrases have an expected verdict and announced reaction, messages a label,
+#: targets the answer that is meant. Unlabelled rows have none.
+RowKind = Literal["phrases", "messages", "targets", "unlabelled"]
 
 #: Required fields of each kind. Messages and phrases may have `history`, or `previous_user` and `previous_assistant`.
 NEEDED: Final[Mapping[RowKind, tuple[str, ...]]] = {
     "messages": ("message", "label", "gate", "source"),
     "phrases": ("message", "label", "announced"),
     "unlabelled": ("message", "history", "source"),
-    "pairs": ("a", "b", "same_intent", "source"),
     "targets": ("message", "history", "target_indices", "assistant_turns_back"),
 }
 #: Fields by which a kind is recognised. The first kind that matches the first row of a file is the file's kind.
 _FIELDS: Final[tuple[tuple[RowKind, frozenset[str]], ...]] = (
     ("phrases", frozenset({"message", "label", "announced"})),
     ("messages", frozenset({"message", "label"})),
-    ("pairs", frozenset({"a", "b"})),
     ("targets", frozenset({"target_indices"})),
     ("unlabelled", frozenset({"message", "history"})),
 )
@@ -82,7 +80,7 @@ def kind_of(rows: list[Row], path: Path) -> RowKind:
         if fields <= rows[0].keys():
             return kind
     raise UnknownRows(
-        f"{path} holds other rows: `label` and `message`, `a` and `b`, `target_indices`, or `history` and `message` "
+        f"{path} holds other rows: `label` and `message`, `target_indices`, or `history` and `message` "
         "are needed (see agent-feedback evaluate --help)"
     )
 

@@ -15,7 +15,6 @@ _UNLABELLED = (
     "| unlabelled messages | rows | announced as rejected | announced as ok | called rejected |\n|---|---|---|---|---|"
 )
 _PHRASES = "| phrases | rows | label | announced | both | false rejections |\n|---|---|---|---|---|---|"
-_PAIRS = "| pairs | rows | accuracy | AUC |\n|---|---|---|---|"
 _TARGETS = "| targets | rows | right | more than one turn back | right |\n|---|---|---|---|---|"
 
 
@@ -25,7 +24,6 @@ def markdown(reports: Mapping[str, Report]) -> str:
         "messages": (_MESSAGES, _messages),
         "unlabelled": (_UNLABELLED, _unlabelled),
         "phrases": (_PHRASES, _phrases),
-        "pairs": (_PAIRS, _pairs),
         "targets": (_TARGETS, _targets),
     }
     blocks = []
@@ -84,14 +82,6 @@ def _phrases(name: str, report: Report) -> Iterator[str]:
     yield _line(
         f"**{name}**", *(str(report[key]) for key in ("rows", "label", "announced", "both", "false_rejections"))
     )
-
-
-def _pairs(name: str, report: Report) -> Iterator[str]:
-    for part, scores in {
-        f"**{name}**": report,
-        **{f"{name}: {s}": own for s, own in report["per_source"].items()},
-    }.items():
-        yield _line(part, f"{scores['rows']:,}", _share(scores, "accuracy", 3), f"{scores['auc']:.3f}")
 
 
 def _targets(name: str, report: Report) -> Iterator[str]:

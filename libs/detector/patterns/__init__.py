@@ -1,69 +1,105 @@
-"""Pattern tables for all languages, and functions that match a text against them."""
+"""Patterns: named regular expressions for what a message, or the answer before it, says.
+
+Each language has a file with one pattern per line: kind, name and expression, separated by tabs. Patterns are applied
+to prepared text, which has lower case, single spaces and straight quotes. Kinds that start with `agent_` describe the
+agent's message.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Final
+from pathlib import Path
+from typing import Final, Literal, cast, get_args
 
-from detector.patterns import (
-    agent_english,
-    agent_others,
-    chinese,
-    english,
-    french,
-    german,
-    italian,
-    japanese,
-    portuguese,
-    russian,
-    spanish,
-)
-from detector.patterns.screen import Screen
-from detector.patterns.table import Kind, Pattern
 from detector.text import Prepared
 
-#: Patterns for people's messages, by language.
-LANGUAGES: Final[dict[str, tuple[Pattern, ...]]] = {
-    "en": english.PATTERNS,
-    "de": german.PATTERNS,
-    "fr": french.PATTERNS,
-    "es": spanish.PATTERNS,
-    "it": italian.PATTERNS,
-    "pt": portuguese.PATTERNS,
-    "zh": chinese.PATTERNS,
-    "ja": japanese.PATTERNS,
-    "ru": russian.PATTERNS,
-}
+#: Kind of a pattern.
+#:   reject         rejects the answer
+#:   reject_stated  rejects the answer, unless it answers an open question of the agent ("too late", "the red one")
+#:   restate        "I want ...": rejects the answer if it adds a detail to the request
+#:   abandon        gives up on the request
+#:   thanks         thanks for the answer or praises it
+#:   action         accepts an offer
+#:   follow         builds on the answer
+#:   acknowledge    "ok", "I see": says only that the answer was read
+#:   postpone       "not now", "maybe later": declines an offer
+#:   cue_*          evidence that counts only together with other evidence
+#:   veto           makes negative words harmless ("no problem", "nothing wrong with it")
+#:   agent_*        the agent's message asks, asks for confirmation, proposes an action, suggests something, fails, ...
+Kind = Literal[
+    "reject",
+    "reject_stated",
+    "restate",
+    "meant",
+    "abandon",
+    "thanks",
+    "action",
+    "follow",
+    "acknowledge",
+    "postpone",
+    "ask_agent",
+    "cue_reject",
+    "cue_no",
+    "cue_yes",
+    "cue_clarify",
+    "cue_other",
+    "cue_repeat",
+    "cue_want",
+    "cue_taste",
+    "cue_praise",
+    "cue_bye",
+    "cue_topic",
+    "cue_edit",
+    "cue_ask",
+    "cue_but",
+    "veto",
+    "agent_asks",
+    "agent_confirms",
+    "agent_offers",
+    "agent_proposes",
+    "agent_suggests",
+    "agent_fails",
+    "agent_succeeds",
+    "agent_closes",
+]
+Kinds = frozenset[Kind]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+HOME: Final = Path(__file__).parent
+#: Languages with patterns.
+LANGUAGES: Final = tuple(sorted(path.stem for path in HOME.glob("*.tsv")))
 
-#: Patterns for agents' messages, by language.
-AGENT: Final[dict[str, tuple[Pattern, ...]]] = {"en": agent_english.PATTERNS, **agent_others.PATTERNS}
 
-__all__ = ["AGENT", "LANGUAGES", "Kind", "Pattern", "agent_hits", "human_hits", "kinds"]
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Named regular expression. The name starts with the language (`en.is_wrong`)."""
+
+    name: str
+    kind: Kind
+    source: str
+    regex: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "regex", re.compile(self.source))
 
 
 @cache
-def _people(language: str) -> Screen | None:
-    patterns = LANGUAGES.get(language)
-    return Screen(patterns) if patterns else None
-
-
-@cache
-def _agents(language: str) -> Screen:
-    return Screen(AGENT.get(language, agent_others.ANY))
+def patterns_of(language: str) -> tuple[Pattern, ...]:
+    """Return all patterns of a language, in the order of its file. A language without a file has none."""
+    if language not in LANGUAGES:
+        return ()
+    lines = (HOME / f"{language}.tsv").read_text("utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return tuple(Pattern(f"{language}.{name}", cast(Kind, kind), source) for kind, name, source in rows)
 
 
 def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
-    """Return the patterns of a language that match a person's prepared text, in table order."""
-    screen = _people(language)
-    return screen.search(message.said) if screen else ()
+    """Return the patterns that match a person's message."""
+    return tuple(p for p in patterns_of(language) if not p.kind.startswith("agent_") and p.regex.search(message.said))
 
 
-def agent_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
-    """Return the patterns of a language that match an agent's prepared text, in table order."""
-    return _agents(language).search(message.said)
-
-
-def kinds(found: Iterable[Pattern]) -> frozenset[Kind]:
-    """Return the kinds of the given patterns."""
-    return frozenset(p.kind for p in found)
+def agent_kinds(answer: Prepared, language: str = "en") -> Kinds:
+    """Return the kinds of the patterns that match an agent's message."""
+    hits = (p for p in patterns_of(language) if p.kind.startswith("agent_") and p.regex.search(answer.said))
+    return frozenset(p.kind for p in hits)

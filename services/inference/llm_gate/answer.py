@@ -82,12 +82,10 @@ def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> 
     said = replace(
         verdict,
         confidence=answer.confidence,
-        scores={name: value for name, value in verdict.scores.items() if name not in ("score", "ranking")},
         rules=(f"llm.{answer.reason}",),
         decided_by="llm",
         rule="llm",
         status_only=False,
-        falls_short=False,
     )
     if not judges_answer(answer):
         return replace(said, feedback="neutral", reaction=None, correction_type=None, target=None, gate="neutral")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from detector.model import CorrectionType, Feedback
-from detector.vocabulary import SESSION_TIMEOUT_US
+from detector.rules import SESSION_TIMEOUT_US
 
 Outcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
 

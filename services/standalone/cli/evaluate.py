@@ -36,19 +36,12 @@ def evaluate(
         int, typer.Option(help="Show this many of the worst errors, with expected and given label.", min=0)
     ] = 0,
     table: Annotated[bool, typer.Option("--table", help="Print Markdown tables of all files.")] = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Plot accuracy against confidence into this PNG (needs matplotlib).")
-    ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Write the outcome of every labelled message, without texts, to this file.")
     ] = None,
     against: Annotated[
         Path | None,
         typer.Option(help="Compare with the outcomes in this file of an earlier --save.", exists=True, dir_okay=False),
-    ] = None,
-    target_precision: Annotated[
-        float | None,
-        typer.Option(help="Show the recall at this value of INFERENCE_TARGET_PRECISION.", min=0.7, max=1),
     ] = None,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
@@ -63,8 +56,6 @@ def evaluate(
     - phrases: `message`, `label`, `announced` (not_ok, ok, null)
 
     - unlabelled messages: `message`, `history`, `source`
-
-    - pairs of requests: `a`, `b`, `same_intent` (yes, no), `source`
 
     - targets, for the locator: `message`, `history`, `target_indices` (into the history), `assistant_turns_back`
 
@@ -82,18 +73,13 @@ def evaluate(
     detector = detector_with(sentence_encoder)
     try:
         before = comparison.read(against) if against is not None else {}
-        reports = {
-            file.stem: scores_on(file, detector, groups, errors, keep_outcomes=True, target_precision=target_precision)
-            for file in files
-        }
+        reports = {file.stem: scores_on(file, detector, groups, errors, keep_outcomes=True) for file in files}
         measured = {name: report.pop("outcomes") for name, report in reports.items() if "outcomes" in report}
         compared = comparison.by_file(before, measured) if against is not None else {}
     except UnknownRows as error:
         say(f"{error}.", "red")
         raise typer.Exit(FAILED) from None
     first = next(iter(reports.values()))
-    if plot is not None:
-        _draw(first, plot)
     if save is not None:
         comparison.write(save, measured)
         say(f"Saved the outcomes of {sum(map(len, measured.values())):,} messages in {save}.")
@@ -119,18 +105,6 @@ def _groups(names: str) -> list[By]:
     if unknown := sorted(set(wanted) - set(GROUPS)):
         raise typer.BadParameter(f"--by takes {', '.join(GROUPS)}, not {', '.join(unknown)}.")
     return [group for group in GROUPS if group in wanted]
-
-
-def _draw(report: dict[str, Any], path: Path) -> None:
-    from detector.evaluation.plotting import plot
-
-    if "reliability" not in report:
-        raise typer.BadParameter("--plot needs rows of messages: pairs and targets have no confidence.")
-    try:
-        plot(report, path)
-    except ImportError:
-        raise typer.BadParameter("--plot needs matplotlib: pip install matplotlib.") from None
-    say(f"Plotted into {path}.")
 
 
 def _print_scores(console: Console, report: dict[str, Any]) -> None:

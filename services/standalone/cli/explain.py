@@ -31,7 +31,7 @@ def explain(
         typer.Option(help="Explain every message in this file of rows instead.", exists=True, dir_okay=False),
     ] = None,
     errors: Annotated[int, typer.Option(help="Show only this many of the worst errors on labelled rows.", min=0)] = 0,
-    rules: Annotated[bool, typer.Option("--rules", help="Print the rules and the caps on their confidence.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Print the rules.")] = False,
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -58,19 +58,16 @@ def explain(
 
 
 def _print_rules(as_json: bool) -> None:
-    from detector.explain import CAP_HEADS, RULE_HEADS, cap_rows, rule_rows
+    from detector.explain import RULE_HEADS, rule_rows
 
-    tables = {"rules": (RULE_HEADS, _plain(rule_rows())), "caps": (CAP_HEADS, _plain(cap_rows()))}
+    rows = _plain(rule_rows())
     if as_json:
-        shown = {name: [dict(zip(heads, row, strict=True)) for row in rows] for name, (heads, rows) in tables.items()}
-        print_json(shown)
+        print_json({"rules": [dict(zip(RULE_HEADS, row, strict=True)) for row in rows]})
         return
     console = Console(soft_wrap=True)
-    for heads, rows in tables.values():
-        console.print(Text("  ".join(heads), "dim"))
-        for row in rows:
-            console.print(Text("  ".join(row)))
-        console.print()
+    console.print(Text("  ".join(RULE_HEADS), "dim"))
+    for row in rows:
+        console.print(Text("  ".join(row)))
 
 
 def _plain(rows: Iterable[Sequence[str]]) -> list[list[str]]:

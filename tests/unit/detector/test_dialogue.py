@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from detector.detector import Detector
-from detector.evidence import Evidence
 from detector.explain import explain
 from detector.language import own_language
-from detector.learned import Opinion
 from detector.model import Message, Neighbourhood, Verdict
-from detector.patterns import LANGUAGES, Kind
-from detector.reasons import reason_in_words
-from detector.rules import announceable, decide
+from detector.reasons import WORDS
+from detector.rules import RULES
 from detector.text import SAID, prepare
 
 LIST = "Three laptops under $1000: the Lumo for $899, the Nova for $949 and the Vega for $979."
@@ -86,32 +82,12 @@ def test_a_no_about_oneself_corrects_nothing(detector: Detector, message: str) -
 
 
 @pytest.mark.parametrize(
-    ("message", "kinds", "announced"),
-    [
-        ("My uncle says it is a stupid myth that they find their way. Are pigeons really that bad at it?", (), False),
-        ("But my uncle says it is a stupid myth that they find their way. Are pigeons that bad?", ("cue_but",), True),
-        ("My uncle says it is a stupid myth that they find their way. Pigeons are really bad at it.", (), True),
-        ("Are pigeons really that bad?", (), True),
-    ],
-)
-def test_a_question_after_something_told_is_about_the_matter(
-    message: str, kinds: tuple[Kind, ...], announced: bool
-) -> None:
-    texts = prepare(message), prepare("tell me about pigeons"), prepare("Pigeons find home by sun and smell.")
-    evidence = Evidence(*texts, (), frozenset(("cue_reject", *kinds)), frozenset())
-    opinion = Opinion((0.9, 0.0, 0.0, 0.0, 0.05, 0.05), ())
-    assert (decide(evidence, opinion).confidence >= ANNOUNCEMENT_THRESHOLD) is announced
-    assert announceable(evidence) is announced
-
-
-@pytest.mark.parametrize(
     ("message", "answer", "rejected"),
     [
         ("No, desde Vigo.", "Horarios de trenes a Bilbao, ¿ desde Zaragoza?.", True),
         ("No, desde Vigo.", "Horarios de trenes a Bilbao, ¿desde dónde?", False),
         ("No, per Torino.", "Due posti sul treno, per Milano?", True),
         ("No, solo il prezzo.", "Due posti sul treno, per quando?", False),
-        ("Não, para o Porto.", "Dois bilhetes de comboio, para Lisboa?", True),
         ("Nein, nach Köln.", "Zwei Plätze im Zug, nach Wien?", True),
         ("Nein, nach Köln.", "Zwei Plätze im Zug, um wie viel Uhr?", False),
         ("Non, pour Lyon.", "Deux places dans le train, pour Paris?", True),
@@ -120,47 +96,7 @@ def test_a_question_after_something_told_is_about_the_matter(
 )
 def test_a_detail_taken_for_granted_is_corrected(detector: Detector, message: str, answer: str, rejected: bool) -> None:
     verdict = says(detector, message, "", answer)
-    assert ("rule.corrects_confirmation" in verdict.rules) is rejected
     assert verdict.emitted is rejected
-
-
-@pytest.mark.parametrize(
-    ("message", "announced"),
-    [
-        ("Too bad. I wanted to go hiking.", False),
-        ("Oh no, I hate rain.", False),
-        ("That's a shame.", False),
-        ("Oh no, that's not what I asked.", True),
-        ("We don't eat raw fish by the way.", False),
-        ("That's wrong by the way.", True),
-    ],
-)
-def test_what_is_said_of_the_matter_is_not_announced(detector: Detector, message: str, announced: bool) -> None:
-    answer = "Tomorrow it will rain in Berlin, 12 degrees."
-    assert says(detector, message, "What is the weather tomorrow?", answer).emitted is announced
-
-
-@pytest.mark.parametrize("said", ["", " you"])
-def test_a_regret_of_what_the_agent_did_is_about_its_answer(said: str) -> None:
-    texts = prepare(f"Too bad{said}"), prepare("tidy up"), prepare("I deleted the drafts.")
-    evidence = Evidence(*texts, (), frozenset(), frozenset())
-    assert announceable(evidence) is bool(said)
-
-
-@pytest.mark.parametrize(
-    ("request_", "answer", "again"),
-    [
-        ("Run the tests", "All 24 tests pass.", True),
-        ("Run the tests", "Sorry, I can't do that.", False),
-        ("Run the tests again please", "All 24 tests pass.", False),
-        ("Run the linter", "All files are clean.", False),
-    ],
-)
-def test_an_order_to_do_it_again_turns_nothing_down(
-    detector: Detector, request_: str, answer: str, again: bool
-) -> None:
-    verdict = says(detector, "Run the tests again please", request_, answer)
-    assert ("rule.resent" in verdict.rules) is again
 
 
 @pytest.mark.parametrize(
@@ -174,7 +110,6 @@ def test_an_order_to_do_it_again_turns_nothing_down(
 )
 def test_a_no_that_asks_for_time_corrects_nothing(detector: Detector, message: str, rejected: bool) -> None:
     verdict = says(detector, message, "Cancel my order 42", "Do you want me to cancel order 42?")
-    assert ("rule.corrects_confirmation" in verdict.rules) is rejected
     assert verdict.emitted is rejected
 
 
@@ -194,48 +129,6 @@ def test_a_rejection_with_a_but_outweighs_thanks(detector: Detector, message: st
     assert says(detector, message, "how do I sort the list by price", answer).feedback == feedback
 
 
-@pytest.mark.parametrize(
-    ("message", "answer", "kinds", "announced"),
-    [
-        ("please tidy the module up", "The module holds the queue.", (), False),
-        ("please stop, it is the other module", "The module holds the queue.", ("cue_reject",), True),
-        ("the module is untidy", "The module holds the queue.", (), True),
-        ("the module is untidy", "```python\nqueue = []\n```", ("cue_reject",), False),
-        ("see this\nKeyError: 'queue'", "```python\nqueue = []\n```", ("cue_reject",), True),
-    ],
-)
-def test_orders_and_what_follows_code_alone_are_not_announced(
-    message: str, answer: str, kinds: tuple[Kind, ...], announced: bool
-) -> None:
-    texts = prepare(message), prepare("write the queue"), prepare(answer)
-    evidence = Evidence(*texts, (), frozenset(kinds), frozenset())
-    opinion = Opinion((0.9, 0.0, 0.0, 0.0, 0.05, 0.05), ())
-    assert (decide(evidence, opinion).confidence >= ANNOUNCEMENT_THRESHOLD) is announced
-    assert announceable(evidence) is announced
-
-
-@pytest.mark.parametrize(
-    ("message", "answer", "announced"),
-    [
-        ("I don't like my job", "Tell me about your day.", False),
-        ("not really a fan of winter", "Winter is cold in Oslo.", False),
-        ("I don't like it", "The harbour walk takes a day.", True),
-        ("not really a fan of walks", "How about the harbour walk?", True),
-    ],
-)
-def test_a_dislike_is_about_what_was_recommended_or_taken_up(
-    detector: Detector, message: str, answer: str, announced: bool
-) -> None:
-    assert says(detector, message, "hello there", answer).emitted is announced
-
-
-def test_a_request_sent_again_after_a_reply_that_was_cut_off_rejects_nothing(detector: Detector) -> None:
-    asked = "explain how the scheduler picks the next job and what happens when two jobs are ready"
-    again = says(detector, asked, asked, "The scheduler keeps a queue of jobs, ordered by")
-    assert (again.feedback, again.rules) == ("neutral", ("rule.resent",))
-    assert says(detector, asked, asked, "Sorry, I could not load the page.").feedback == "rejected"
-
-
 def test_a_doubtful_rejection_leaves_the_turn_alone(detector: Detector) -> None:
     verdict = Verdict("rejected", "not_ok", 0.5, "explicit", "", None, (), "learned", "not_ok")
     assert (verdict.emitted, verdict.status) == (False, "neutral")
@@ -245,7 +138,7 @@ def test_a_doubtful_rejection_leaves_the_turn_alone(detector: Detector) -> None:
 def test_other_languages_are_read_by_no_english_pattern(detector: Detector, message: str) -> None:
     verdict = says(detector, message, "Hallo", "Guten Tag, hier ist die Auskunft.")
     assert verdict.decided_by == "rules"
-    assert not any(rule.startswith(("en.", "learned.")) for rule in verdict.rules)
+    assert not any(rule.startswith("en.") for rule in verdict.rules)
 
 
 @pytest.mark.parametrize(
@@ -257,9 +150,9 @@ def test_other_languages_are_read_by_no_english_pattern(detector: Detector, mess
         ("sigue sin funcionar, lo siento", "es"),
         ("你忘了排序", "zh"),
         ("non ho capito bene questa cosa", "it"),
-        ("ainda não percebi bem essa parte", "pt"),
-        ("まだ動きません", "ja"),
-        ("это всё ещё не работает", "ru"),
+        ("ainda não percebi bem essa parte", "other"),
+        ("まだ動きません", "other"),
+        ("это всё ещё не работает", "other"),
         ("但是我发现 vanilla 的 input 还是不对", "zh"),
         ("ik heb het nog steeds niet begrepen", "other"),
         ("Nova", None),
@@ -274,14 +167,14 @@ def test_languages(text: str, language: str | None) -> None:
     ("text", "language"),
     [
         ("да okay", "en"),  # a third of the letters is in another script: the words tell
-        ("нет okay", "ru"),  # more than a third: the script tells
-        ("привіт, друже", "other"),  # no word or letter of Russian
+        ("нет okay", "other"),  # more than a third: the script tells
+        ("привіт, друже", "other"),
         ("我 ok", None),
         ("我们ok", "zh"),
         ("一一一", "zh"),
         ("\u9fff\u9fff", "zh"),
-        ("はい", "ja"),
-        ("漢字の", "ja"),
+        ("はい", "other"),
+        ("漢字の", "other"),
         ("报http错误;403", "zh"),  # names of code do not decide
         ("no, translate it into 中文 please", "en"),
         ("안녕하세요", "other"),
@@ -315,25 +208,7 @@ def test_cues_are_looked_for_at_both_ends_of_a_long_message() -> None:
     prepared = prepare(f"That is wrong. {filler} Please try again.")
     assert prepared.said.startswith("that is wrong.")
     assert prepared.said.endswith("please try again.")
-    assert len(prepared.said_words) <= SAID < len(prepared.words)
-
-
-def test_lines_that_programs_wrote_are_no_words_of_a_person() -> None:
-    pasted = "now this:\nTraceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 'name'"
-    prepared = prepare(pasted)
-    assert (prepared.text, prepared.failed) == ("now this:", True)
-    assert not prepare("KeyError: 'name'").empty
-    compiled = prepare("now this:\nFailed to compile.\n\n./src/list.tsx:7:5\nType error: Cannot find name 'rows'.")
-    assert (compiled.text, compiled.failed) == ("now this:", True)
-    assert prepare("2024-03-01 12:00:02 INFO restarting").empty
-
-
-def test_every_rule_has_a_sentence_and_no_feature_that_says_nothing() -> None:
-    names = [pattern.name for patterns in LANGUAGES.values() for pattern in patterns]
-    own = ["llm.rejection", "rule.machine_text", "rule.mixed", "abstained.language"]
-    assert [name for name in (*names, *own) if not reason_in_words([name])] == []
-    silent = ["learned.word:thanks", "learned.first:oh", "learned.the words of the answer", "learned.words", "x"]
-    assert reason_in_words(["en.thanks", *silent]) == ("thanks",)
+    assert len(prepared.said.split()) <= SAID < len(prepared.words)
 
 
 @pytest.mark.parametrize(
@@ -352,3 +227,16 @@ def test_two_words_of_another_topic_accept_the_answer_without_an_announcement(de
         0.5,
     )
     assert verdict.target is not None and verdict.target.turn_id == "t1"
+
+
+@pytest.mark.parametrize(
+    ("message", "announced"), [("9:40 is too early.", True), ("10:30 does not suit me", False), ("9:40: thanks", True)]
+)
+def test_a_message_that_begins_with_a_time_is_a_persons(detector: Detector, message: str, announced: bool) -> None:
+    verdict = says(detector, message, "book a train in the morning", "Booked: the 9:40.")
+    assert verdict.rule != "rule.nothing_to_judge"
+    assert verdict.emitted is announced
+
+
+def test_every_rule_is_described() -> None:
+    assert {f"rule.{rule.name}" for rule in RULES} <= set(WORDS)

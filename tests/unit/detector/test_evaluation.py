@@ -17,7 +17,6 @@ from detector.evaluation import comparison, scoring
 from detector.evaluation.errors import SHOWN, cut, side_by_side, worst
 from detector.evaluation.evaluate import evaluate
 from detector.evaluation.messages import length_of
-from detector.evaluation.plotting import plot
 from detector.evaluation.rows import NEEDED, UnknownRows, neighbourhood
 from detector.evaluation.tables import markdown
 from detector.model import Feedback, Target, Verdict
@@ -54,16 +53,6 @@ def test_message_rows(detector: Detector, tmp_path: Path) -> None:
     assert report["at_emission"]["rejected"]["precision_at_8pct"] == pytest.approx(0.08 / (0.08 + 0.92 * 0.5))
     assert report["gate"]["accuracy"] == 0.75
     assert set(report["latency_ms"]) == {"p50", "p99"}
-    plot(report, tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize(("yes", "no"), [("yes", "no"), (True, False)])
-def test_pair_rows(detector: Detector, tmp_path: Path, yes: object, no: object) -> None:
-    same = {"a": "how old are you", "b": "what is your age, how old are you?", "same_intent": yes, "source": "x"}
-    other = {"a": "how old are you", "b": "print a list of files", "same_intent": no, "source": "x"}
-    report = evaluate(write(tmp_path / "pairs.jsonl", [same, other]), detector)
-    assert (report["auc"], report["accuracy"]) == (1.0, 1.0)
 
 
 def test_target_rows(detector: Detector, tmp_path: Path) -> None:
@@ -97,17 +86,20 @@ def test_target_rows(detector: Detector, tmp_path: Path) -> None:
         (b"", "contains no rows"),
         (b"\n \n", "contains no rows"),
         (b'{"text": "hello"}', "other rows"),
-        (b'{"a": "x", "b": "y", "same_intent": "yes", "source": "s"}\n\xff\xfe', "line 2 is not JSON in UTF-8"),
+        (
+            b'{"message": "x", "label": "rejected", "gate": "ok", "source": "s"}\n\xff\xfe',
+            "line 2 is not JSON in UTF-8",
+        ),
         (b"[" * 100_000, "line 1 is not JSON"),
         (b"[1]", "line 1 is not a JSON object"),
-        (b'{"a": "x", "b": "y"}', "rows.jsonl line 1 lacks the field `same_intent`"),
+        (b'{"message": "x", "label": "y"}', "rows.jsonl line 1 lacks the field `gate`"),
         (
             b'{"label": "neutral", "message": "no", "announced": null}\n\n{"message": "no"}',
             "line 3 lacks the field `label`",
         ),
         (b'{"label": "neutral", "message": "no", "source": "s"}', "line 1 lacks the field `gate`"),
         (b'{"message": "no", "history": [{"text": "x"}], "source": "s"}', "a row without 'role'"),
-        (b'{"a": 1, "b": 2, "same_intent": "yes", "source": "s"}', "the wrong type"),
+        (b'{"message": 1, "label": "y", "gate": "ok", "source": "s"}', "the wrong type"),
         (b'{"label": "rejected", "message": "no", "announced": null, "history": 5}', "the wrong type"),
     ],
 )
@@ -118,7 +110,7 @@ def test_what_cannot_be_read_says_why(detector: Detector, tmp_path: Path, conten
 
 
 def test_a_text_may_hold_other_ends_of_lines(detector: Detector, tmp_path: Path) -> None:
-    row = {"a": "one\u2028two", "b": "one\x85two", "same_intent": "yes", "source": "s"}
+    row = {"message": "one\u2028two\x85three", "label": "neutral", "gate": "neutral", "source": "s"}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
     assert evaluate(tmp_path / "rows.jsonl", detector)["rows"] == 1
 
@@ -194,18 +186,6 @@ def test_a_bin_includes_its_upper_bound_only() -> None:
     assert scoring.expected_calibration_error([]) == 0.0
 
 
-def test_the_diagram_shows_bins_and_error(tmp_path: Path) -> None:
-    bins = scoring.reliability([0.95, 0.55], [True, False])
-    reports = [
-        {"reliability": bins, "rows": 2, "ece": 0.3},
-        {"reliability": bins, "rows": 2, "ece": 0.301},
-        {"reliability": bins[:1], "rows": 2, "ece": 0.3},
-    ]
-    for number, one in enumerate(reports):
-        plot(one, tmp_path / f"{number}.png")
-    assert len({(tmp_path / f"{number}.png").read_bytes() for number in range(3)}) == 3
-
-
 def rate(name: str, value: float) -> dict[str, float]:
     return {name: value, f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
 
@@ -214,12 +194,10 @@ def test_tables_show_each_kind_of_rows() -> None:
     targets = rate("accuracy", 0.51234) | rate("accuracy_further_back", 0.41234)
     found = {"kind": "targets", "rows": 1200, "rows_further_back": 8, **targets}
     shares = rate("announced_rejected", 0.31234) | rate("announced_ok", 0.21234) | rate("called_rejected", 0.41234)
-    pairs = {"kind": "pairs", "rows": 1200, "auc": 0.98765, **rate("accuracy", 0.51234)}
     phrases = {"kind": "phrases", "rows": 9, "label": 8, "announced": 7, "both": 6, "false_rejections": 1}
     text = markdown(
         {
             "t": {**found, "by_verdict": {**found, "rows": 11}, "by_rules": {**found, "rows": 7}},
-            "p": {**pairs, "per_source": {"s": {**pairs, "rows": 3}}},
             "h": phrases,
             "u": {"kind": "unlabelled", "rows": 1200, **shares, "per_source": {"s": {"rows": 5, **shares}}},
         }
@@ -229,10 +207,6 @@ def test_tables_show_each_kind_of_rows() -> None:
     assert blocks == [
         [f"| **u** | 1,200 | {share} |", f"| u: s | 5 | {share} |"],
         ["| **h** | 9 | 8 | 7 | 6 | 1 |"],
-        [
-            "| **p** | 1,200 | 0.512 (0.412–0.612) | 0.988 |",
-            "| p: s | 3 | 0.512 (0.412–0.612) | 0.988 |",
-        ],
         [
             f"| {part} | {rows} | 0.512 (0.412–0.612) | 8 | 0.412 (0.312–0.512) |"
             for part, rows in (("**t**", 1200), ("t: verdicts", 11), ("t: rules", 7))
@@ -338,22 +312,6 @@ def test_announcements_as_they_come(detector: Detector, tmp_path: Path) -> None:
     [error] = report["errors"]
     assert (error["label"], error["said"], error["announced"]) == ("neutral", "rejected", True)
     assert "| rows: other | 2 |" in markdown({"rows": report})
-
-
-def test_the_ranking_of_announced_rejections_has_an_auc(detector: Detector, tmp_path: Path) -> None:
-    said = ("that's wrong", "forget it")
-    verdicts = detector.judge([neighbourhood(row(text, "rejected", "not_ok")) for text in said])
-    first, last = sorted(zip((one.scores["ranking"] for one in verdicts), said, strict=True))
-    assert first[0] < last[0]
-    for (_, wrong), (_, right), auc in ((first, last, 1.0), (last, first, 0.0)):
-        rows = [
-            row(wrong, "neutral", "neutral"),
-            row(right, "rejected", "not_ok"),
-            row("thanks a lot", "accepted", "ok"),
-        ]
-        announced = evaluate(write(tmp_path / "rows.jsonl", rows), detector)["at_emission"]
-        assert announced["rejected"]["ranking_auc"] == auc
-        assert "ranking_auc" not in announced["ok"]
 
 
 @pytest.mark.parametrize(
@@ -511,18 +469,6 @@ def test_the_command_names_each_of_several_files(
     assert "| **first** | 4 |" in capsys.readouterr().out
 
 
-def test_the_command_plots_messages_only(
-    command_here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    picture = tmp_path / "plot.png"
-    command_here([write(tmp_path / "rows.jsonl", ROWS)], plot=picture)
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert f"Plotted into {picture}." in " ".join(capsys.readouterr().err.split())
-    pairs = [{"a": "how old are you", "b": "what is your age", "same_intent": "yes", "source": "x"}]
-    with pytest.raises(typer.BadParameter, match=r"^--plot needs rows of messages: pairs and targets"):
-        command_here([write(tmp_path / "pairs.jsonl", pairs)], plot=picture)
-
-
 def test_the_command_says_how_many_outcomes_it_saved(
     command_here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -561,13 +507,3 @@ def test_the_help_names_every_field_and_its_example_is_a_row(detector: Detector,
     (tmp_path / "rows.jsonl").write_text(example)
     report = evaluate(tmp_path / "rows.jsonl", detector)
     assert (report["kind"], report["rows"], report["macro_f1"]) == ("messages", 1, pytest.approx(1 / 3))
-
-
-def test_a_target_shows_the_recall_that_it_costs(detector: Detector, tmp_path: Path) -> None:
-    found = evaluate(write(tmp_path / "rows.jsonl", ROWS), detector, target_precision=0.9)["at_target"]
-    assert found["target"] == 0.9
-    shown = ("precision", "recall", "announced_at_target", "recall_at_target")
-    assert [found["rejected"][name] for name in shown] == [2 / 3, 1.0, 0, 0.0]
-    assert [found["ok"][name] for name in shown] == [1.0, 1.0, 1, 1.0]
-    assert found["rejected"]["published_high"] < 0.9 < found["ok"]["published_high"]
-    assert "at_target" not in evaluate(tmp_path / "rows.jsonl", detector)

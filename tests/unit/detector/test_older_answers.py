@@ -97,13 +97,6 @@ def test_a_word_of_the_first_request_alone_names_no_older_answer(detector: Detec
     assert target_of(verdict).message_id == "m3"
 
 
-def test_a_turn_that_was_turned_down_and_answered_again_is_not_turned_down_twice(detector: Detector) -> None:
-    begun = ("Name a river in Portugal", "The Guadalquivir.", "No, that's wrong", "The Tagus, near Lisbon.")
-    assert target_of(judge(detector, *begun, "the Guadalquivir answer was wrong and useless")).message_id == "m3"
-    liked = (*begun[:2], "Great, thanks! And one near Lisbon?", begun[3])
-    assert target_of(judge(detector, *liked, "the Guadalquivir answer was wrong and useless")).message_id == "m1"
-
-
 def test_three_corrections_in_a_row_are_each_about_the_answer_just_given(detector: Detector) -> None:
     talk = [
         "Write a haiku about the harbour at night",

@@ -8,10 +8,15 @@ import time
 
 import pytest
 
-from detector.patterns import AGENT, LANGUAGES, Pattern, human_hits, kinds
+from detector.patterns import KINDS, LANGUAGES, Pattern, human_hits, patterns_of
 from detector.text import HEAD, TAIL, prepare
 
-ALL = [p for tables in (AGENT, LANGUAGES) for patterns in tables.values() for p in patterns]
+
+def kinds_in(text: str, language: str = "en") -> frozenset[str]:
+    return frozenset(pattern.kind for pattern in human_hits(prepare(text), language))
+
+
+ALL = [pattern for language in LANGUAGES for pattern in patterns_of(language)]
 
 PLAIN = [
     ("en", "That's terrible.", "reject"),
@@ -71,7 +76,6 @@ PLAIN = [
     ("fr", "je n'aime pas", "reject_stated"),
     ("es", "No me gusta nada", "reject_stated"),
     ("es", "No, es París", "reject_stated"),
-    ("pt", "Não, quero para duas", "reject_stated"),
     ("fr", "Ce n'est pas ce que j'ai demandé", "reject"),
     ("fr", "c'est faux, je ne suis pas d'accord", "reject"),
     ("fr", "Laisse tomber, je vais chercher ailleurs", "abandon"),
@@ -100,21 +104,6 @@ PLAIN = [
     ("it", "va bene, lo prendo", "action"),
     ("it", "e quanto costa il biglietto?", "follow"),
     ("it", "nessun problema", "veto"),
-    ("pt", "Isso está errado", "reject"),
-    ("pt", "Não é o que eu pedi", "reject"),
-    ("pt", "nao foi isso que pedi", "reject"),
-    ("pt", "Desculpe, eu queria dizer o outro", "reject"),
-    ("pt", "Você não entendeu a pergunta", "reject"),
-    ("pt", "ainda não funciona", "reject"),
-    ("pt", "há um erro no teu código", "reject"),
-    ("pt", "a página não abre", "reject_stated"),
-    ("pt", "é caro demais", "reject_stated"),
-    ("pt", "Deixa pra lá, desisto", "abandon"),
-    ("pt", "Muito obrigada!", "thanks"),
-    ("pt", "Perfeito, agora funciona", "thanks"),
-    ("pt", "fico com esse", "action"),
-    ("pt", "e o preço, qual é?", "follow"),
-    ("pt", "sem problema", "veto"),
     ("fr", "le problème persiste", "reject"),
     ("fr", "Pourquoi as-tu supprimé la barre ?", "reject"),
     ("fr", "j'ai une erreur au lancement", "reject_stated"),
@@ -128,8 +117,6 @@ PLAIN = [
     ("de", "ich bekomme jetzt einen Fehler", "reject_stated"),
     ("it", "il problema persiste", "reject"),
     ("it", "ho ancora un errore", "reject_stated"),
-    ("pt", "o erro persiste", "reject"),
-    ("pt", "deu um erro", "reject_stated"),
     ("zh", "还是不行", "reject"),
     ("zh", "還是報錯", "reject"),
     ("zh", "依然没有变化", "reject"),
@@ -144,27 +131,6 @@ PLAIN = [
     ("zh", "报错了", "reject_stated"),
     ("zh", "登录失败", "reject_stated"),
     ("zh", "这个顺序不对啊", "reject_stated"),
-    ("ja", "違います", "reject"),
-    ("ja", "まだ動きません", "reject"),
-    ("ja", "同じエラーが出ます", "reject"),
-    ("ja", "勝手に名前を変えないで", "reject"),
-    ("ja", "元に戻してください", "reject"),
-    ("ja", "エラーになりました", "reject_stated"),
-    ("ja", "画像が表示されません", "reject_stated"),
-    ("ja", "左じゃなくて右です", "reject_stated"),
-    ("ja", "もういいです", "abandon"),
-    ("ja", "ありがとうございます", "thanks"),
-    ("ja", "完璧です", "thanks"),
-    ("ja", "問題ありません", "veto"),
-    ("ru", "Это неправильно", "reject"),
-    ("ru", "Всё ещё не работает", "reject"),
-    ("ru", "верни как было", "reject"),
-    ("ru", "выдаёт ошибку", "reject_stated"),
-    ("ru", "кнопка не отображается", "reject_stated"),
-    ("ru", "забудь", "abandon"),
-    ("ru", "Спасибо!", "thanks"),
-    ("ru", "теперь работает", "thanks"),
-    ("ru", "не проблема", "veto"),
 ]
 
 
@@ -172,10 +138,11 @@ def test_names_are_unique_and_start_with_a_language() -> None:
     names = [p.name for p in ALL]
     assert len(names) == len(set(names))
     assert {n.partition(".")[0] for n in names} == set(LANGUAGES)
+    assert {pattern.kind for pattern in ALL} <= set(KINDS)
 
 
 def test_a_text_is_tried_with_the_patterns_of_its_own_language() -> None:
-    assert not {"follow", "thanks"} & kinds(human_hits(prepare("also das geht, danke"), "en"))
+    assert not {"follow", "thanks"} & kinds_in("also das geht, danke")
     assert not human_hits(prepare("that's wrong, thanks"), "de")
     assert human_hits(prepare("that's wrong, thanks"), "other") == ()
 
@@ -203,18 +170,10 @@ def test_a_text_is_tried_with_the_patterns_of_its_own_language() -> None:
         ("it", "il treno non parte prima delle otto", "reject"),
         ("it", "non mi piace la frutta", "reject_stated"),
         ("it", "la mattina e il pomeriggio lavoro", "follow"),
-        ("pt", "Não, obrigado", "thanks"),
-        ("pt", "sou obrigado a sair cedo", "thanks"),
-        ("pt", "não gosto de peixe", "reject_stated"),
-        ("pt", "deixa-me ver o mapa", "abandon"),
-        ("pt", "o que você queria dizer", "reject"),
-        ("pt", "queria dizer que gostei muito", "reject"),
-        ("pt", "o meu telefone não funciona", "reject"),
         ("fr", "Je n'aime pas la pluie !", "reject_stated"),
         ("es", "No me gusta viajar en verano", "reject_stated"),
         ("es", "No me lo puedo creer", "reject_stated"),
         ("es", "No es problema", "reject_stated"),
-        ("pt", "Não quero mais nada", "reject_stated"),
         ("de", "im Sommer mag ich nicht reisen", "reject"),
         ("de", "im Sommer mag ich nicht reisen", "reject_stated"),
         ("en", "That's terrible weather!", "reject"),
@@ -242,30 +201,22 @@ def test_a_text_is_tried_with_the_patterns_of_its_own_language() -> None:
         ("zh", "只需要打开就可以了", "thanks"),
         ("zh", "不是最快的那个", "reject"),
         ("zh", "不清楚这个怎么用", "cue_no"),
-        ("ja", "エラーが出たら知らせてください", "reject_stated"),
-        ("ja", "表示されない場合はどうしますか", "reject_stated"),
-        ("ja", "文字を大きくできませんか", "reject_stated"),
-        ("ja", "一度に開かないようにしてください", "reject_stated"),
-        ("ja", "まだ試していません", "reject"),
-        ("ru", "если не работает, покажи сообщение", "thanks"),
-        ("ru", "не забудь добавить проверку", "reject"),
-        ("ru", "не забудь добавить проверку", "abandon"),
     ],
 )
 def test_what_a_pattern_must_leave_alone(language: str, text: str, kind: str) -> None:
-    assert kind not in kinds(human_hits(prepare(text), language))
+    assert kind not in kinds_in(text, language)
 
 
 @pytest.mark.parametrize(("language", "text", "kind"), PLAIN)
 def test_plain_sentences(language: str, text: str, kind: str) -> None:
-    assert kind in kinds(human_hits(prepare(text), language))
+    assert kind in kinds_in(text, language)
 
 
 @pytest.mark.parametrize(
     "text", ["Which bus goes to the market?", "My sister lives in Oslo", "the third one in the row"]
 )
 def test_plain_requests_and_statements_reject_nothing(text: str) -> None:
-    assert not {"reject", "abandon", "thanks", "action"} & kinds(human_hits(prepare(text)))
+    assert not {"reject", "abandon", "thanks", "action"} & kinds_in(text)
 
 
 def _pieces(pattern: Pattern) -> list[str]:

@@ -33,8 +33,8 @@ def test_words_content_and_numbers() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "🙂🙂", "?!...", "\ud800", "\x00", "```code```"])
-def test_a_text_without_words_is_empty(text: str) -> None:
-    assert prepare(text).empty
+def test_a_text_without_words(text: str) -> None:
+    assert prepare(text).words == ()
 
 
 def test_a_text_of_the_greatest_length_is_read_whole() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from contracts.detectors import GATE, WORDS, precedence
 from detector.detector import Detector
-from detector.version import DATE, HOME, digest_of_files, version, version_with_gate
+from detector.version import HOME, RELEASED, digest_of_files, version, version_with_gate
 
 ENCODER = "all-minilm"
 
@@ -28,14 +28,13 @@ def of(home: Path, encoder: str | None = ENCODER) -> str:
     return version(("words",), encoder=encoder, home=home)
 
 
-def test_a_version_has_the_date_of_the_data_and_eight_digits(rules: Detector) -> None:
-    date = (HOME / DATE).read_text().strip()
-    assert re.fullmatch(rf"{date}\.[0-9a-f]{{8}}{WORDS}", rules.version)
-    assert re.fullmatch(rf"{date}\.[0-9a-f]{{8}}", of(HOME))
-    assert precedence(rules.version) < precedence(of(HOME))
+def test_a_version_has_the_date_of_the_data_and_eight_digits(detector: Detector) -> None:
+    assert re.fullmatch(rf"{RELEASED}\.[0-9a-f]{{8}}{WORDS}", detector.version)
+    assert re.fullmatch(rf"{RELEASED}\.[0-9a-f]{{8}}", of(HOME))
+    assert precedence(detector.version) < precedence(of(HOME))
 
 
-@pytest.mark.parametrize("changed", ["weights/exchange.json", "patterns/english_cues.py", "rules.py"])
+@pytest.mark.parametrize("changed", ["weights/classifier.json", "weights/reader.onnx", "patterns/en.tsv", "rules.py"])
 def test_other_weights_patterns_or_rules_make_another_version(home: Path, changed: str) -> None:
     before = of(home)
     with (home / changed).open("a") as file:
@@ -51,13 +50,12 @@ def test_what_no_verdict_depends_on_makes_no_other_version(home: Path, changed: 
 
 
 def test_times_of_files_and_places_make_no_other_version(home: Path) -> None:
-    os.utime(home / "weights" / "exchange.json", (0, 0))
+    os.utime(home / "weights" / "classifier.json", (0, 0))
     assert of(home) == of(HOME)
 
 
-def test_the_encoder_and_the_learned_layer_make_another_version(rules: Detector) -> None:
+def test_the_encoder_makes_another_version(detector: Detector) -> None:
     assert len({of(HOME), of(HOME, "other"), of(HOME, None)}) == 3
-    assert rules.version != Detector.default().version
     assert Detector.default().version == Detector.default().version
 
 
@@ -74,12 +72,6 @@ def test_another_model_or_instructions_for_it_make_another_version(tmp_path: Pat
     (tmp_path / "question.py").write_text("INSTRUCTIONS = 'Judge it.'")
     assert asking("small") != first
     assert precedence(first) > precedence(of(HOME))
-
-
-def test_a_later_date_makes_a_greater_version(home: Path) -> None:
-    before = of(home)
-    (home / DATE).write_text("2030-01-01\n")
-    assert precedence(of(home)) > precedence(before)
 
 
 def test_a_version_is_computed_in_a_moment() -> None:

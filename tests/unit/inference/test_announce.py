@@ -44,9 +44,9 @@ def test_a_text_of_the_greatest_length_counts_as_truncated() -> None:
 
 
 def test_an_event_gives_the_rule_that_decided_and_its_reasons_in_words() -> None:
-    judged = replace(verdict(TARGET), rules=("en.is_wrong", "en.unknown", "en.bare_wrong"), rule="rule.rejects")
+    judged = replace(verdict(TARGET), rules=("rule.rejects", "en.is_wrong"), rule="rule.rejects")
     event = announced(placed(), judged)
-    assert (event.rule, event.reasons) == ("rule.rejects", ("says that it is wrong",))
+    assert (event.rule, event.reasons) == ("rule.rejects", ("rejects the answer",))
     assert announced(placed(), replace(judged, rule="")).rule is None
     retraction = announced(placed(emitted="t1"), replace(verdict(None), rules=judged.rules, rule="rule.nothing"))
     assert (retraction.rule, retraction.reasons) == (None, ())

@@ -40,11 +40,11 @@ class Interrupted(MemoryConversationStore):
 
 
 @pytest.mark.parametrize("edited", [False, True])
-async def test_what_changed_during_a_look_is_looked_at_again(rules: Detector, edited: bool) -> None:
+async def test_what_changed_during_a_look_is_looked_at_again(detector: Detector, edited: bool) -> None:
     """The edit's own judgement finds nothing announced, so only the first judgement can notice that its verdict is
     outdated."""
     store, log = Interrupted(), RecordingProducer()
-    first, second = (ConversationHandler(store, StubTurns(), log, rules) for _ in range(2))
+    first, second = (ConversationHandler(store, StubTurns(), log, detector) for _ in range(2))
     await first.handle(batch(QUESTION, ANSWER))
     store.other = second if edited else None
     await first.handle(batch(REJECTION))
@@ -53,7 +53,7 @@ async def test_what_changed_during_a_look_is_looked_at_again(rules: Detector, ed
     assert (last.turn_id, last.reaction) == ("t1", None if edited else "not_ok")
 
 
-async def test_a_verdict_names_the_question_behind_its_answer_whatever_else_was_said(rules: Detector) -> None:
+async def test_a_verdict_names_the_question_behind_its_answer_whatever_else_was_said(detector: Detector) -> None:
     """In a batch with messages that judge nothing, and with another conversation that has the same ids."""
     said = [
         QUESTION,
@@ -64,7 +64,7 @@ async def test_a_verdict_names_the_question_behind_its_answer_whatever_else_was_
     ]
     elsewhere = [one.model_copy(update={"conversation_id": "c2"}) for one in (QUESTION, ANSWER, REJECTION)]
     log = RecordingProducer()
-    await ConversationHandler(MemoryConversationStore(), StubTurns(), log, rules).handle(batch(*said, *elsewhere))
+    await ConversationHandler(MemoryConversationStore(), StubTurns(), log, detector).handle(batch(*said, *elsewhere))
     events = [FeedbackInferredReceived.model_validate_json(one.value or b"") for one in log.sent]
     rejections = {
         (one.conversation_id, one.detected_in_message_id): (one.turn_id, one.question_message_id)

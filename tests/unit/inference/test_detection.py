@@ -54,17 +54,17 @@ async def found(detector: Detector, turns: OneTurn, text: str) -> Detection:
 
 @pytest.mark.parametrize(("cosine", "feedback"), [(1.0, "rejected"), (0.999, "neutral")])
 async def test_an_answer_elsewhere_is_judged_from_a_similarity_of_a_fifth_on(
-    rules: Detector, cosine: float, feedback: str
+    detector: Detector, cosine: float, feedback: str
 ) -> None:
     """Without a word in common, the cosine makes up a fifth of the similarity."""
     turns = OneTurn(cosine)
-    result = await found(rules, turns, "That's wrong.")
+    result = await found(detector, turns, "That's wrong.")
     assert result.verdict.feedback == feedback
     assert turns.looked == [PersonTurns("acme", "support", "ann", NOW - MAX_AGE_US, NOW)]
 
 
-async def test_feedback_on_an_answer_elsewhere_is_advice_without_a_target(rules: Detector) -> None:
-    result = await found(rules, OneTurn(1.0), "That's wrong.")
+async def test_feedback_on_an_answer_elsewhere_is_advice_without_a_target(detector: Detector) -> None:
+    result = await found(detector, OneTurn(1.0), "That's wrong.")
     assert (result.verdict.target, result.rejections) == (None, 0)
     assert [one.target.turn_id for one in result.candidates] == ["t1"]
     assert result.advice is not None and result.advice.turn.machine is not None
@@ -79,13 +79,13 @@ async def test_feedback_on_an_answer_elsewhere_is_advice_without_a_target(rules:
     assert (machine.decided_by, machine.correction_type) == ("rules", "explicit")
 
 
-async def test_a_message_that_is_no_feedback_has_no_candidates_elsewhere(rules: Detector) -> None:
-    result = await found(rules, OneTurn(1.0), "🙂")
+async def test_a_message_that_is_no_feedback_has_no_candidates_elsewhere(detector: Detector) -> None:
+    result = await found(detector, OneTurn(1.0), "🙂")
     assert (result.verdict.feedback, result.advice, result.candidates) == ("neutral", None, ())
 
 
-async def test_a_question_asked_once_more_in_another_conversation_rejects_its_answer(rules: Detector) -> None:
-    result = await found(rules, OneTurn(1.0), "When exactly does the museum open?")
+async def test_a_question_asked_once_more_in_another_conversation_rejects_its_answer(detector: Detector) -> None:
+    result = await found(detector, OneTurn(1.0), "When exactly does the museum open?")
     assert (result.verdict.feedback, result.verdict.correction_type) == ("rejected", "rephrased")
 
 
@@ -123,7 +123,7 @@ async def detected(detector: Detector, turns: Index, text: str, *said: Any, **op
     return await detect(store, turns, detector, HERE, new, **options)
 
 
-async def test_advice_is_about_the_judged_turn_with_all_that_is_known_of_it(rules: Detector) -> None:
+async def test_advice_is_about_the_judged_turn_with_all_that_is_known_of_it(detector: Detector) -> None:
     known = Turn(FIRST, "ann", "When does the museum open?", "bot", "a1", "It opens at nine.", ANSWERED, strategy="s")
     unrelated = Turn(FIRST._replace(turn_id="t0"), agent_id="bot", at=ASKED)
     for turns, strategy, recent, rejections in (
@@ -132,7 +132,7 @@ async def test_advice_is_about_the_judged_turn_with_all_that_is_known_of_it(rule
         (Index(unrelated), None, ["t0"], 0),
         (Index(), None, [], 0),
     ):
-        result = await detected(rules, turns, "That's wrong.")
+        result = await detected(detector, turns, "That's wrong.")
         assert result.advice is not None and result.verdict.target is not None
         about = result.advice.turn
         assert (about.key, about.agent_id, about.status, about.strategy) == (FIRST, "bot", "rejected", strategy)
@@ -141,30 +141,30 @@ async def test_advice_is_about_the_judged_turn_with_all_that_is_known_of_it(rule
         assert turns.asked == [(HERE, SAID, RECENT_TURNS, "")]
 
 
-async def test_consecutive_rejections_count_the_judged_turn_and_those_before_it(rules: Detector) -> None:
+async def test_consecutive_rejections_count_the_judged_turn_and_those_before_it(detector: Detector) -> None:
     turns = Index(Turn(FIRST, at=ANSWERED), Turn(FIRST._replace(turn_id="t0"), at=ASKED, machine=RULED))
-    assert (await detected(rules, turns, "That's wrong.")).rejections == 2
-    assert (await detected(rules, turns, "Thanks!")).rejections == 0
+    assert (await detected(detector, turns, "That's wrong.")).rejections == 2
+    assert (await detected(detector, turns, "Thanks!")).rejections == 0
 
 
-async def test_without_a_verdict_advice_is_about_the_latest_turn(rules: Detector) -> None:
+async def test_without_a_verdict_advice_is_about_the_latest_turn(detector: Detector) -> None:
     turns = Index(Turn(FIRST._replace(turn_id="t0"), at=ASKED, machine=RULED))
     for text in ("Where is it?", "🙂"):
-        result = await detected(rules, turns, text)
+        result = await detected(detector, turns, text)
         assert result.advice is not None
         assert (result.advice.turn, result.rejections) == (turns.turns[0], 1), text
-        assert (await detected(rules, Index(), text)).advice is None
+        assert (await detected(detector, Index(), text)).advice is None
 
 
-async def test_messages_at_a_later_time_are_not_read(rules: Detector) -> None:
+async def test_messages_at_a_later_time_are_not_read(detector: Detector) -> None:
     later = message("a2", conversation="c-fresh", content="It closes at ten.", agent="closer", turn="t2", at=11)
-    result = await detected(rules, Index(), REPEATED, later)
+    result = await detected(detector, Index(), REPEATED, later)
     assert result.verdict.target is not None and result.verdict.target.turn_id == "t1"
 
 
-async def test_a_message_that_is_indexed_already_is_judged_alike(rules: Detector) -> None:
+async def test_a_message_that_is_indexed_already_is_judged_alike(detector: Detector) -> None:
     own = message("m9", conversation="c-fresh", content=REPEATED, turn="t9", at=10)
-    assert await detected(rules, Index(), REPEATED, own) == await detected(rules, Index(), REPEATED)
+    assert await detected(detector, Index(), REPEATED, own) == await detected(detector, Index(), REPEATED)
 
 
 @pytest.mark.parametrize(
@@ -177,22 +177,22 @@ async def test_a_message_that_is_indexed_already_is_judged_alike(rules: Detector
     ],
 )
 async def test_a_program_that_names_no_writer_speaks_for_the_person_of_the_conversation(
-    rules: Detector, sender: str, names_writer: bool, feedback: str
+    detector: Detector, sender: str, names_writer: bool, feedback: str
 ) -> None:
-    result = await detected(rules, Index(), REPEATED, sender=sender, names_writer=names_writer)
+    result = await detected(detector, Index(), REPEATED, sender=sender, names_writer=names_writer)
     assert result.verdict.feedback == feedback
 
 
-async def test_a_program_speaks_for_the_last_person_who_wrote(rules: Detector) -> None:
+async def test_a_program_speaks_for_the_last_person_who_wrote(detector: Detector) -> None:
     first = message("q0", conversation="c-fresh", content="Hello everybody.", sender="bob", turn="t0", at=0)
     for sender, feedback in (("program", "rejected"), ("ann", "rejected"), ("bob", "neutral")):
-        result = await detected(rules, Index(), REPEATED, first, sender=sender, names_writer=False)
+        result = await detected(detector, Index(), REPEATED, first, sender=sender, names_writer=False)
         assert result.verdict.feedback == feedback, sender
 
 
-async def test_the_callers_last_answer_is_judged_before_it_is_indexed(rules: Detector) -> None:
+async def test_the_callers_last_answer_is_judged_before_it_is_indexed(detector: Detector) -> None:
     previous = LastAnswer("a5", "It closes at ten.", "t5", "closer", "lookup", "When does it close?")
-    result = await detected(rules, Index(Turn(FIRST, at=ANSWERED)), "That's wrong.", previous=previous)
+    result = await detected(detector, Index(Turn(FIRST, at=ANSWERED)), "That's wrong.", previous=previous)
     assert result.advice is not None
     assert [one.key.turn_id for one in result.advice.recent] == ["t5", "t1"]
     about = result.advice.turn
@@ -210,41 +210,41 @@ async def test_the_callers_last_answer_is_judged_before_it_is_indexed(rules: Det
     ],
 )
 async def test_feedback_in_a_conversation_with_an_answer_is_about_that_answer(
-    rules: Detector, look_back: LookBack, text: str, candidates: int
+    detector: Detector, look_back: LookBack, text: str, candidates: int
 ) -> None:
     """All of the person's turns are searched as well, if the caller asks for it and the message says something."""
-    result = await detected(rules, Index(), text, look_back=look_back)
+    result = await detected(detector, Index(), text, look_back=look_back)
     assert len(result.candidates) == candidates
     assert (result.verdict.feedback == "rejected") is (text == "That's wrong.")
     if text == "That's wrong.":
         assert result.verdict.target is not None and result.verdict.target.turn_id == "t1"
 
 
-async def test_a_question_in_a_conversation_without_an_answer_is_no_answer(rules: Detector) -> None:
+async def test_a_question_in_a_conversation_without_an_answer_is_no_answer(detector: Detector) -> None:
     store, turns = MemoryConversationStore(), OneTurn(1.0)
     await store.index([indexed(CONVERSATION[0])])
     new = Message("m9", "t9", "ann", "human", None, "That's wrong.", SAID)
-    result = await detect(store, turns, rules, HERE, new, look_back="user")
+    result = await detect(store, turns, detector, HERE, new, look_back="user")
     assert (result.verdict.feedback, result.verdict.target) == ("rejected", None)
     assert turns.looked == [PersonTurns("acme", "support", "ann", SAID - MAX_AGE_US, SAID)]
 
 
-async def test_a_message_at_the_time_of_an_answer_is_not_judged_as_feedback_elsewhere(rules: Detector) -> None:
+async def test_a_message_at_the_time_of_an_answer_is_not_judged_as_feedback_elsewhere(detector: Detector) -> None:
     """It may be about the answer in its own conversation, so the search in others would be a guess."""
     store, turns = MemoryConversationStore(), OneTurn(1.0)
     await store.index([indexed(one) for one in CONVERSATION])
     new = Message("a0", "t9", "ann", "human", None, "That's wrong.", ANSWERED)
-    result = await detect(store, turns, rules, HERE, new, look_back="user")
+    result = await detect(store, turns, detector, HERE, new, look_back="user")
     assert (result.verdict.target, result.advice) == (None, None)
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["not indexed", "indexed"])
-async def test_a_message_is_judged_from_the_nearest_messages_before_it(rules: Detector, known: bool) -> None:
+async def test_a_message_is_judged_from_the_nearest_messages_before_it(detector: Detector, known: bool) -> None:
     """The repeated question is the farthest message that is still read, or the first that is not."""
-    for between, feedback in ((NEIGHBOURHOOD - 2, "rejected"), (NEIGHBOURHOOD - 1, "neutral")):
+    for between, feedback in ((NEIGHBOURHOOD - 2, "rejected"), (NEIGHBOURHOOD - 1, "accepted")):
         said = [
             message(f"f{n}", conversation="c-fresh", content="I like trains.", turn=f"f{n}", at=3 + n / 10)
             for n in range(between)
         ]
         own = [message("m9", conversation="c-fresh", content=REPEATED, turn="t9", at=10)] if known else []
-        assert (await detected(rules, Index(), REPEATED, *said, *own)).verdict.feedback == feedback
+        assert (await detected(detector, Index(), REPEATED, *said, *own)).verdict.feedback == feedback

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from inference.store import ConversationKey
 
 HERE = ConversationKey("acme", "support", "c1")
 TARGET = Target("t1", "a1", "bot", 0.5, 0.4, 1.0, 1)
-SCORES = {"accepted": 0.8, "score": 0.7, "ranking": 0.6}
+SCORES = {"accepted": 0.8}
 BASE = Verdict("accepted", "ok", 0.8, None, "so", TARGET, ("learned.x",), "learned", "neutral", SCORES, settled=False)
 
 
@@ -119,7 +118,3 @@ def test_a_new_topic_sets_the_status_that_it_did_unless_it_is_feedback() -> None
     topic = Verdict("accepted", None, 0.5, None, "so", TARGET, (), "rules", "neutral", status_only=True, settled=False)
     assert apply_answer(topic, answer("neutral", "none"), None) == topic
     assert apply_answer(topic, answer("not_ok", "explicit"), TARGET).emitted
-
-
-def test_the_published_share_of_other_parts_holds_no_answer_of_the_model_back() -> None:
-    assert apply_answer(replace(BASE, falls_short=True), answer("not_ok", "explicit"), TARGET).emitted

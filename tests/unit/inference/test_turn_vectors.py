@@ -14,7 +14,7 @@ from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from inference.turns.store import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION, TurnVectors
 
-PAIRS = Path(training.__file__).parent / "data" / "pairs.jsonl"
+PAIRS = Path(training.__file__).parent / "pairs.jsonl"
 
 
 def test_each_text_is_packed_once_in_half_precision(detector: Detector) -> None:

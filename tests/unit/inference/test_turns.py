@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from detector.model import Feedback, Message, Role
-from detector.vocabulary import SESSION_TIMEOUT_US
+from detector.rules import SESSION_TIMEOUT_US
 from inference.neighbours import message_ranges
 from inference.store import ConversationKey, IndexedMessage, Place, Placed
 from inference.turns.facts import Facts, Question, Reply, joined, looked_at, questions_of

@@ -1,0 +1,124 @@
+"""Rows that the reader is taught on: written exchanges, and labelled turns with coding agents."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+HOME: Final = Path(__file__).parent.parent
+#: Classes of messages, in the order of the reader's outputs.
+CLASSES: Final = ("explicit", "rephrased", "abandonment", "approval", "continuation", "none")
+#: Labels of `sources.jsonl` -> classes.
+_CLASS_OF_TURN: Final = {
+    "rejects": "explicit",
+    "asks_again": "rephrased",
+    "leaves": "abandonment",
+    "praises": "approval",
+    "approves": "continuation",
+    "request": "continuation",
+    "answers": "none",
+}
+_CLASS_OF_ACCEPTED: Final = {"ok": "approval", "neutral": "continuation"}
+#: Weight of a row whose label two careful readers might dispute.
+UNSURE: Final = 0.6
+#: Weight of a turn between a person and a coding agent.
+TURN: Final = 2.5
+FOLDS: Final = 3
+#: Number of the fold of generated rows, which are never held out, and their weight.
+TEMPLATES: Final = -1
+GENERATED: Final = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Exchange with the class of its message.
+
+    Attributes:
+        group: Writer of the exchange, or owner of the repository that a turn comes from.
+        weight: Weight in training.
+        fold: Number of the fold of `group`.
+    """
+
+    request: str
+    answer: str
+    message: str
+    label: str
+    group: str
+    language: str
+    weight: float
+    fold: int
+
+
+def written(folder: Path) -> Iterator[Row]:
+    """Yield the written exchanges in the JSON Lines files of a folder. Each file has one writer."""
+    for number, path in enumerate(sorted(folder.glob("*.jsonl"))):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            weight = 1.0 if row["sure"] else UNSURE
+            yield Row(
+                row["request"],
+                row["answer"],
+                row["message"],
+                class_of(row),
+                path.stem,
+                row.get("language", "en"),
+                weight,
+                number % FOLDS,
+            )
+
+
+def class_of(row: dict[str, Any]) -> str:
+    """Return the class of a written exchange."""
+    match row["label"]:
+        case "rejected":
+            return str(row["kind"])
+        case "accepted":
+            return _CLASS_OF_ACCEPTED[row["gate"]]
+        case _:
+            return "none"
+
+
+def turns(path: Path) -> Iterator[Row]:
+    """Yield the labelled turns in the file `path`, which holds the texts that `sources*.jsonl` point to."""
+    labels = {}
+    for name in ("sources.jsonl", "sources_single.jsonl"):
+        for line in (HOME / name).read_text(encoding="utf-8").splitlines():
+            source = json.loads(line)
+            labels[source["repository"], source["path"], source["digest"]] = source
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    owners = sorted({row["repository"].partition("/")[0] for row in rows})
+    for row in rows:
+        digest = hashlib.sha256(row["message"].encode()).hexdigest()[:16]
+        source = labels.get((row["repository"], row["path"], digest))
+        if source is None:
+            continue
+        owner = row["repository"].partition("/")[0]
+        said = [turn["text"] for turn in row["history"] if turn["role"] == "user"]
+        answer = row["history"][-1]["text"]
+        weight = TURN * (1.0 if source["sure"] else UNSURE)
+        language = "en" if row["language"] == "und" else row["language"]
+        fold = owners.index(owner) % FOLDS
+        yield Row(
+            said[-1] if said else "",
+            answer,
+            row["message"],
+            _CLASS_OF_TURN[source["label"]],
+            owner,
+            language,
+            weight,
+            fold,
+        )
+
+
+def templates(path: Path) -> list[Row]:
+    """Return the rows of the file of exchanges that were generated from templates."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [
+        Row(r["request"], r["answer"], r["message"], class_of(r), r["domain"], "en", GENERATED, TEMPLATES) for r in rows
+    ]
