@@ -69,24 +69,18 @@ check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml deploy/compose.override.example.yaml
 	@echo "All checks passed."
 
-RELEASE := .agent-feedback/release
-$(RELEASE)/.installed: requirements-release.txt
-	@$(PYTHON) -m venv $(RELEASE)
-	@$(RELEASE)/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-release.txt
-	@touch $@
-
 .PHONY: test-install release
-test-install: $(RELEASE)/.installed ## Build the distributions and the image's content, install them in clean environments and run them
-	@PYTHON=$(PYTHON) deploy/test-install $(RELEASE)
+test-install: $(VENV)/.dev ## Build the distributions and the image's content, install them in clean environments and run them
+	@PYTHON=$(PYTHON) deploy/test-install $(VENV)
 
-release: $(RELEASE)/.installed ## Build everything that is published into dist/, with checksums and an SBOM; upload nothing
-	@deploy/release $(RELEASE)
+release: $(VENV)/.dev ## Build everything that is published into dist/, with checksums and an SBOM; upload nothing
+	@deploy/release $(VENV)
 
 .PHONY: audit
 audit: ## Compare the pinned versions with known vulnerabilities (needs the internet)
 	@$(PYTHON) -m venv .agent-feedback/audit
 	@.agent-feedback/audit/bin/python -m pip install -q --disable-pip-version-check pip-audit==2.10.1
-	@.agent-feedback/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements.txt -r requirements-image.txt -r requirements-release.txt
+	@.agent-feedback/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements.txt -r requirements-dev.txt
 
 .PHONY: format
 format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
@@ -96,15 +90,9 @@ format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
 docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/events.md, docs/asyncapi.json, docs/sources.md, the tables in docs/inference.md, the client's types, the schema of the Helm chart's values
 	@$(BIN)/python -m docgen
 
-SITE := .agent-feedback/site
-$(SITE)/tools/.installed: requirements-site.txt
-	@$(PYTHON) -m venv $(SITE)/tools
-	@$(SITE)/tools/bin/python -m pip install -q --disable-pip-version-check -r requirements-site.txt
-	@touch $@
-
 .PHONY: site
-site: $(VENV)/.dev $(SITE)/tools/.installed ## Build the documentation as a site with search, and fail if a link leads nowhere
-	@$(BIN)/python -m docgen.site $(SITE)/tools/bin/zensical $(SITE)
+site: $(VENV)/.dev ## Build the documentation as a site with search, and fail if a link leads nowhere
+	@$(BIN)/python -m docgen.site $(BIN)/zensical .agent-feedback/site
 
 client: ## Build the TypeScript client, and the widget that is built on it (needs Node 20 and npm)
 	@cd clients/typescript && npm ci --silent && npm run --silent build && npm run --silent widget >thumbs.tmp
@@ -145,12 +133,11 @@ mutants-map: $(VENV)/.dev ## Run the tests and record the lines that each one ru
 # The kit comes from this repository, so no index has its hash.
 COMPILE = $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
   --no-header --no-emit-package agent-feedback-kit
+RUN_EXTRAS = --extra standalone --extra encoder --extra issues --extra artifacts --extra tracing
 lock: ## Pin all dependencies with hashes (needs uv)
-	@$(COMPILE) --upgrade --extra standalone --extra encoder --extra issues pyproject.toml -o requirements.txt
-	@$(COMPILE) --extra standalone --extra encoder --extra issues --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
-	@$(COMPILE) --extra standalone --extra encoder --extra issues --extra artifacts --extra tracing -c requirements.txt -c requirements-dev.txt \
-	  pyproject.toml -o requirements-image.txt
-	@$(COMPILE) --group release -o requirements-release.txt
+	@test -n "$(UV)" || { echo "Install uv first: pip install uv"; exit 1; }
+	@$(COMPILE) --upgrade $(RUN_EXTRAS) pyproject.toml -o requirements.txt
+	@$(COMPILE) $(RUN_EXTRAS) --group dev -c requirements.txt pyproject.toml -o requirements-dev.txt
 
 clean: ## Remove the environment and the local state
 	@rm -rf $(VENV) .agent-feedback
