@@ -42,14 +42,11 @@ class _Variables(EnvSettingsSource):
 class _Files(_Variables):
     """Settings source for files. The variable NAME_FILE names the file with the value of NAME."""
 
-    def _load_env_vars(self) -> Mapping[str, str | None]:
-        found: dict[str, str | None] = {}
-        for name in self.settings_cls.model_fields:
-            variable = f"{self.env_prefix}{name}".upper()
-            content = content_of(variable)
-            if content is not None:
-                found[variable.lower()] = content
-        return found
+    def __init__(self, settings_cls: type[BaseSettings]) -> None:
+        super().__init__(settings_cls)
+        variables = [f"{self.env_prefix}{name}".upper() for name in settings_cls.model_fields]
+        contents = {variable.lower(): content_of(variable) for variable in variables}
+        self.env_vars = {variable: content for variable, content in contents.items() if content is not None}
 
 
 class Settings(BaseSettings):

@@ -53,7 +53,7 @@ class MeasuredConnection:
 
     async def __aenter__(self) -> Any:
         self._usage.count += 1
-        asked = perf_counter()
+        requested = perf_counter()
         try:
             connection = await self._context.__aenter__()
         except BaseException:
@@ -61,7 +61,7 @@ class MeasuredConnection:
             raise
         self._start = perf_counter()
         self._times = current_times.get()
-        metrics.POOL_WAIT.labels(self._pool).observe(self._start - asked)
+        metrics.POOL_WAIT.labels(self._pool).observe(self._start - requested)
         return connection
 
     async def __aexit__(

@@ -263,11 +263,11 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             return dict.fromkeys(partitions, 0)
         ours = consumer.assignment().intersection(partitions)
         await self._learn_committed(consumer, ours)
-        found = {partition: self._committed.get(partition, 0) for partition in ours}
+        offsets = {partition: self._committed.get(partition, 0) for partition in ours}
         others = [partition for partition in partitions if partition not in ours]
-        for partition, at in zip(others, await asyncio.gather(*map(consumer.committed, others)), strict=True):
-            found[partition] = at or 0
-        return found
+        for partition, offset in zip(others, await asyncio.gather(*map(consumer.committed, others)), strict=True):
+            offsets[partition] = offset or 0
+        return offsets
 
     async def _learn_committed(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
         """Fetch the unknown committed offsets of `partitions`, and count the records that were deleted unread.
