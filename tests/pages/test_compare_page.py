@@ -252,8 +252,14 @@ async def test_every_dimension_is_a_filter_by_selection(read_models: asyncpg.Poo
         assert "58 records" in words(everything)
         overview = (await http.get("/?attributes.arm=b&version=1")).text
         assert "<b>27</b>" in overview
-        summary = (await http.get(f"{PROJECT}/feedback/summary?attribute=arm%3Db&start=2026-09-01T00:00:00Z")).json()
+        summary = (await http.get(f"{PROJECT}/feedback/summary?attributes.arm=b&start=2026-09-01T00:00:00Z")).json()
         assert summary["totals"]["total"] == 58
+        for route in ("agents", "calibration", "reasons", "compare"):
+            compared = "&by=version&a=1&b=2" if route == "compare" else ""
+            filtered = await http.get(f"{PROJECT}/feedback/{route}?attributes.arm=b{compared}")
+            assert filtered.status_code == 200, filtered.text
+        wrong = await http.get(f"{PROJECT}/feedback/summary?attribute.arm=b")
+        assert (wrong.status_code, "attribute.arm: an unknown parameter" in wrong.text) == (422, True)
         one = (await http.get(f"{PROJECT}/feedback/agents?bundle_id=shop0&min_votes=1")).json()
         assert one["agents"][0]["total"] == 40
 

@@ -1278,6 +1278,8 @@ export interface SearchBody {
   limit?: number;
   /** The previous page's `next_cursor`; a cursor of another query gives 400. */
   cursor?: string | null;
+  /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+  attributes?: Record<string, unknown> | null;
   /** The agent that answered. */
   agent_id?: string | null;
   /** The agent's version. */
@@ -1324,8 +1326,6 @@ export interface SearchBody {
   user_type?: string | null;
   /** The thread of the answer. */
   thread?: string | null;
-  /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them. */
-  attributes?: Record<string, unknown> | null;
   /** Earliest time of the reaction, inclusive. */
   start?: string | null;
   /** Latest time of the reaction, inclusive. */
@@ -1806,6 +1806,8 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/summary": {
     query: {
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
       /** Start of the window, inclusive; by default 30 days before the end. */
       start?: string | null;
       /** End of the window, exclusive; by default now. */
@@ -1832,8 +1834,6 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
-      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
-      attribute?: string | null;
       /** Width of a bucket, in UTC. */
       bucket?: "hour" | "day" | "week";
     };
@@ -1842,6 +1842,8 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/agents": {
     query: {
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
       /** Start of the window, inclusive; by default 30 days before the end. */
       start?: string | null;
       /** End of the window, exclusive; by default now. */
@@ -1868,8 +1870,6 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
-      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
-      attribute?: string | null;
       /** Maximum number of items in the response. */
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
@@ -1882,6 +1882,8 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/compare": {
     query: {
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
       /** Start of the window, inclusive; by default 30 days before the end. */
       start?: string | null;
       /** End of the window, exclusive; by default now. */
@@ -1908,8 +1910,6 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
-      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
-      attribute?: string | null;
       /** The dimension: `version`, `model`, `agent`, `strategy`, `bundle`, `track`, `intent`, `user_type`, or an attribute of the answers such as `attributes.language`. */
       by?: string;
       /** The first value, such as the older version. */
@@ -1922,6 +1922,8 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/calibration": {
     query: {
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
       /** Start of the window, inclusive; by default 30 days before the end. */
       start?: string | null;
       /** End of the window, exclusive; by default now. */
@@ -1948,8 +1950,6 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
-      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
-      attribute?: string | null;
       /** Only verdicts of this detector version. */
       detector?: string | null;
       /** Only verdicts that this part of the detector decided. */
@@ -1960,6 +1960,8 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/reasons": {
     query: {
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
       /** Start of the window, inclusive; by default 30 days before the end. */
       start?: string | null;
       /** End of the window, exclusive; by default now. */
@@ -1986,8 +1988,6 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
-      /** An attribute of the answer as `NAME=VALUE`, such as `language=de`. */
-      attribute?: string | null;
       /** Maximum number of items in the response. */
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
@@ -2003,6 +2003,8 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/exports/{wanted}": {
     query: {
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
       /** The agent that answered. */
       agent_id?: string | null;
       /** The agent's version. */
@@ -2049,8 +2051,6 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
-      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them. */
-      attributes?: Record<string, unknown> | null;
       /** Earliest time of the reaction, inclusive. */
       start?: string | null;
       /** Latest time of the reaction, inclusive. */

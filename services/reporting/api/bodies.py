@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -11,6 +12,7 @@ from contracts.instants import DAY, Instant
 from contracts.sources import FeedbackSource
 from reporting.api.queries.artifacts import KINDS, Operator, Search
 from reporting.queries.cursor import CURSOR_LIMIT
+from reporting.queries.dimensions import ATTRIBUTES
 from reporting.queries.selection import ALWAYS, Filters, FoundType, GivenBy, TimeSpan, attribute_pairs
 
 
@@ -124,7 +126,31 @@ AnswerAttributes = Annotated[
 ]
 
 
-class FilterBody(RequestBody):
+class AttributeFilter(RequestBody):
+    """A filter by attributes of the answer.
+
+    In a query string, each attribute is a parameter of its own, such as `attributes.language=de`.
+    """
+
+    attributes: AnswerAttributes | None = Field(
+        default=None,
+        description="Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query "
+        "string `attributes.language=de`.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _collect_attributes(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        dotted = {name: value for name, value in given.items() if str(name).startswith(ATTRIBUTES)}
+        if not dotted or given.get("attributes") is not None:
+            return given
+        attributes = {name.removeprefix(ATTRIBUTES): value for name, value in dotted.items()}
+        return {name: value for name, value in given.items() if name not in dotted} | {"attributes": attributes}
+
+
+class FilterBody(AttributeFilter):
     """Filters for feedback. A record must match all of them.
 
     Without filters, all effective feedback and all replies match.
@@ -176,9 +202,6 @@ class FilterBody(RequestBody):
     strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
     user_type: Label | None = Field(default=None, description="The person's role on the platform.")
     thread: Id | None = Field(default=None, description="The thread of the answer.")
-    attributes: AnswerAttributes | None = Field(
-        default=None, description="Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them."
-    )
     start: Moment | None = Field(default=None, description="Earliest time of the reaction, inclusive.")
     end: Moment | None = Field(default=None, description="Latest time of the reaction, inclusive.")
 

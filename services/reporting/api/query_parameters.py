@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
 from contracts.base import DecidedBy, Id, Label, Origin
 from contracts.instants import DAY
 from contracts.sources import FeedbackSource
-from reporting.api.bodies import SOURCE_FILTER, Moment, RequestBody
+from reporting.api.bodies import SOURCE_FILTER, AttributeFilter, Moment, RequestBody
 from reporting.queries.cursor import CURSOR_LIMIT
 from reporting.queries.dimensions import DimensionName
 from reporting.queries.selection import Bucket, Filters, GivenBy, TimeSpan, attribute_pairs
@@ -39,7 +39,7 @@ class WindowQuestion(RequestBody):
         return TimeSpan(min(start, max(0, end - 1)), end)
 
 
-class FilteredQuestion(WindowQuestion):
+class FilteredQuestion(WindowQuestion, AttributeFilter):
     """A time window and filters."""
 
     agent_id: Id | None = Field(default=None, description="Only this agent.")
@@ -58,13 +58,9 @@ class FilteredQuestion(WindowQuestion):
     strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
     user_type: Label | None = Field(default=None, description="The person's role on the platform.")
     thread: Id | None = Field(default=None, description="The thread of the answer.")
-    attribute: Annotated[str, StringConstraints(max_length=513, pattern=r"^[^=\x00]{1,256}=[^\x00]{1,256}$")] | None = (
-        Field(default=None, description="An attribute of the answer as `NAME=VALUE`, such as `language=de`.")
-    )
 
     @property
     def filters(self) -> Filters:
-        name, _, value = (self.attribute or "").partition("=")
         return Filters(
             agent_id=self.agent_id,
             agent_version=self.agent_version,
@@ -77,7 +73,7 @@ class FilteredQuestion(WindowQuestion):
             strategy=self.strategy,
             user_type=self.user_type,
             thread=self.thread,
-            attributes=attribute_pairs({name: value} if name else None),
+            attributes=attribute_pairs(self.attributes),
         )
 
 

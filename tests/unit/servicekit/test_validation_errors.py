@@ -38,6 +38,9 @@ FIVE = "; ".join(f"f{number}: is wrong" for number in range(5))
         ([fault("a", "what Ann wrote", kind="extra_forbidden")], "a: an unknown field"),
         ([fault("what Ann wrote", kind="extra_forbidden")], "an unknown field"),
         ([fault("body", "what Ann wrote", kind="extra_forbidden")], "an unknown field"),
+        ([fault("body", "Ann", kind="extra_forbidden")], "an unknown field"),
+        ([fault("query", "what Ann wrote", kind="extra_forbidden")], "an unknown field"),
+        ([fault("query", "attributes.lang", kind="extra_forbidden")], "attributes.lang: an unknown parameter"),
     ],
 )
 def test_the_first_five_rules_are_named_once_each(faults: Sequence[Any], said: str) -> None:
