@@ -79,6 +79,7 @@ async def test_filters_are_those_of_the_search_and_people_come_alone(stack: Runn
     async with stack.client() as http:
         assert (await http.get(f"{BASE}/exports/nonsense")).status_code == 422
         assert (await http.get(f"{BASE}/exports/kto", params={"limit": 3})).status_code == 422
+        assert (await http.get(f"{BASE}/exports/kto", params={"attributes.language": "de"})).status_code == 200
 
 
 @pytest.mark.parametrize("wanted", KINDS)

@@ -231,7 +231,7 @@ async def test_ways_in_are_described_with_examples_and_every_refusal(stack: Runn
     for path, statuses in zip(
         INTAKE,
         (
-            {"202", "400", "401", "403", "404", "413", "415", "422", "429", "503"},
+            {"202", "400", "401", "403", "404", "409", "413", "415", "422", "429", "503"},
             {"200", "401", "403", "413", "415", "422", "429", "503"},
         ),
         strict=True,
