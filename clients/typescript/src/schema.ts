@@ -2065,6 +2065,8 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/exports/{wanted}/counts": {
     query: {
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
       /** The agent that answered. */
       agent_id?: string | null;
       /** The agent's version. */
@@ -2111,8 +2113,6 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
-      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them. */
-      attributes?: Record<string, unknown> | null;
       /** Earliest time of the reaction, inclusive. */
       start?: string | null;
       /** Latest time of the reaction, inclusive. */
