@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
@@ -21,26 +19,13 @@ from reporting.read_models.projection import feedback_row, newest_feedbacks
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
 from servicekit.clock import FixedClock
+from tests.support.databases import OneConnection
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, batch, feedback
 
 LATEST = "/conversations/acme/support/c1/feedback/latest"
 NOW = FixedClock(START + 3_600_000_000)
 AT = Project("acme", "support")
-
-
-class OneConnection:
-    """Pool of a single connection, so that a batch is written in the transaction of the test."""
-
-    def __init__(self, connection: asyncpg.Connection) -> None:
-        self._connection = connection
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
-
-    @asynccontextmanager
-    async def acquire(self) -> AsyncIterator[asyncpg.Connection]:
-        yield self._connection
 
 
 class Projection:

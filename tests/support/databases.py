@@ -21,6 +21,20 @@ SCHEMA_FILES = {
 """File with each service's tables."""
 
 
+class OneConnection:
+    """Pool of a single connection, so that a batch is written in the transaction of the test."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    @asynccontextmanager
+    async def acquire(self) -> AsyncIterator[asyncpg.Connection]:
+        yield self._connection
+
+
 @asynccontextmanager
 async def new_database(server: str, *schemas: str) -> AsyncIterator[str]:
     """Yield the URL of a new database with the tables of `schemas`; it is dropped at the end.
