@@ -36,7 +36,7 @@ async def serve(url: str, port: int, token: str) -> None:
     authenticator = AccessToken(token)
     app = application(ready)
     app.include_router(inference_router(PostgresConversationStore(pool), turns, detector, SystemClock()))
-    await HttpServer("127.0.0.1", port).start(guarded(app, authenticator, inference.service.PROGRAM.surface))
+    await HttpServer("127.0.0.1", port).start(guarded(app, authenticator))
     tune_gc()
     await asyncio.Event().wait()
 

@@ -17,7 +17,7 @@ PUBLIC_NAMES: Final = {
         "clock": "Clock",
         "db.database": "Database",
         "db.statements": "Statements",
-        "definition": "Every Keeps Reads Serves ServiceDefinition",
+        "definition": "Every Keeps Reads ServiceDefinition",
         "errors": "RequestRefused StartError Unavailable",
         "interrupts": "run_service",
         "log.handler": "Handler",
@@ -32,7 +32,7 @@ PUBLIC_NAMES: Final = {
         "web.forms": "Form",
         "web.guard": "brings_token",
         "web.projects": "ProjectSet member_name",
-        "web.routes": "Routes",
+        "web.routes": "GuardedRoute Routes",
     }.items()
     for name in names.split()
 }
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from servicekit.clock import Clock
     from servicekit.db.database import Database
     from servicekit.db.statements import Statements
-    from servicekit.definition import Every, Keeps, Reads, Serves, ServiceDefinition
+    from servicekit.definition import Every, Keeps, Reads, ServiceDefinition
     from servicekit.errors import RequestRefused, StartError, Unavailable
     from servicekit.interrupts import run_service
     from servicekit.log.handler import Handler
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from servicekit.web.forms import Form
     from servicekit.web.guard import brings_token
     from servicekit.web.projects import ProjectSet, member_name
-    from servicekit.web.routes import Routes
+    from servicekit.web.routes import GuardedRoute, Routes
 else:
 
     def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Literal, TypeVar, get_type_hints
+from typing import Any, Final, Generic, Literal, Self, TypeVar, get_type_hints
 
 from fastapi import APIRouter
 
@@ -22,9 +22,7 @@ from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Producer
 from servicekit.service import Periodic, Service, ServiceContext
-from servicekit.web.application import Surface
-from servicekit.web.permissions import Permissions, merged, need_of
-from servicekit.web.refusals import RefusedPage
+from servicekit.web.routes import GuardedRoute
 
 P = TypeVar("P")
 """Type of a service's parts, which are the resources that its `opens` function returns."""
@@ -59,23 +57,6 @@ class Reads(Generic[P]):
         """Class of the handler, according to the return annotation of `handler`."""
         kind: type[Handler] = get_type_hints(self.handler)["return"]
         return kind
-
-
-@dataclass(frozen=True, slots=True)
-class Serves(Generic[P]):
-    """HTTP routes of a service, each with its permission: scopes, "any token" or "no token" (see `web/permissions.py`).
-
-    `page` renders the refusals of routes that people open in a browser.
-    """
-
-    router: Callable[[P], APIRouter]
-    access: Mapping[tuple[str, str], str | tuple[str, ...]]
-    page: RefusedPage | None = None
-
-    @property
-    def routes(self) -> Permissions:
-        """Permission of each route, by method and declared path. Raises ValueError for an unknown scope."""
-        return {route: need_of(access) for route, access in self.access.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +119,8 @@ class ServiceDefinition(Generic[P]):
     receipts: Callable[[P], Producer] | None = None
     """Factory of the producer that writes erasure confirmations; by default, the service's own producer is used."""
     reads: Sequence[Reads[P]] = ()
-    serves: Sequence[Serves[P]] = ()
+    serves: Sequence[Callable[[P], APIRouter]] = ()
+    """Routers of the service. Each route declares its permission (`web/permissions.py`)."""
     every: Sequence[Every[P]] = ()
     keeps: Sequence[Keeps] = ()
     holds: Mapping[str, Statement] = field(default_factory=dict)
@@ -148,19 +130,13 @@ class ServiceDefinition(Generic[P]):
     """Tables among `holds` in which an erasure leaves rows. Each table maps to the reason."""
     checks: Callable[[Any], object] = lambda settings: None
     """Function that reads the files and keys that the settings name. Raises StartError before anything is connected."""
-    body_limits: Mapping[str, int] = field(default_factory=dict)
-    """Request body limits in bytes by path prefix, for prefixes that accept more than the default limit."""
 
     @property
-    def permissions(self) -> Permissions:
-        """Permissions of all routes."""
-        return merged(*(one.routes for one in self.serves))
-
-    @property
-    def surface(self) -> Surface:
-        """Permissions, body limits and error pages of the routes, for the HTTP application."""
-        pages = {path: one.page for one in self.serves if one.page is not None for _, path in one.routes}
-        return Surface(self.permissions, self.body_limits, pages)
+    def routes(self) -> Sequence[GuardedRoute]:
+        """Routes of the service, made without its parts. They describe the routes and cannot be called."""
+        nothing: Any = _Nothing()
+        routers = [router(nothing) for router in self.serves]
+        return [route for router in routers for route in router.routes if isinstance(route, GuardedRoute)]
 
     def expiries(self, settings: Any, pool: str = "pool") -> list[Expiry]:
         """Return the expiry rules of the tables in the pool named `pool`, with the numbers of days from `settings`."""
@@ -188,7 +164,7 @@ class ServiceDefinition(Generic[P]):
                 seconds = getattr(settings, every.seconds) if isinstance(every.seconds, str) else every.seconds
                 for name, work in _named(every.name, every.work(parts)):
                     service.every(Periodic(name, seconds, work, every.delay))
-        service.routers += [one.router(parts) for one in self.serves]
+        service.routers += [router(parts) for router in self.serves]
         return service
 
     def _handler(self, reads: Reads[P], parts: P, service: Service) -> Handler:
@@ -200,6 +176,16 @@ class ServiceDefinition(Generic[P]):
             erasing = ErasingHandler(handler, erasures, receipts, self.name, is_guarded=reads.is_guarded)
             handler = erasing if reads.around is None else reads.around(erasing, handler)
         return handler
+
+
+class _Nothing:
+    """Stands for a service's parts while its routes are described."""
+
+    def __getattr__(self, _: str) -> Self:
+        return self
+
+    def __call__(self, *_: object, **__: object) -> Self:
+        return self
 
 
 def _is_set(settings: Any, name: str) -> bool:

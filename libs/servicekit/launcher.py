@@ -100,7 +100,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     app = application(not_ready, lambda: () if service is None else service.warnings)
     await server.start(
         guarded(
-            *(app, authenticator, program.surface, auth.cors_origins, http.request_seconds, lambda: service is None),
+            *(app, authenticator, auth.cors_origins, http.request_seconds, lambda: service is None),
             sign_in_url=auth.sign_in_url,
         )
     )

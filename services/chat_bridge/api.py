@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from chat_bridge.ingest import LINES_LIMIT, IngestProject, TooManyLines, check
 from chat_bridge.intake import Intake
 from contracts.base import Name
+from contracts.scopes import INGEST
 from contracts.topics import INBOUND_TOPICS
 from servicekit import RequestRefused, Routes, read_body
 
@@ -72,7 +73,7 @@ def ingest_router(intake: Intake) -> Routes:
     """Return the route that accepts chat and post events."""
     router = Routes("ingest")
 
-    @router.at("POST", EVENTS, refuses=ANSWERS, openapi_extra=BODY)
+    @router.at("POST", EVENTS, INGEST, body_limit=INGEST_LIMIT, refuses=ANSWERS, openapi_extra=BODY)
     async def ingest(
         request: Request,
         tenant: Name,

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from chat_bridge.refused_store import SHOWN, RefusedEvents
 from contracts.base import Name
 from contracts.instants import format_instant, parse_instant
+from contracts.scopes import INGEST
 from servicekit import RequestRefused, Routes
 
 REFUSED = "/conversations/{tenant}/{project}/refused"
@@ -49,7 +50,7 @@ def refused_router(refused: RefusedEvents) -> Routes:
     """Return the route that lists rejected events."""
     router = Routes("ingest")
 
-    @router.at("GET", REFUSED, refuses=ANSWERS)
+    @router.at("GET", REFUSED, INGEST, refuses=ANSWERS)
     async def list_refused(
         tenant: Name,
         project: Name,

@@ -55,10 +55,16 @@ ScalesOf = Callable[[str, str], Mapping[str, RatingScale]]
 
 def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
     """Return the route that accepts judgements."""
-    router = Routes("feedback", direct=True)
+    router = Routes("feedback")
 
     @router.at(
-        "POST", TURN_FEEDBACK, status_code=202, response_model=AcceptedFeedback, refuses=ANSWERS, openapi_extra=BODY
+        "POST",
+        TURN_FEEDBACK,
+        "any token",
+        status_code=202,
+        response_model=AcceptedFeedback,
+        refuses=ANSWERS,
+        openapi_extra=BODY,
     )
     async def judge(
         request: Request,

@@ -10,6 +10,7 @@ from contracts.base import Id, Name
 from contracts.erasure import erasure_of
 from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
 from contracts.instants import format_instant
+from contracts.scopes import ADMIN
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureStatuses
 from feedback.turn_erasures import TurnErasures
@@ -60,6 +61,7 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, erasures: TurnErasu
     @router.at(
         "DELETE",
         PERSON,
+        ADMIN,
         status_code=202,
         summary="Erase a person",
         refuses=refusals | {429: "The embedded log is full."} | {503: "The log does not answer."},
@@ -93,6 +95,7 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, erasures: TurnErasu
     @router.at(
         "GET",
         ERASURE,
+        ADMIN,
         summary="Show the progress of an erasure",
         refuses=refusals | {404: "The tenant has no such request, or it has not been read yet."},
     )

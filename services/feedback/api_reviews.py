@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import Id, Name, Reaction, Text
 from contracts.instants import format_instant
+from contracts.scopes import REVIEW
 from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
@@ -78,7 +79,9 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
     """Return the route that accepts reviews, either as JSON or as a form from the transcript page."""
     router = Routes("feedback")
 
-    @router.at("POST", REVIEWS, status_code=202, response_model=AcceptedFeedback, refuses=ANSWERS, openapi_extra=BODY)
+    @router.at(
+        "POST", REVIEWS, REVIEW, status_code=202, response_model=AcceptedFeedback, refuses=ANSWERS, openapi_extra=BODY
+    )
     async def review(
         request: Request,
         tenant: Name,

@@ -101,7 +101,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     async def tenant_of(named: str | None, thread_id: str) -> str:
         return named or await sessions.tenant_of(thread_id) or default_tenant
 
-    @router.at("POST", THREAD_END, response_model=EndedSession, refuses=ENDS, openapi_extra=BODY)
+    @router.at("POST", THREAD_END, "any token", response_model=EndedSession, refuses=ENDS, openapi_extra=BODY)
     async def end(
         request: Request,
         thread_id: Id,
@@ -133,7 +133,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
             )
         return EndedSession()
 
-    @router.at("GET", MEMORY_STATUS, refuses=STATUS)
+    @router.at("GET", MEMORY_STATUS, "any token", refuses=STATUS)
     async def status(
         thread_id: Annotated[
             Id, Query(description="The session's thread, which is the conversation's id.", examples=["c-42"])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from contracts.scopes import ADMIN, REVIEW
-from feedback.api import TURN_FEEDBACK, intake_router
-from feedback.api_erasure import ERASURE, PERSON, erasure_router
-from feedback.api_reviews import REVIEWS, reviews_router
-from feedback.api_sessions import MEMORY_STATUS, THREAD_END, sessions_router
+from feedback.api import intake_router
+from feedback.api_erasure import erasure_router
+from feedback.api_reviews import reviews_router
+from feedback.api_sessions import sessions_router
 from feedback.erasure_status import PostgresErasureStatuses
 from feedback.parts import ANNOUNCEMENTS, FeedbackParts, open_parts
 from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
-from feedback.widget.routes import FILES, widget_router
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
+from feedback.widget.routes import widget_router
+from servicekit import Every, Keeps, Reads, ServiceDefinition
 
 PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     "feedback",
@@ -24,21 +23,13 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Reads("feedback_erasures", FeedbackParts.erasure_status_handler, erases_itself=True),
     ],
     serves=[
-        Serves(
-            lambda parts: intake_router(parts.intake, parts.settings.scales_in), {("POST", TURN_FEEDBACK): "any token"}
+        lambda parts: intake_router(parts.intake, parts.settings.scales_in),
+        lambda parts: reviews_router(parts.intake, parts.store),
+        lambda parts: sessions_router(parts.sessions, parts.settings.default_tenant),
+        lambda parts: erasure_router(
+            parts.log, PostgresErasureStatuses(parts.reads), parts.turn_erasures, parts.service.context.clock
         ),
-        Serves(lambda parts: reviews_router(parts.intake, parts.store), {("POST", REVIEWS): REVIEW}),
-        Serves(
-            lambda parts: sessions_router(parts.sessions, parts.settings.default_tenant),
-            {("POST", THREAD_END): "any token", ("GET", MEMORY_STATUS): "any token"},
-        ),
-        Serves(
-            lambda parts: erasure_router(
-                parts.log, PostgresErasureStatuses(parts.reads), parts.turn_erasures, parts.service.context.clock
-            ),
-            {("DELETE", PERSON): ADMIN, ("GET", ERASURE): ADMIN},
-        ),
-        Serves(lambda _: widget_router(), {("GET", path): "no token" for path in FILES}),
+        lambda _: widget_router(),
     ],
     every=[
         Every(ANNOUNCEMENTS, 5, lambda parts: parts.announcer.sweep),

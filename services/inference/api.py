@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import Request
 
 from contracts.base import Id, Name
+from contracts.scopes import DETECT
 from detector.detector import Detector
 from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
@@ -88,6 +89,7 @@ def inference_router(
     @router.at(
         "GET",
         CONVERSATION + "/turns/{turn_id:segment}/metadata",
+        DETECT,
         refuses=READ | {404: "That turn is unknown."},
     )
     async def metadata(tenant: Name, project: Name, conversation_id: Id, turn_id: Id) -> TurnMetadata:
@@ -100,6 +102,7 @@ def inference_router(
     @router.at(
         "POST",
         PROJECT + "/strategies/search",
+        DETECT,
         response_model=FoundStrategies,
         refuses=SENT,
         openapi_extra=taking(StrategySearch),
@@ -115,7 +118,12 @@ def inference_router(
         return FoundStrategies(items=[FoundStrategy.of(turn) for turn in found])
 
     @router.at(
-        "POST", CONVERSATION + "/detect", response_model=Detected, refuses=SENT, openapi_extra=taking(NewMessage)
+        "POST",
+        CONVERSATION + "/detect",
+        DETECT,
+        response_model=Detected,
+        refuses=SENT,
+        openapi_extra=taking(NewMessage),
     )
     async def detect_feedback(
         request: Request,

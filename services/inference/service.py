@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contracts.scopes import DETECT
-from inference.api import CONVERSATION, PROJECT
 from inference.detector_group import CHECK_SECONDS
 from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
+from servicekit import Every, Keeps, Reads, ServiceDefinition
 
 # A conversation expires as a whole, when its last message is too old. `evaluation` counts the messages of a
 # conversation, and it must not decrease while any of them may be judged again.
@@ -26,14 +24,7 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
         Reads("inference_status", InferenceParts.user_reaction_handler),
     ],
     serves=[
-        Serves(
-            InferenceParts.routes,
-            {
-                ("GET", CONVERSATION + "/turns/{turn_id:segment}/metadata"): DETECT,
-                ("POST", CONVERSATION + "/detect"): DETECT,
-                ("POST", PROJECT + "/strategies/search"): DETECT,
-            },
-        ),
+        InferenceParts.routes,
     ],
     every=[Every("detectors", CHECK_SECONDS, lambda parts: parts.group.check, delay=CHECK_SECONDS)],
     keeps=[

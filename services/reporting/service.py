@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from contracts.access import OWN_CALLER
-from contracts.scopes import ADMIN, DETECT, EXPORT, OPERATE, READ, REVIEW
 from reporting.access.own_caller import callers_router
-from reporting.access.sign_in import SIGN_IN, SIGN_OUT, refused_page, sign_in_router
+from reporting.access.sign_in import sign_in_router
 from reporting.api import routes as api
-from reporting.dashboard.access import ACCESS, KEYS, access_router
-from reporting.dashboard.erasure import ERASE, erasure_router
-from reporting.dashboard.routes import ALERTS as ALERTS_PAGE
-from reporting.dashboard.routes import FILES, PAGES, pages_router
+from reporting.dashboard.access import access_router
+from reporting.dashboard.erasure import erasure_router
+from reporting.dashboard.routes import pages_router
 from reporting.egress.webhooks.handlers import ErasureRequestHandler
 from reporting.parts import ReportingParts, check_settings, open_parts
 from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
-from servicekit import Every, Keeps, Reads, Serves, ServiceDefinition
+from servicekit import Every, Keeps, Reads, ServiceDefinition
 
 PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     "reporting",
@@ -37,87 +34,27 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         ),
     ],
     serves=[
-        Serves(
-            lambda parts: api.conversations_router(
-                parts.reports, parts.clock, parts.settings.artifact_store_url, parts.access_log, current=parts.reads
-            ),
-            {
-                ("POST", api.PROJECT + "/feedback/conversations-in-period"): READ,
-                ("POST", api.PROJECT + "/feedback/search"): READ,
-                ("POST", api.PROJECT + "/feedback/artifacts"): READ,
-                ("POST", api.CONVERSATION + "/turns-with-feedbacks"): READ,
-                ("POST", api.CONVERSATION + "/feedback/latest"): (READ, DETECT),
-                ("GET", api.CONVERSATION + "/turns/{turn_id:segment}/feedback"): "any token",
-            },
+        lambda parts: api.conversations_router(
+            parts.reports, parts.clock, parts.settings.artifact_store_url, parts.access_log, current=parts.reads
         ),
-        Serves(
-            lambda parts: api.figures_router(parts.reports, parts.clock),
-            {
-                ("POST", api.SESSIONS): READ,
-                ("GET", api.PROJECT + "/feedback/summary"): READ,
-                ("GET", api.PROJECT + "/feedback/agents"): READ,
-                ("GET", api.PROJECT + "/feedback/compare"): READ,
-                ("GET", api.PROJECT + "/feedback/calibration"): READ,
-                ("GET", api.PROJECT + "/feedback/reasons"): READ,
-            },
+        lambda parts: api.figures_router(parts.reports, parts.clock),
+        lambda parts: api.exports_router(parts.reports, parts.access_log),
+        lambda parts: api.audit_router(parts.reads, parts.pool, parts.clock),
+        lambda parts: api.issues_router(parts.reads, parts.pool, parts.clock),
+        lambda parts: api.webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
+        lambda parts: api.alerts_router(parts.alert_administration),
+        lambda parts: pages_router(
+            parts.reports,
+            parts.clock,
+            parts.settings.trace_url_template,
+            parts.alert_administration,
+            parts.access_log,
+            current=parts.reads,
         ),
-        Serves(
-            lambda parts: api.exports_router(parts.reports, parts.access_log),
-            {("GET", api.EXPORT): EXPORT, ("GET", api.COUNTS): EXPORT},
-        ),
-        Serves(
-            lambda parts: api.audit_router(parts.reads, parts.pool, parts.clock),
-            {("GET", api.AUDIT): READ, ("GET", api.DRAWS): REVIEW, ("POST", api.DRAWS): REVIEW},
-        ),
-        Serves(
-            lambda parts: api.issues_router(parts.reads, parts.pool, parts.clock),
-            {
-                ("GET", api.ISSUES): READ,
-                ("GET", api.ISSUE): READ,
-                ("POST", api.CHANGE): REVIEW,
-                ("POST", api.MERGE): REVIEW,
-                ("POST", api.SPLIT): REVIEW,
-            },
-        ),
-        Serves(
-            lambda parts: api.webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
-            {("GET", api.WEBHOOKS): ADMIN, ("POST", api.REPLAY): ADMIN},
-        ),
-        Serves(
-            lambda parts: api.alerts_router(parts.alert_administration),
-            {
-                ("GET", api.ALERTS): READ,
-                ("POST", api.RULES): (OPERATE, ADMIN),
-                ("POST", api.REMOVALS): (OPERATE, ADMIN),
-                ("POST", api.TESTS): (OPERATE, ADMIN),
-            },
-        ),
-        Serves(
-            lambda parts: pages_router(
-                parts.reports,
-                parts.clock,
-                parts.settings.trace_url_template,
-                parts.alert_administration,
-                parts.access_log,
-                current=parts.reads,
-            ),
-            {("GET", path): READ for path in PAGES}
-            | {("GET", path): EXPORT for path in FILES}
-            | {("POST", ALERTS_PAGE): (OPERATE, ADMIN)},
-            page=refused_page,
-        ),
-        Serves(lambda _: callers_router(), {("GET", OWN_CALLER): "any token"}),
-        Serves(
-            lambda _: sign_in_router(),
-            {("POST", SIGN_IN): "no token", ("POST", SIGN_OUT): "any token"},
-            page=refused_page,
-        ),
-        Serves(
-            lambda parts: access_router(parts.keys, parts.reads, parts.access_log),
-            {("GET", ACCESS): READ, ("POST", KEYS): ADMIN},
-            page=refused_page,
-        ),
-        Serves(lambda parts: erasure_router(parts.reads), {("GET", ERASE): ADMIN}, page=refused_page),
+        lambda _: callers_router(),
+        lambda _: sign_in_router(),
+        lambda parts: access_router(parts.keys, parts.reads, parts.access_log),
+        lambda parts: erasure_router(parts.reads),
     ],
     every=[
         Every("rollups", 5, lambda parts: parts.rollups.catch_up),

@@ -21,7 +21,6 @@ import pytest_asyncio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from servicekit.web.application import add_routes, application, guarded
-from servicekit.web.paths import template_of
 from standalone.embedded.ports import free_port
 from standalone.one_process.stack import PROGRAMS
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
@@ -80,7 +79,7 @@ async def gateway(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -
         for program in PROGRAMS:
             app = application(stack.stack.services[program.name].not_ready)
             add_routes(app, stack.stack.services[program.name].routers)
-            guard = guarded(app, Tokens(), program.surface)
+            guard = guarded(app, Tokens())
             services[program.name] = await parts.enter_async_context(served(seen.beside(program.name, guard)))
         address = await parts.enter_async_context(nginx(tmp_path_factory.mktemp("nginx"), services))
         yield Gateway(address, services, seen, stack)
@@ -134,7 +133,7 @@ async def asked(gateway: Gateway, method: str, path: str, *, clear: bool = True,
 
 @pytest.mark.parametrize(
     ("service", "method", "path"),
-    [(one.name, method, template_of(path)) for one in PROGRAMS for method, path in one.surface.permissions],
+    [(one.name, route.method, route.path_format) for one in PROGRAMS for route in one.routes],
 )
 async def test_every_route_arrives_as_it_was_sent(gateway: Gateway, service: str, method: str, path: str) -> None:
     """The response is the same as without the gateway."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -267,20 +266,6 @@ async def test_every_property_and_parameter_is_described(stack: RunningStack) ->
     parameters = [(path, one) for path, route in routes for one in route.get("parameters", ())]
     assert [(path, one["name"]) for path, one in parameters if not one.get("description")] == []
     assert [path for path, route in routes if len(route["summary"].split()) < 3] == []
-
-
-async def test_the_reference_page_shows_every_route_and_loads_nothing(stack: RunningStack) -> None:
-    document = await described(stack)
-    async with stack.client(token=None) as http:
-        page = await http.get("/docs")
-    assert page.status_code == 200
-    assert "default-src 'none'" in page.headers["content-security-policy"]
-    assert not re.search(r"<(script [^>]|link|img|iframe)|https?://|@import|url\(", page.text)
-    for path, methods in document["paths"].items():
-        assert all(f"<code>{method.upper()} {path}</code>" in page.text for method in methods)
-    linked = set(re.findall(r"href='#([^']+)'", page.text))
-    assert "model-FoundFeedback" in linked
-    assert linked - set(re.findall(r"id='([^']+)'", page.text)) == set()
 
 
 async def test_the_generated_description_has_the_routes_that_run(stack: RunningStack) -> None:

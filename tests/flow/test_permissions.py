@@ -13,10 +13,9 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
 from contracts.scopes import ALL_SCOPES
-from servicekit.web.application import OWN_ROUTES, add_routes, application, guarded
-from servicekit.web.paths import Segment, template_of
-from servicekit.web.permissions import PermissionTable, merged, needs
-from standalone.one_process.api import SURFACE
+from servicekit.web.application import add_routes, guarded
+from servicekit.web.paths import Segment
+from servicekit.web.routes import GuardedRoute, Routes
 from standalone.one_process.stack import PROGRAMS
 from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.running_stack import RunningStack, Tokens, exchange
@@ -28,7 +27,6 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/health/live"): PUBLIC,
     ("GET", "/health/ready"): PUBLIC,
     ("GET", "/openapi.json"): PUBLIC,
-    ("GET", "/docs"): PUBLIC,
     ("GET", "/asyncapi.json"): PUBLIC,
     ("GET", "/metrics"): NOBODY,  # of all tenants: for a token without a tenant
     ("GET", "/widget"): PUBLIC,
@@ -61,6 +59,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", PROJECT + "/feedback/compare"): frozenset({"read"}),
     ("GET", PROJECT + "/feedback/calibration"): frozenset({"read"}),
     ("GET", PROJECT + "/exports/{wanted}"): frozenset({"export"}),
+    ("GET", PROJECT + "/exports/{wanted}/counts"): frozenset({"export"}),
     ("DELETE", "/tenants/{tenant}/users/{user_id}"): frozenset({"admin"}),
     ("GET", "/tenants/{tenant}/erasures/{request_id}"): frozenset({"admin"}),
     ("GET", "/tenants/{tenant}/webhooks"): frozenset({"admin"}),
@@ -190,18 +189,15 @@ def routes_of(app: FastAPI) -> Iterator[tuple[str, str, Any]]:
 
 
 def test_every_route_has_its_row(stack: RunningStack) -> None:
-    found = {(method, template) for method, template, _ in routes_of(stack.plain_app())}
-    declared = {(method, template_of(path)) for method, path in merged(OWN_ROUTES, SURFACE.permissions)}
-    assert found == declared, "declare a row beside each route (servicekit/web/permissions.py)"
-    assert found == set(EXPECTED)
+    assert {(method, template) for method, template, _ in routes_of(stack.plain_app())} == set(EXPECTED)
 
 
-def test_each_service_alone_declares_its_own_routes(stack: RunningStack) -> None:
+def test_the_described_routes_of_a_service_are_those_that_run(stack: RunningStack) -> None:
     for program in PROGRAMS:
-        app = application(stack.stack.not_ready)
-        add_routes(app, stack.stack.services[program.name].routers)
-        declared = {(method, template_of(path)) for method, path in merged(OWN_ROUTES, program.surface.permissions)}
-        assert {(method, template) for method, template, _ in routes_of(app)} == declared, program.name
+        routers = stack.stack.services[program.name].routers
+        running = [route for router in routers for route in router.routes if isinstance(route, GuardedRoute)]
+        described = [(route.method, route.path, route.need) for route in program.routes]
+        assert sorted(map(str, described)) == sorted(str((r.method, r.path, r.need)) for r in running), program.name
 
 
 def test_every_id_in_a_path_is_one_segment(stack: RunningStack) -> None:
@@ -245,24 +241,28 @@ async def test_a_person_without_a_scope_keeps_to_their_own(stack: RunningStack) 
         assert (await http.post(address, json={"reaction": "ok", "user_id": "bob"})).status_code == 403
 
 
-async def test_a_route_without_a_row_is_refused(stack: RunningStack) -> None:
+async def test_a_route_that_declares_no_access_is_refused_and_does_not_start(stack: RunningStack) -> None:
     app = stack.plain_app()
 
     @app.get("/forgotten")
     async def forgotten() -> str:
         return "everybody's words"
 
-    transport = httpx.ASGITransport(guarded(app, Tokens(), SURFACE))
+    transport = httpx.ASGITransport(guarded(app, Tokens()))
     async with httpx.AsyncClient(transport=transport, base_url="http://stack") as http:
         assert (await http.get("/forgotten")).status_code == 401
-        answer = await http.get("/forgotten", headers={"Authorization": "Bearer all"})
-        assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
+        assert (await http.get("/forgotten", headers={"Authorization": "Bearer all"})).status_code == 403
+        unknown = await http.get("/unknown")
+        assert (unknown.status_code, unknown.json()) == (404, {"detail": "Not Found"})
         wrong = await http.delete("/health/live", headers={"Authorization": "Bearer all"})
         assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET")
+    with pytest.raises(ValueError, match="declares no access"):
+        add_routes(app, [])
 
 
-def test_rows_that_fit_the_same_path_or_come_twice_do_not_start() -> None:
-    with pytest.raises(ValueError, match="match the same path"):
-        PermissionTable({("GET", "/a/{b}"): needs(), ("GET", "/{a}/b"): needs()})
+def test_a_route_that_is_declared_twice_does_not_start(stack: RunningStack) -> None:
+    routes = Routes("tests", token=False)
+    for access in ("no token", "read"):
+        routes.at("GET", "/twice", access)(lambda: None)
     with pytest.raises(ValueError, match="declared twice"):
-        merged({("GET", "/a"): needs()}, {("GET", "/a"): needs()})
+        add_routes(stack.plain_app(), [routes])

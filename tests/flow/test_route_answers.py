@@ -21,11 +21,9 @@ import httpx
 import pytest
 
 from contracts.scopes import ALL_SCOPES
-from servicekit.web.application import OWN_ROUTES
 from servicekit.web.auth import Caller
-from servicekit.web.paths import template_of
-from servicekit.web.permissions import PUBLIC, Need, merged
-from standalone.one_process.api import SURFACE
+from servicekit.web.permissions import Need
+from servicekit.web.routes import GuardedRoute
 from standalone.sample import PROJECT, TENANT, write_sample
 from tests.support.running_stack import running_stack
 from tests.support.waits import PATIENCE_SECONDS
@@ -104,7 +102,7 @@ class Tokens:
 
 
 def needed(need: Need) -> str:
-    if need == PUBLIC:
+    if need.public:
         return "public"
     return " or ".join(sorted(need.scopes)) + (" of all tenants" if need.whole_platform else "") or "any token"
 
@@ -220,8 +218,9 @@ async def test_every_route_answers_as_recorded(
             "issue": "999999",
         }
         needs = {
-            (method, template_of(path)): need
-            for (method, path), need in merged(OWN_ROUTES, SURFACE.permissions).items()
+            (route.method, route.path_format): route.need
+            for route in stack.plain_app().routes
+            if isinstance(route, GuardedRoute) and route.need is not None
         }
         assert not VALID.keys() - needs.keys(), "these routes are gone"
         transport = httpx.ASGITransport(stack.app(Tokens(), seconds=60))

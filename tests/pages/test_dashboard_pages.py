@@ -9,11 +9,12 @@ import re
 import asyncpg
 import httpx
 import pytest
+from fastapi import APIRouter
 
 from reporting.dashboard.routes import pages_router
 from reporting.service import PROGRAM
 from servicekit.clock import FixedClock
-from servicekit.web.application import application, guarded
+from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import COOKIE
 from servicekit.web.failures import REQUEST_SECONDS
 from tests.support.issuer import Issuer, accepting, issuer
@@ -38,7 +39,10 @@ def guarded_by(source: Issuer, seconds: float = REQUEST_SECONDS) -> httpx.AsyncC
 
     source.add("rsa")
     authenticator = accepting(source)
-    guard = guarded(application(ready), authenticator, PROGRAM.surface, seconds=seconds)
+    app, described = application(ready), APIRouter()
+    described.routes.extend(PROGRAM.routes)
+    add_routes(app, [described])
+    guard = guarded(app, authenticator, seconds=seconds)
     cookies = {COOKIE: source.token("rsa", scope="read")}
     return httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://reporting", cookies=cookies)
 
@@ -314,18 +318,18 @@ async def test_an_address_of_nobodys_gets_a_page_in_a_browser_and_json_elsewhere
         assert 'href="/"' in answer.text
         assert (await http.get("/dashboard/nowhere")).json() == {"detail": "Not Found"}
     async with visitor(read_models, None) as http:
-        assert (await http.get("/dashboard/nowhere", headers=BROWSER)).status_code == 401
+        assert (await http.get("/dashboard/nowhere", headers=BROWSER)).status_code == 404
 
 
 async def test_while_the_issuer_does_not_answer_a_browser_gets_a_page_and_others_json() -> None:
     async with issuer() as source, guarded_by(source) as http:
         source.status = 500
-        for path in ("/", "/?token=another", "/dashboard/feedback", "/dashboard/nowhere"):
+        for path in ("/", "/?token=another", "/dashboard/feedback"):
             answer = await http.get(path, headers=BROWSER)
             assert answer.status_code == 503
             assert (answer.headers["retry-after"], answer.headers["content-type"]) == ("5", "text/html; charset=utf-8")
             assert "The issuer of tokens is not available; send this again later." in answer.text
-        answer = await http.get("/dashboard/nowhere")
+        answer = await http.get("/access/caller")
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
         assert answer.json() == {"detail": "The issuer of tokens is not available; send this again later."}
 
@@ -339,12 +343,12 @@ async def test_a_page_that_comes_too_late_asks_the_issuer_no_more() -> None:
     assert "There was no answer within 0.1 s; send this again later." in answer.text
 
 
-async def test_an_address_that_is_no_utf8_gets_a_page_in_a_browser_and_json_elsewhere() -> None:
+async def test_an_address_that_is_no_utf8_gets_a_page_from_a_page_and_json_elsewhere() -> None:
     async with issuer() as source, guarded_by(source) as http:
-        answer = await http.get("/dashboard/%ff", headers=BROWSER)
+        answer = await http.get("/dashboard/assets/%ff", headers=BROWSER)
         assert answer.status_code == 422
         assert "This address does not work" in answer.text and "The path is not UTF-8." in answer.text
-        answer = await http.get("/dashboard/%ff")
+        answer = await http.get("/conversations/acme/support/%ff/turns/t/feedback")
         assert (answer.status_code, answer.json()) == (422, {"detail": "The path is not UTF-8."})
 
 

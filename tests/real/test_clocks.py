@@ -98,7 +98,7 @@ async def pair(own_database: str, tmp_path: Path) -> AsyncIterator[Pair]:
 def _client(service: Service) -> httpx.AsyncClient:
     app = application(service.not_ready)
     add_routes(app, service.routers)
-    transport = httpx.ASGITransport(guarded(app, Tokens(), feedback.service.PROGRAM.surface))
+    transport = httpx.ASGITransport(guarded(app, Tokens()))
     return httpx.AsyncClient(transport=transport, base_url="http://feedback", headers={"Authorization": "Bearer acme"})
 
 

@@ -38,7 +38,7 @@ class ShiftedClock(SystemClock):
 def _client(service: Service) -> httpx.AsyncClient:
     app = application(service.not_ready)
     add_routes(app, service.routers)
-    transport = httpx.ASGITransport(guarded(app, Tokens(), chat_bridge.service.PROGRAM.surface))
+    transport = httpx.ASGITransport(guarded(app, Tokens()))
     headers = {"Authorization": "Bearer acme", "Content-Type": "application/x-ndjson"}
     return httpx.AsyncClient(transport=transport, base_url="http://bridge", headers=headers)
 

@@ -40,7 +40,7 @@ def _client(service: Service) -> httpx.AsyncClient:
     add_routes(app, service.routers)
     headers = {"Authorization": "Bearer ann"}
     return httpx.AsyncClient(
-        transport=httpx.ASGITransport(guarded(app, Tokens(), feedback.service.PROGRAM.surface)),
+        transport=httpx.ASGITransport(guarded(app, Tokens())),
         base_url="http://feedback",
         headers=headers,
     )

@@ -10,7 +10,6 @@ from starlette.types import ASGIApp
 
 from contracts.scopes import ALL_SCOPES
 from reporting.access.sign_in import sign_in_router
-from reporting.service import PROGRAM
 from servicekit.web.application import add_routes, guarded
 from servicekit.web.application import application as servicekit_application
 from servicekit.web.auth import Caller
@@ -34,7 +33,7 @@ def application(routers: Sequence[APIRouter]) -> ASGIApp:
     """Return an application with `routers` behind the guard, as the service mounts them."""
     app = servicekit_application(_ready)
     add_routes(app, (*routers, sign_in_router()))
-    return guarded(app, Tokens(), PROGRAM.surface)
+    return guarded(app, Tokens())
 
 
 async def _ready() -> None:

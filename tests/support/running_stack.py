@@ -34,7 +34,7 @@ from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.write_watch import watched
-from standalone.one_process.api import SURFACE, routers_of
+from standalone.one_process.api import routers_of
 from standalone.one_process.stack import Stack
 from tests.support.databases import SCHEMA_FILES, new_database
 from tests.support.waits import PATIENCE_SECONDS
@@ -85,7 +85,7 @@ class RunningStack:
     ) -> ASGIApp:
         """The complete HTTP application, as `agent-feedback up` mounts it."""
         authenticator = authenticator or Tokens()
-        return guarded(self._routes, authenticator, SURFACE, origins, seconds, sign_in_url=sign_in_url)
+        return guarded(self._routes, authenticator, origins, seconds, sign_in_url=sign_in_url)
 
     @cached_property
     def _routes(self) -> FastAPI:

@@ -22,8 +22,7 @@ from reporting.dashboard.visits import Visit, Visits
 from reporting.queries.selection import Project
 from servicekit import Caller
 from servicekit.db.pools import open_pool
-from servicekit.web.application import application, guarded
-from standalone.one_process.api import SURFACE
+from servicekit.web.application import add_routes, application, guarded
 from tests.support.running_stack import Tokens
 
 SERVICES = {
@@ -56,8 +55,8 @@ async def test_a_sign_in_cookie_is_for_this_site_alone(scheme: str, is_secure: b
         return None
 
     app = application(not_ready)
-    app.include_router(sign_in_router())
-    transport = httpx.ASGITransport(guarded(app, Tokens(), SURFACE))
+    add_routes(app, [sign_in_router()])
+    transport = httpx.ASGITransport(guarded(app, Tokens()))
     async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://stack") as http:
         answer = await http.post("/sign-in", content="token=all", headers={"Origin": f"{scheme}://stack"})
     assert answer.status_code == 303, answer.text

@@ -22,10 +22,10 @@ from servicekit.errors import StartError
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.records import Received, RefusedBatch, Unreadable, read
 from servicekit.validation_errors import error_summary
-from servicekit.web.application import Surface, application, guarded
+from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AccessToken
 from servicekit.web.auth_settings import access_token
-from servicekit.web.permissions import PUBLIC
+from servicekit.web.routes import Routes
 from tests.support.logs import example, raw
 
 FIRST = "feedback.reply.received"
@@ -175,11 +175,11 @@ async def echo() -> AsyncIterator[httpx.AsyncClient]:
         return None
 
     app = application(ready)
-    rows = {}
-    for path in ("/any", "/large"):
-        app.add_api_route(path, _size, methods=["POST"])
-        rows["POST", path] = PUBLIC
-    guard = guarded(app, AccessToken("t" * 16), Surface(rows, body_limits={"/large": 100_000}))
+    routes = Routes("tests", token=False)
+    routes.at("POST", "/any", "no token")(_size)
+    routes.at("POST", "/large", "no token", body_limit=100_000)(_size)
+    add_routes(app, [routes])
+    guard = guarded(app, AccessToken("t" * 16))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         yield http
 

@@ -1779,6 +1779,72 @@ export interface Operations {
     body: undefined;
     answer: ErasureProgress;
   };
+  "GET /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/metadata": {
+    query: Record<string, unknown>;
+    body: undefined;
+    answer: TurnMetadata;
+  };
+  "POST /conversations/{tenant}/{project}/strategies/search": {
+    query: Record<string, unknown>;
+    body: {
+      /** Only turns whose question has this intent. */
+      intent?: string | null;
+      /** Only turns of this person. */
+      user_id?: string | null;
+      /** A text; turns with similar questions come first. */
+      text?: string | null;
+      /** Only turns that this agent answered. */
+      agent_id?: string | null;
+      /** The maximum number of turns. */
+      limit?: number;
+    };
+    answer: FoundStrategies;
+  };
+  "POST /conversations/{tenant}/{project}/{conversation_id}/detect": {
+    query: Record<string, unknown>;
+    body: {
+      /** The text of the message, at most 10000 characters. */
+      text: string;
+      /** The time of the message, RFC 3339 with an offset; by default now. */
+      ts?: string | null;
+      /** The message's id, if the chat has already assigned one. If the message was published, its thread and its time are known. */
+      message_id?: string | null;
+      /** The turn that the message opens; by default the message's id. */
+      turn_id?: string | null;
+      /** `user`: search all of the person's turns for candidates. `conversation`: only the conversation. */
+      look_back?: "conversation" | "user";
+      /** The person who wrote the message. By default the caller, if the caller has written in the conversation, otherwise the last person who did. */
+      user_id?: string | null;
+      /** The id of the message that it replies to. */
+      reply_to_message_id?: string | null;
+      /** The thread that contains the message, if any. */
+      thread_id?: string | null;
+      /** The agent's last answer, so that the request need not wait until the answer is indexed. */
+      previous?: {
+        /** The answer's message id in the chat. */
+        message_id: string;
+        /** The text of the answer. */
+        content: string;
+        /** The answer's turn; by default the message's id. */
+        turn_id?: string | null;
+        /** The agent that gave the answer. */
+        agent_id?: string | null;
+        /** The agent's strategy for the answer. */
+        strategy?: string | null;
+        /** The question that was answered. */
+        question?: string | null;
+      } | null;
+      /** The maximum time to wait until the last answer is indexed, in seconds; by default and at most `INFERENCE_INDEX_SECONDS`. */
+      wait_seconds?: number | null;
+      /** The maximum number of strategies to list that worked for similar questions. */
+      strategies?: number;
+      /** List only strategies of questions with this intent. */
+      intent?: string | null;
+      /** The agent whose strategies are listed; by default the agent of the last answer. */
+      agent_id?: string | null;
+    };
+    answer: Detected;
+  };
   "POST /conversations/{tenant}/{project}/feedback/conversations-in-period": {
     query: Record<string, unknown>;
     body: PeriodBody;
@@ -2209,6 +2275,16 @@ export interface Operations {
     };
     answer: IssueId;
   };
+  "GET /tenants/{tenant}/webhooks": {
+    query: Record<string, unknown>;
+    body: undefined;
+    answer: WebhookStatuses;
+  };
+  "POST /tenants/{tenant}/webhooks/{endpoint}/replay": {
+    query: Record<string, unknown>;
+    body: undefined;
+    answer: Replayed;
+  };
   "GET /conversations/{tenant}/{project}/alerts": {
     query: Record<string, unknown>;
     body: undefined;
@@ -2229,85 +2305,9 @@ export interface Operations {
     body: ChannelName;
     answer: TestedChannel;
   };
-  "GET /tenants/{tenant}/webhooks": {
-    query: Record<string, unknown>;
-    body: undefined;
-    answer: WebhookStatuses;
-  };
-  "POST /tenants/{tenant}/webhooks/{endpoint}/replay": {
-    query: Record<string, unknown>;
-    body: undefined;
-    answer: Replayed;
-  };
   "GET /access/caller": {
     query: Record<string, unknown>;
     body: undefined;
     answer: CallerFacts;
-  };
-  "GET /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/metadata": {
-    query: Record<string, unknown>;
-    body: undefined;
-    answer: TurnMetadata;
-  };
-  "POST /conversations/{tenant}/{project}/strategies/search": {
-    query: Record<string, unknown>;
-    body: {
-      /** Only turns whose question has this intent. */
-      intent?: string | null;
-      /** Only turns of this person. */
-      user_id?: string | null;
-      /** A text; turns with similar questions come first. */
-      text?: string | null;
-      /** Only turns that this agent answered. */
-      agent_id?: string | null;
-      /** The maximum number of turns. */
-      limit?: number;
-    };
-    answer: FoundStrategies;
-  };
-  "POST /conversations/{tenant}/{project}/{conversation_id}/detect": {
-    query: Record<string, unknown>;
-    body: {
-      /** The text of the message, at most 10000 characters. */
-      text: string;
-      /** The time of the message, RFC 3339 with an offset; by default now. */
-      ts?: string | null;
-      /** The message's id, if the chat has already assigned one. If the message was published, its thread and its time are known. */
-      message_id?: string | null;
-      /** The turn that the message opens; by default the message's id. */
-      turn_id?: string | null;
-      /** `user`: search all of the person's turns for candidates. `conversation`: only the conversation. */
-      look_back?: "conversation" | "user";
-      /** The person who wrote the message. By default the caller, if the caller has written in the conversation, otherwise the last person who did. */
-      user_id?: string | null;
-      /** The id of the message that it replies to. */
-      reply_to_message_id?: string | null;
-      /** The thread that contains the message, if any. */
-      thread_id?: string | null;
-      /** The agent's last answer, so that the request need not wait until the answer is indexed. */
-      previous?: {
-        /** The answer's message id in the chat. */
-        message_id: string;
-        /** The text of the answer. */
-        content: string;
-        /** The answer's turn; by default the message's id. */
-        turn_id?: string | null;
-        /** The agent that gave the answer. */
-        agent_id?: string | null;
-        /** The agent's strategy for the answer. */
-        strategy?: string | null;
-        /** The question that was answered. */
-        question?: string | null;
-      } | null;
-      /** The maximum time to wait until the last answer is indexed, in seconds; by default and at most `INFERENCE_INDEX_SECONDS`. */
-      wait_seconds?: number | null;
-      /** The maximum number of strategies to list that worked for similar questions. */
-      strategies?: number;
-      /** List only strategies of questions with this intent. */
-      intent?: string | null;
-      /** The agent whose strategies are listed; by default the agent of the last answer. */
-      agent_id?: string | null;
-    };
-    answer: Detected;
   };
 }

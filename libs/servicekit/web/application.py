@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from prometheus_client import REGISTRY
 from prometheus_client.exposition import choose_encoder
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
@@ -23,49 +23,16 @@ from contracts.scopes import ADMIN
 from servicekit.errors import RequestRefused
 from servicekit.request_batcher import RequestBatcher
 from servicekit.web.auth import Authenticator
-from servicekit.web.body_limit import BodyLimit
 from servicekit.web.descriptions import described
-from servicekit.web.direct import DirectCalls, DirectRoute
-from servicekit.web.documents import Document
 from servicekit.web.failures import REQUEST_SECONDS, DeadlineMiddleware
-from servicekit.web.guard import Guard
-from servicekit.web.paths import template_of
-from servicekit.web.permissions import PUBLIC, Need, Permissions, PermissionTable, merged
-from servicekit.web.reference import PAGE_HEADERS, reference_page
-from servicekit.web.refusals import RefusedPage, answer_of, invalid
+from servicekit.web.guard import STARTING, Entrance, Guard
+from servicekit.web.permissions import Need
+from servicekit.web.refusals import answer_of, invalid, refused
+from servicekit.web.routes import GuardedRoute, Routes
 
 NotReady = Callable[[], Awaitable[str | None]]
 Warnings = Callable[[], Sequence[str]]
 """Warnings for operators of a ready process, in sentences without ids or user text."""
-OWN_ROUTES: Permissions = {
-    ("GET", "/health/live"): PUBLIC,
-    ("GET", "/health/ready"): PUBLIC,
-    ("GET", "/metrics"): Need(scopes=frozenset({ADMIN}), whole_platform=True),
-    ("GET", "/openapi.json"): PUBLIC,
-    ("GET", "/asyncapi.json"): PUBLIC,
-    ("GET", "/docs"): PUBLIC,
-}
-"""The routes of every process."""
-
-
-@dataclass(frozen=True)
-class Surface:
-    """Properties of a service's routes that the HTTP application needs: permissions, body limits and error pages.
-
-    `permissions` has one row per route (see `permissions.py`). `body_limits` has the limits in bytes, by path prefix,
-    that differ from the default. `refused_pages` maps the path of a page to the function that renders its errors.
-    """
-
-    permissions: Permissions = field(default_factory=dict)
-    body_limits: Mapping[str, int] = field(default_factory=dict)
-    refused_pages: Mapping[str, RefusedPage] = field(default_factory=dict)
-
-    def __or__(self, other: Surface) -> Surface:
-        return Surface(
-            merged(self.permissions, other.permissions),
-            {**self.body_limits, **other.body_limits},
-            {**self.refused_pages, **other.refused_pages},
-        )
 
 
 def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
@@ -84,23 +51,21 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     )
 
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]  # FastAPI's own way to change its document
-    app.state.documents = {
-        "/docs": Document(lambda: reference_page(app.openapi()).encode(), "text/html; charset=utf-8", PAGE_HEADERS),
-        "/openapi.json": Document(lambda: _as_json(app.openapi()), "application/json"),
-        "/asyncapi.json": Document(lambda: _as_json(asyncapi()), "application/json"),
-    }
-    app.state.direct = {("GET", path): document for path, document in app.state.documents.items()}
-    for path, document in app.state.documents.items():
-        app.add_route(path, document.answer, ["GET"], include_in_schema=False)
-
+    app.router.route_class = GuardedRoute  # refuses everybody unless it declares an access
+    app.state.front_page = None
+    own, documents = Routes("health", token=False), Routes("documents", token=False, hidden=True)
+    app.state.documents = [
+        documents.file("/openapi.json", lambda: _as_json(app.openapi()), "application/json"),
+        documents.file("/asyncapi.json", lambda: _as_json(asyncapi()), "application/json"),
+    ]
     why_not_ready = RequestBatcher(partial(_for_all, not_ready))
 
-    @app.get("/health/live", tags=["health"])
+    @own.at("GET", "/health/live", "no token")
     async def live() -> dict[str, str]:
         """Respond with 200 as long as the process runs."""
         return {"status": "live"}
 
-    @app.get("/health/ready", tags=["health"])
+    @own.at("GET", "/health/ready", "no token")
     async def ready(response: Response) -> dict[str, Any]:
         """Respond with 200 if all services of the process are ready, otherwise with 503 and the reason.
 
@@ -113,37 +78,69 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
             return {"status": "not ready", "why": why, **noted}
         return {"status": "ready", **noted}
 
-    @app.get("/metrics", tags=["health"], response_class=Response)
+    @own.at("GET", "/metrics", Need(scopes=frozenset({ADMIN}), whole_platform=True), response_class=Response)
     async def metrics(request: Request) -> Response:
         """Return the metrics in the text format of Prometheus, or as OpenMetrics if the client accepts that."""
         encode, media_type = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(REGISTRY), media_type=media_type)
+
+    app.router.routes.extend([*documents.routes, *own.routes])
+    _add_failures(app)
+    return app
+
+
+def _add_failures(app: FastAPI) -> None:
+    """Add the responses to requests that no route admits, and to errors of routes."""
 
     @app.exception_handler(RequestValidationError)
     async def unreadable(_: Request, error: RequestValidationError) -> JSONResponse:
         return invalid(error.errors())
 
     @app.exception_handler(RequestRefused)
-    async def refused(_: Request, error: RequestRefused) -> JSONResponse:
+    async def refuse(_: Request, error: RequestRefused) -> JSONResponse:
         return answer_of(error)
+
+    @app.exception_handler(HTTPException)
+    async def fail(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 404 and request.scope.get("route") is None:
+            return await _no_route(app, request)
+        return JSONResponse({"detail": error.detail}, error.status_code, error.headers)
 
     @app.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> JSONResponse:
         raise error  # answered, logged and counted by `DeadlineMiddleware`
 
-    return app
+
+async def _no_route(app: FastAPI, request: Request) -> Response:
+    """Return the response to a request whose path has no route: a page for a browser, if the process has pages."""
+    if request.state.is_starting:
+        return await refused(request, 503, STARTING)
+    if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+        request.state.page = app.state.front_page
+        return await refused(request, 404, "There is no page at this address.")
+    return await refused(request, 404, "Not Found")
 
 
 def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
-    """Add the routes of services to the application, and discard cached documents that describe the routes."""
+    """Add the routes of services to the application, and discard cached documents that describe the routes.
+
+    Raises ValueError if a route declares no access, because nobody could say who may call it, or if two routes are the
+    same.
+    """
     for router in routers:
-        # `include_router` would build every route a second time and look each request up twice.
+        # `include_router` would look each request up twice.
         app.router.routes.extend(router.routes)
-        for route in router.routes:
-            if isinstance(route, DirectRoute):
-                app.state.direct |= {(method, template_of(route.path)): route for method in route.methods or ()}
+    declared: set[tuple[str, str]] = set()
+    for route in app.routes:
+        if not isinstance(route, GuardedRoute) or route.need is None:
+            raise ValueError(f"{route} declares no access")
+        if (route.method, route.path_format) in declared:
+            raise ValueError(f"{route} is declared twice")
+        declared.add((route.method, route.path_format))
+        if route.path == "/":
+            app.state.front_page = route.page
     app.openapi_schema = None
-    for document in app.state.documents.values():
+    for document in app.state.documents:
         document.forget()
 
 
@@ -168,13 +165,12 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 def guarded(
     app: FastAPI,
     authenticator: Authenticator,
-    surface: Surface,
     origins: Sequence[str] = (),
     seconds: float = REQUEST_SECONDS,
     starting: Callable[[], bool] = lambda: False,
     sign_in_url: str | None = None,
 ) -> ASGIApp:
-    """Wrap `app` in middleware for permissions, deadlines and request body limits.
+    """Wrap `app` in middleware for permissions and deadlines.
 
     Args:
         origins: The origins of web pages whose scripts may call the application with their own tokens.
@@ -183,20 +179,9 @@ def guarded(
             routes of the process itself work.
         sign_in_url: The address at which people sign in with an identity provider.
     """
-    own = {template_of(path) for _, path in OWN_ROUTES}
-    table = PermissionTable(merged(OWN_ROUTES, surface.permissions))
     compressed = GZipMiddleware(app, minimum_size=1024, compresslevel=4)
-    limited = BodyLimit(DirectCalls(compressed, app.state.direct), surface.body_limits)
-    guard = Guard(
-        limited,
-        authenticator,
-        table,
-        surface.refused_pages,
-        lambda template: starting() and template not in own,
-        origins,
-        sign_in_url,
-    )
-    behind = DeadlineMiddleware(guard, seconds)
+    guard = Guard(authenticator, origins, sign_in_url)
+    behind = DeadlineMiddleware(Entrance(compressed, guard, starting), seconds)
     if not origins:
         return behind
     # Never with cookies: another site's page uses the token that it was given, not the browser's cookie.

@@ -52,7 +52,8 @@ class Document:
         if _names(request.headers.get("if-none-match", ""), etag):
             return Response(status_code=304, headers=headers)
         if not takes_gzip(request):
-            return Response(content, media_type=self._media_type, headers=headers)
+            # Named, so that the middleware leaves the answer as it is.
+            return Response(content, media_type=self._media_type, headers={**headers, "Content-Encoding": "identity"})
         return Response(packed, media_type=self._media_type, headers={**headers, "Content-Encoding": "gzip"})
 
 

@@ -1,16 +1,11 @@
-"""Splitting of request paths before they are decoded, so that a slash in an id does not end a path segment."""
+"""Matching of request paths before they are decoded, so that a slash in an id does not end a path segment."""
 
 from __future__ import annotations
 
 from urllib.parse import quote, unquote
 
 from starlette.convertors import Convertor, register_url_convertor
-from starlette.routing import compile_path
 from starlette.types import Scope
-
-
-class UnreadablePath(ValueError):
-    """Raised if part of a request's path is not UTF-8."""
 
 
 class Segment(Convertor[str]):
@@ -28,25 +23,16 @@ class Segment(Convertor[str]):
 register_url_convertor("segment", Segment())
 
 
-def template_of(path: str) -> str:
-    """Return a route's path without its convertors: `/a/{b:segment}` becomes `/a/{b}`."""
-    return compile_path(path)[1]
-
-
 def raw_path(scope: Scope) -> str:
     """Return the path of a request as it was sent, still percent-encoded."""
     sent = scope.get("raw_path")
     return quote(scope["path"], safe="/%") if sent is None else sent.decode("latin-1")
 
 
-def segments_of(path: str) -> list[str]:
-    """Split a percent-encoded path and return the decoded segments, the first of which is empty.
-
-    Raises UnreadablePath.
-    """
-    if "%" not in path:
-        return path.split("/")
+def is_readable(path: str) -> bool:
+    """Return True if a percent-encoded path is UTF-8."""
     try:
-        return [unquote(part, errors="strict") for part in path.split("/")]
+        unquote(path, errors="strict")
     except UnicodeDecodeError:
-        raise UnreadablePath("The path is not UTF-8.") from None
+        return False
+    return path.isascii()

@@ -68,7 +68,8 @@ def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intak
     if "{source" in kind.path:
         described["parameters"] = [_PARAMETER | {"description": "The source's name."}]
 
-    @router.at("POST", kind.path, name=kind.name, summary=kind.summary, description=kind.summary,
+    @router.at("POST", kind.path, "no token", body_limit=SOURCE_LIMIT, name=kind.name, summary=kind.summary,
+        description=kind.summary,
         response_model=SourceOutcome, refuses=ANSWERS, openapi_extra=described,
     )  # fmt: skip
     async def receive(request: Request) -> Response:

@@ -13,7 +13,7 @@ def callers_router() -> Routes:
         {401: "No valid access token.", 503: "The database is unavailable; retry after Retry-After."},
     )
 
-    @router.at("GET", OWN_CALLER, summary="Holder of the token")
+    @router.at("GET", OWN_CALLER, "any token", summary="Holder of the token")
     async def own_caller(caller: Caller) -> CallerFacts:
         """Return the subject, tenant, projects and scopes of the token with which the request is sent."""
         return CallerFacts(

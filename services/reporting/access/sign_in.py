@@ -9,10 +9,10 @@ from html import escape
 from typing import Final, TypeVar
 from urllib.parse import parse_qs, urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from servicekit import COOKIE, Unavailable, brings_token
+from servicekit import COOKIE, Routes, Unavailable, brings_token
 
 R = TypeVar("R", bound=Response)
 _STYLE: Final = (
@@ -88,11 +88,11 @@ async def signed_in(request: Request) -> Response:
     return await sign_in(request, fields.get("token", [""])[0].strip(), fields.get("next", ["/"])[0], refused=422)
 
 
-def sign_in_router() -> APIRouter:
+def sign_in_router() -> Routes:
     """Return the routes to which the forms for sign-in and sign-out are submitted."""
-    router = APIRouter(include_in_schema=False)
-    router.add_api_route(SIGN_IN, signed_in, methods=["POST"], response_model=None)
-    router.add_api_route(SIGN_OUT, signed_out, methods=["POST"], response_model=None)
+    router = Routes("pages", token=False, hidden=True, page=refused_page)
+    router.show("POST", SIGN_IN, "no token", signed_in)
+    router.show("POST", SIGN_OUT, "any token", signed_out)
     return router
 
 
@@ -102,10 +102,9 @@ async def sign_in(request: Request, token: str, target: str, refused: int = 401)
     If the token is invalid, the response is the sign-in page with the status `refused`. A `target` that is not a path
     of this server is replaced by "/".
     """
-    authenticator = request.state.authenticator
     target = own_path(target)
     try:
-        is_valid = await authenticator.authenticate(token) is not None
+        is_valid = await request.state.guard.authenticator.authenticate(token) is not None
     except UnicodeEncodeError:
         is_valid = False
     except Unavailable:
@@ -148,7 +147,7 @@ def sign_in_page(request: Request, target: str, *, wrong: bool = False, status: 
     Args:
         wrong: True to say that the key does not work.
     """
-    url = getattr(request.state, "sign_in_url", None)
+    url = request.state.guard.sign_in_url
     link = "" if url is None else _PROVIDER % escape(f"{url}?{urlencode({'rd': target})}")
     return _page(status, "Sign in", (_WRONG if wrong else "") + link + _FORM % escape(target))
 

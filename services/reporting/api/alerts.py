@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import Name
 from contracts.instants import format_instant
+from contracts.scopes import ADMIN, OPERATE, READ
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import ChannelKind
 from reporting.alerts.rules import AlertRule
@@ -111,7 +112,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
     """Return the routes under `…/alerts`."""
     router = Routes("alerts", FAILURES)
 
-    @router.at("GET", ALERTS, summary="Alerts, rules and channels")
+    @router.at("GET", ALERTS, READ, summary="Alerts, rules and channels")
     async def alerts(tenant: Name, project: Name) -> ProjectAlertsState:
         """Get the project's open and most recent alerts, its rules, and the channels that its rules may use."""
         found = await administration.overview(Project(tenant, project))
@@ -135,6 +136,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
     @router.at(
         "POST",
         RULES,
+        (OPERATE, ADMIN),
         summary="Set an alert rule",
         refuses={409: "The project has too many rules."},
     )
@@ -145,7 +147,13 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         await administration.set_rule(Project(tenant, project), body, caller.subject)
         return ChangedRule(name=body.name, state="stored")
 
-    @router.at("POST", REMOVALS, summary="Remove an alert rule", refuses={404: "No stored rule has this name."})
+    @router.at(
+        "POST",
+        REMOVALS,
+        (OPERATE, ADMIN),
+        summary="Remove an alert rule",
+        refuses={404: "No stored rule has this name."},
+    )
     async def remove(tenant: Name, project: Name, body: RuleName, caller: Caller) -> ChangedRule:
         """Remove a rule. Its open alerts end within a minute."""
         await administration.remove_rule(Project(tenant, project), body.name, caller.subject)
@@ -154,6 +162,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
     @router.at(
         "POST",
         TESTS,
+        (OPERATE, ADMIN),
         summary="Test an alert channel",
         refuses={404: "The project has no such channel.", 429: "Too many tests within a minute; see Retry-After."},
     )

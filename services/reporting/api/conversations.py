@@ -9,6 +9,7 @@ from fastapi import Query
 
 from contracts.base import Id, Name
 from contracts.instants import DAY
+from contracts.scopes import DETECT, READ
 from reporting.access.log import AccessLog
 from reporting.api.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
 from reporting.api.queries.artifacts import Artifacts, artifacts
@@ -48,7 +49,7 @@ def conversations_router(
     current = current or pool
     router = Routes("reporting", FAILURES)
 
-    @router.at("POST", PROJECT + "/feedback/conversations-in-period")
+    @router.at("POST", PROJECT + "/feedback/conversations-in-period", READ)
     async def period(tenant: Name, project: Name, body: PeriodBody) -> ConversationsInPeriod:
         """List the conversations with reactions in a period, most recently active first.
 
@@ -64,7 +65,7 @@ def conversations_router(
             cursor=body.cursor,
         )
 
-    @router.at("POST", PROJECT + "/feedback/search")
+    @router.at("POST", PROJECT + "/feedback/search", READ)
     async def find(tenant: Name, project: Name, body: SearchBody) -> FoundFeedbacks:
         """List the feedback records that match all filters, including replies to answers.
 
@@ -80,7 +81,7 @@ def conversations_router(
             oldest_first=body.sort == "oldest",
         )
 
-    @router.at("POST", PROJECT + "/feedback/artifacts")
+    @router.at("POST", PROJECT + "/feedback/artifacts", READ)
     async def find_artifacts(tenant: Name, project: Name, body: ArtifactsBody) -> Artifacts:
         """Search for the artifacts of a conversation or a person: effective reactions and turn logs."""
         return await artifacts(
@@ -91,7 +92,7 @@ def conversations_router(
             store_url=artifact_store_url,
         )
 
-    @router.at("POST", CONVERSATION + "/turns-with-feedbacks")
+    @router.at("POST", CONVERSATION + "/turns-with-feedbacks", READ)
     async def turns(
         tenant: Name, project: Name, conversation_id: Id, body: TurnsBody, caller: Caller
     ) -> TurnsWithFeedbacks:
@@ -104,7 +105,7 @@ def conversations_router(
             await access_log.note(caller.subject, tenant, project, "read", conversation_id)
         return found
 
-    @router.at("POST", CONVERSATION + "/feedback/latest")
+    @router.at("POST", CONVERSATION + "/feedback/latest", (READ, DETECT))
     async def latest_feedback(tenant: Name, project: Name, conversation_id: Id, body: LatestBody) -> Latest:
         """List the latest reaction of each changed turn, oldest change first.
 
@@ -116,7 +117,7 @@ def conversations_router(
         async with current.acquire() as connection:
             return await latest(connection, at, asked)
 
-    @router.at("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback")
+    @router.at("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback", "any token")
     async def own(
         tenant: Name,
         project: Name,

@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from contracts.base import Name
+from contracts.scopes import EXPORT
 from reporting.access.log import AccessLog
 from reporting.api.bodies import FilterBody
 from reporting.api.conversations import FAILURES, PROJECT
@@ -31,8 +32,8 @@ from reporting.queries.projects import is_known
 from reporting.queries.selection import Filters, Project
 from servicekit import Caller, RequestRefused, Routes
 
-EXPORT = PROJECT + "/exports/{wanted:segment}"
-COUNTS = EXPORT + "/counts"
+EXPORTS = PROJECT + "/exports/{wanted:segment}"
+COUNTS = EXPORTS + "/counts"
 
 
 class ExportCounts(BaseModel):
@@ -84,6 +85,7 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
 
     @router.at(
         "GET",
+        EXPORTS,
         EXPORT,
         summary="Export training examples",
         response_class=StreamingResponse,
@@ -128,6 +130,7 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
     @router.at(
         "GET",
         COUNTS,
+        EXPORT,
         summary="Count training examples",
         refuses={404: "The project has no messages and no feedback."},
     )

@@ -8,6 +8,7 @@ import asyncpg
 from fastapi import Query
 
 from contracts.base import Name
+from contracts.scopes import READ
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.api.query_parameters import (
     CalibrationQuestion,
@@ -36,13 +37,13 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
     """Return the routes for the statistics of a project and the session ratings of a tenant."""
     router = Routes("reporting", FAILURES)
 
-    @router.at("GET", PROJECT + "/feedback/summary")
+    @router.at("GET", PROJECT + "/feedback/summary", READ)
     async def satisfaction(tenant: Name, project: Name, question: Annotated[SummaryQuestion, Query()]) -> Summary:
         """Summarise satisfaction by time, agent, agent version and origin."""
         span = question.span(clock.now())
         return await summary(pool, Project(tenant, project), span, question.bucket, question.filters)
 
-    @router.at("GET", PROJECT + "/feedback/agents")
+    @router.at("GET", PROJECT + "/feedback/agents", READ)
     async def agents(tenant: Name, project: Name, question: Annotated[RankingQuestion, Query()]) -> Ranking:
         """Rank agents by satisfaction, worst first.
 
@@ -55,7 +56,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
             given=question.asked,
         )
 
-    @router.at("GET", PROJECT + "/feedback/compare")
+    @router.at("GET", PROJECT + "/feedback/compare", READ)
     async def comparison(
         tenant: Name, project: Name, question: Annotated[ComparisonQuestion, Query()]
     ) -> ValueComparison:
@@ -67,14 +68,14 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
         at, span, by = Project(tenant, project), question.span(clock.now()), dimension(question.by)
         return await compare(pool, at, span, question.filters, by, (question.a, question.b))
 
-    @router.at("GET", PROJECT + "/feedback/calibration")
+    @router.at("GET", PROJECT + "/feedback/calibration", READ)
     async def reliability(
         tenant: Name, project: Name, question: Annotated[CalibrationQuestion, Query()]
     ) -> Calibration:
         """Compare machine verdicts with people's explicit and emoji feedback on the same turns."""
         return await calibration(pool, Project(tenant, project), question.span(clock.now()), question.filters)
 
-    @router.at("GET", PROJECT + "/feedback/reasons")
+    @router.at("GET", PROJECT + "/feedback/reasons", READ)
     async def why(tenant: Name, project: Name, question: Annotated[PagedQuestion, Query()]) -> Reasons:
         """Count the reasons of verdicts.
 
@@ -85,7 +86,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
             pool, at, span, question.filters, question.limit, cursor=question.cursor, given=question.asked
         )
 
-    @router.at("POST", SESSIONS)
+    @router.at("POST", SESSIONS, READ)
     async def sessions(tenant: Name, body: SessionsBody) -> SessionRatings:
         """Count the tenant's end-of-session ratings by time and by session length."""
         return await session_ratings(pool, tenant, body.span(clock.now()), body.bucket)

@@ -13,6 +13,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel
 
 from contracts.base import Name
+from contracts.scopes import READ, REVIEW
 from reporting.api.conversations import FAILURES, PROJECT
 from reporting.api.issue_models import (
     IssueBody,
@@ -52,7 +53,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
     """
     router = Routes("issues", FAILURES)
 
-    @router.at("GET", ISSUES)
+    @router.at("GET", ISSUES, READ)
     async def issues(tenant: Name, project: Name, question: Annotated[IssuesQuestion, Query()]) -> IssueList:
         """List issues, those with the most turns first.
 
@@ -67,7 +68,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
             items=[item_of(one) for one in found],
         )
 
-    @router.at("GET", ISSUE, refuses=_UNKNOWN)
+    @router.at("GET", ISSUE, READ, refuses=_UNKNOWN)
     async def issue_of(tenant: Name, project: Name, issue: IssuePath) -> IssueDetail:
         """Get an issue with its turns.
 
@@ -79,7 +80,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
             raise _unknown(issue)
         return detail_of(found)
 
-    @router.at("POST", CHANGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(IssueBody))
+    @router.at("POST", CHANGE, REVIEW, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(IssueBody))
     async def change_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
         """Set the state, resolving version, assignee and note of an issue."""
         body = await _read(request, IssueBody, _plain(IssueBody))
@@ -88,7 +89,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
             raise _unknown(issue)
         return _answer(request, at, issue)
 
-    @router.at("POST", MERGE, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(MergeBody))
+    @router.at("POST", MERGE, REVIEW, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(MergeBody))
     async def merge_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
         """Merge an issue into another issue of the same agent.
 
@@ -100,7 +101,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
             raise RequestRefused(404, f"{issue} and {body.into} are not two issues of the same agent.")
         return _answer(request, at, body.into)
 
-    @router.at("POST", SPLIT, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(SplitBody))
+    @router.at("POST", SPLIT, REVIEW, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(SplitBody))
     async def split_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
         """Move some turns of an issue to a new issue and return the id of the new issue."""
         body = await _read(request, SplitBody, _split_form)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from contracts.base import Name
 from contracts.instants import format_instant
+from contracts.scopes import ADMIN
 from reporting.api.conversations import FAILURES
 from reporting.egress.webhooks.endpoints import WebhookEndpoint
 from reporting.egress.webhooks.store import Deliveries
@@ -49,7 +50,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
     """Return the routes under `/tenants/{tenant}/webhooks`."""
     router = Routes("webhooks", FAILURES)
 
-    @router.at("GET", WEBHOOKS, summary="Delivery state of the webhook endpoints")
+    @router.at("GET", WEBHOOKS, ADMIN, summary="Delivery state of the webhook endpoints")
     async def webhook_statuses(tenant: Name) -> WebhookStatuses:
         """Get the number of waiting and dead events of each of the tenant's webhook endpoints."""
         counts = await deliveries.counts(tenant)
@@ -71,6 +72,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
     @router.at(
         "POST",
         REPLAY,
+        ADMIN,
         summary="Resend dead and waiting events",
         refuses={404: "The tenant has no endpoint with this name."},
     )

@@ -5,26 +5,27 @@ from __future__ import annotations
 from typing import Final
 
 import asyncpg
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from contracts.access import MEMBER
-from contracts.scopes import ADMIN, ALL_SCOPES
+from contracts.scopes import ADMIN, ALL_SCOPES, READ
 from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys, Maker
 from reporting.access.log import MOST_ENTRIES, AccessLog
+from reporting.access.sign_in import refused_page
 from reporting.dashboard.alerts import FormOutcome
 from reporting.dashboard.erasure import tenants_of
 from reporting.dashboard.rendering import page
 from reporting.queries.projects import projects
-from servicekit import Caller, Form, ProjectSet, RequestRefused
+from servicekit import Caller, Form, ProjectSet, RequestRefused, Routes
 
 ACCESS: Final = "/dashboard/access"
 KEYS: Final = ACCESS + "/keys"
 _ALL: Final = "*"
 
 
-def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> APIRouter:
+def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
     """Return the routes of the access page."""
-    router = APIRouter(include_in_schema=False)
+    router = Routes("pages", token=False, hidden=True, page=refused_page)
 
     async def render(
         request: Request, outcome: FormOutcome | None = None, status: int = 200, key: str = "", name: str = ""
@@ -81,8 +82,8 @@ def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> APIRout
             return await render(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
         return await render(request, FormOutcome(sentence), key=secret, name=name)
 
-    router.add_api_route(KEYS, change_keys, methods=["POST"], response_model=None)
-    router.add_api_route(ACCESS, show, methods=["GET"], response_model=None)
+    router.show("POST", KEYS, ADMIN, change_keys)
+    router.show("GET", ACCESS, READ, show)
     return router
 
 

@@ -11,15 +11,17 @@ from collections.abc import Mapping
 from typing import Final
 
 import asyncpg
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import TypeAdapter, ValidationError
 
 from contracts.base import Id, Name
 from contracts.feedback import FeedbackKeeper
+from contracts.scopes import ADMIN
+from reporting.access.sign_in import refused_page
 from reporting.dashboard.rendering import error_page, page
 from reporting.queries.projects import projects
 from reporting.sql import SQL
-from servicekit import Caller
+from servicekit import Caller, Routes
 
 ERASE: Final = "/dashboard/erase"
 ERASED: Final[Mapping[FeedbackKeeper, str]] = {
@@ -34,9 +36,9 @@ _ID: Final[TypeAdapter[str]] = TypeAdapter(Id)
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
 
 
-def erasure_router(reads: asyncpg.Pool) -> APIRouter:
+def erasure_router(reads: asyncpg.Pool) -> Routes:
     """Return the route of the erasure page."""
-    router = APIRouter(include_in_schema=False)
+    router = Routes("pages", token=False, hidden=True, page=refused_page)
 
     async def show(request: Request) -> Response:
         caller: Caller = request.state.caller
@@ -67,7 +69,7 @@ def erasure_router(reads: asyncpg.Pool) -> APIRouter:
             erased=ERASED,
         )
 
-    router.add_api_route(ERASE, show, methods=["GET"], response_model=None)
+    router.show("GET", ERASE, ADMIN, show)
     return router
 
 

@@ -11,7 +11,7 @@ import asyncpg
 from contracts.extras import install_command
 from contracts.instants import DAY
 from contracts.scopes import REVIEW
-from reporting.api.exports import EXPORT
+from reporting.api.exports import EXPORTS
 from reporting.api.issues import ISSUE
 from reporting.dashboard.overview import Link
 from reporting.dashboard.reading import path_of, trace_url
@@ -90,7 +90,7 @@ async def issue_values(
         "reviewer": reviewer,
         "others": [one for one in others if one.id != issue],
         "path": path_of(ISSUE.replace("{issue:segment}", str(issue)), at),
-        "export_path": path_of(EXPORT.replace("/{wanted:segment}", ""), at),
+        "export_path": path_of(EXPORTS.replace("/{wanted:segment}", ""), at),
     }
 
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 import asyncpg
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse, StreamingResponse
 
-from contracts.scopes import ADMIN, OPERATE, REVIEW
+from contracts.scopes import ADMIN, EXPORT, OPERATE, READ, REVIEW
 from reporting.access.log import AccessAction, AccessLog
+from reporting.access.sign_in import refused_page
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.rules import MOST_CHANNELS_OF_RULE
 from reporting.api.audit.queries import MOST_ANSWERS
@@ -47,7 +48,7 @@ from reporting.queries.projects import agent_ids, projects
 from reporting.queries.search import every, scanned_by, with_answers
 from reporting.queries.selection import ALWAYS, TimeSpan
 from reporting.queries.sessions import RatingsOfLength, session_ratings
-from servicekit import Caller, Clock
+from servicekit import Caller, Clock, Routes
 
 FRONT, LIVE, ASSET = "/", "/dashboard/live", ASSETS_AT + "/{name:segment}"
 LIST, AGENT, CALIBRATION = "/dashboard/feedback", "/dashboard/agent", "/dashboard/calibration"
@@ -56,23 +57,6 @@ ALERTS: Final = "/dashboard/alerts"
 ISSUES: Final = "/dashboard/issues"
 COMPARE: Final = "/dashboard/compare"
 CSV, JSONL = LIST + ".csv", LIST + ".jsonl"
-PAGES: Final = (
-    FRONT,
-    LIVE,
-    CONVERSATION,
-    LIST,
-    AGENT,
-    COMPARE,
-    CALIBRATION,
-    AUDIT,
-    REVIEW_PAGE,
-    SESSIONS,
-    ALERTS,
-    ISSUES,
-    ISSUE,
-    ASSET,
-)
-FILES: Final = (CSV, JSONL)
 _PAGE: Final = 50
 
 
@@ -83,7 +67,7 @@ def pages_router(
     alert_administration: AlertAdministration | None = None,
     access_log: AccessLog | None = None,
     current: asyncpg.Pool | None = None,
-) -> APIRouter:
+) -> Routes:
     """Return the routes of all pages and assets. They all require a token.
 
     Args:
@@ -92,7 +76,7 @@ def pages_router(
         current: Pool for pages that must show the viewer's own changes immediately, by default `pool`.
     """
     current = current or pool
-    router = APIRouter(include_in_schema=False, route_class=PageRoute)
+    router = Routes("pages", token=False, hidden=True, page=refused_page, route_class=PageRoute)
     visits = Visits(current, clock)
 
     async def note(visit: Visit, action: AccessAction, about: str) -> None:
@@ -315,8 +299,6 @@ def pages_router(
         (FRONT, visits.answered(show_overview)),
         (LIVE, visits.answered(show_live)),
         (LIST, visits.answered(show_list)),
-        (CSV, visits.answered(as_csv)),
-        (JSONL, visits.answered(as_jsonl)),
         (AGENT, visits.answered(show_agent)),
         (COMPARE, visits.answered(show_comparison)),
         (CALIBRATION, visits.answered(show_calibration)),
@@ -328,11 +310,12 @@ def pages_router(
         (ALERTS, visits.answered(show_alerts)),
         (CONVERSATION, show_conversation),
     ):
-        router.add_api_route(path, handler, methods=["GET"], response_model=None)
+        router.show("GET", path, READ, handler)
+    router.show("GET", CSV, EXPORT, visits.answered(as_csv))
+    router.show("GET", JSONL, EXPORT, visits.answered(as_jsonl))
+    router.show("POST", ALERTS, (OPERATE, ADMIN), change_alerts)
 
-    router.add_api_route(ALERTS, change_alerts, methods=["POST"], response_model=None)
-
-    @router.get(ASSET)
+    @router.at("GET", ASSET, READ, response_model=None)
     async def asset(name: str) -> Response:
         if name not in ASSETS:
             return error_page(404, "There is nothing here", "No such file.")

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import asyncpg
 from fastapi import Request, Response
-from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
 from contracts.scopes import EXPORT
@@ -18,7 +17,7 @@ from reporting.dashboard.zones import known_zones
 from reporting.queries.cursor import BadCursor
 from reporting.queries.projects import first_reaction, is_known, projects
 from reporting.queries.selection import Project, TimeSpan
-from servicekit import Caller, Clock
+from servicekit import Caller, Clock, GuardedRoute
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
 PROJECT_COOKIE: Final = "agent_feedback_project"
@@ -28,7 +27,7 @@ NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or th
 """Heading and text of the error page for a project that does not exist or that the caller may not see."""
 
 
-class PageRoute(APIRoute):
+class PageRoute(GuardedRoute):
     """Route that answers invalid filters with an error page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 
 from fastapi import APIRouter
 
-from servicekit.web.application import Surface
-from standalone.one_process.stack import PROGRAMS, Stack
-
-SURFACE = reduce(or_, (program.surface for program in PROGRAMS), Surface({}))
-"""Permissions, body limits and error pages of all routes of a run."""
+from standalone.one_process.stack import Stack
 
 
 def routers_of(stack: Stack) -> Sequence[APIRouter]:

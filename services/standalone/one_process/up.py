@@ -35,7 +35,7 @@ from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.errors import DependencyLost
 from standalone.log import facts_of_log, open_log
-from standalone.one_process.api import SURFACE, routers_of
+from standalone.one_process.api import routers_of
 from standalone.one_process.outage_watch import Dependency, broker_at, database_at, while_answered
 from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import ReplayResult, replay
@@ -122,7 +122,7 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         app = application(not_ready, lambda: () if stack is None else stack.warnings)
         await server.start(
             guarded(
-                *(app, authenticator, SURFACE, auth.cors_origins, http.request_seconds, lambda: stack is None),
+                *(app, authenticator, auth.cors_origins, http.request_seconds, lambda: stack is None),
                 sign_in_url=auth.sign_in_url,
             )
         )

@@ -16,7 +16,6 @@ from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.model import Record
 from feedback.registry import AgentAnswer, KnownFacts, RegisteredTurn, TurnKey
-from feedback.service import PROGRAM
 from feedback.submission import ExplicitIntake
 from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded
@@ -54,7 +53,7 @@ class Service:
         parts: Any = (Answered(), self.progress, self.log, FixedClock(NOW))
         app = application(_ready)
         add_routes(app, [reviews_router(ExplicitIntake(*parts, wait_seconds=0, judge_at=None), self.store)])
-        self._transport = httpx.ASGITransport(guarded(app, Tokens(), PROGRAM.surface))
+        self._transport = httpx.ASGITransport(guarded(app, Tokens()))
 
     async def take(self, *events: Any) -> None:
         await FeedbackHandler(self.store, RecordingProducer(), DEFAULT_REWARDS).handle(batch(*events))

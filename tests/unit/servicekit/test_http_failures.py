@@ -12,18 +12,17 @@ import asyncpg
 import httpx
 import pytest
 from aiokafka.errors import KafkaConnectionError
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.types import ASGIApp
 
 from servicekit import metrics
 from servicekit.errors import Unavailable
-from servicekit.web.application import Surface, add_routes, application, guarded
+from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AccessToken
 from servicekit.web.failures import DeadlineMiddleware
-from servicekit.web.guard import STARTING
-from servicekit.web.permissions import PUBLIC, needs
+from servicekit.web.routes import Routes
 from tests.support.served import served as on_a_port
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -34,16 +33,29 @@ async def ready() -> None:
     return None
 
 
-def served(app: FastAPI, *paths: str, seconds: float = 10) -> httpx.AsyncClient:
-    surface = Surface({(method, path): PUBLIC for path in paths for method in ("GET", "POST")})
-    guard: ASGIApp = guarded(app, AccessToken("t"), surface, seconds=seconds)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here")
+def behind(routes: Routes, seconds: float = 10) -> ASGIApp:
+    """Return an application with `routes`, as a service mounts it."""
+    app = application(ready)
+    add_routes(app, [routes])
+    return guarded(app, AccessToken("t"), seconds=seconds)
+
+
+def served(routes: Routes, seconds: float = 10) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(behind(routes, seconds)), base_url="http://here")
+
+
+def public() -> Routes:
+    return Routes("tests", token=False)
+
+
+async def page(_: Request, status: int, why: str) -> Response:
+    return Response(f"page: {why}", status)
 
 
 async def test_a_route_that_hangs_gets_503_in_time_even_if_it_cannot_be_cancelled() -> None:
-    app, release = application(ready), asyncio.Event()
+    routes, release = public(), asyncio.Event()
 
-    @app.get("/frozen")
+    @routes.at("GET", "/frozen", "no token")
     async def frozen() -> str:
         while True:
             try:
@@ -52,7 +64,7 @@ async def test_a_route_that_hangs_gets_503_in_time_even_if_it_cannot_be_cancelle
             except asyncio.CancelledError:
                 continue  # as a connection that waits for a frozen server to confirm the cancellation
 
-    guard = guarded(app, AccessToken("t"), Surface({("GET", "/frozen"): PUBLIC}), seconds=0.1)
+    guard = behind(routes, seconds=0.1)
     assert isinstance(guard, DeadlineMiddleware)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         began = monotonic()
@@ -69,17 +81,13 @@ async def test_a_route_that_hangs_gets_503_in_time_even_if_it_cannot_be_cancelle
 
 
 async def test_a_page_that_hangs_gets_a_page_in_time() -> None:
-    app, never = application(ready), asyncio.Event()
+    routes, never = Routes("tests", token=False, page=page), asyncio.Event()
 
-    @app.get("/page")
+    @routes.at("GET", "/page", "any token")
     async def hangs() -> None:
         await never.wait()
 
-    async def page(_: Request, status: int, why: str) -> Response:
-        return Response(f"page: {why}", status)
-
-    surface = Surface({("GET", "/page"): needs()}, refused_pages={"/page": page})
-    guard = guarded(app, AccessToken("t"), surface, seconds=0.1)
+    guard = behind(routes, seconds=0.1)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         answer = await http.get("/page", headers={"Authorization": "Bearer t"})
     assert (answer.status_code, answer.headers["retry-after"], answer.headers["connection"]) == (503, "5", "close")
@@ -94,17 +102,13 @@ async def test_a_page_that_hangs_gets_a_page_in_time() -> None:
     ],
 )
 async def test_a_page_that_fails_gets_a_page(error: Exception, status: int, why: str) -> None:
-    app = application(ready)
+    routes = Routes("tests", token=False, page=page)
 
-    @app.get("/page")
+    @routes.at("GET", "/page", "any token")
     async def fails() -> None:
         raise error
 
-    async def page(_: Request, status: int, why: str) -> Response:
-        return Response(f"page: {why}", status)
-
-    surface = Surface({("GET", "/page"): needs()}, refused_pages={"/page": page})
-    guard = guarded(app, AccessToken("t"), surface)
+    guard = behind(routes)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         answer = await http.get("/page", headers={"Authorization": "Bearer t"})
     assert answer.status_code == status
@@ -112,9 +116,9 @@ async def test_a_page_that_fails_gets_a_page(error: Exception, status: int, why:
 
 
 async def test_an_answer_that_has_begun_may_take_its_time() -> None:
-    app = application(ready)
+    routes = public()
 
-    @app.get("/long")
+    @routes.at("GET", "/long", "no token")
     async def long() -> StreamingResponse:
         async def lines() -> AsyncIterator[str]:
             for number in range(4):
@@ -123,20 +127,20 @@ async def test_an_answer_that_has_begun_may_take_its_time() -> None:
 
         return StreamingResponse(lines())
 
-    async with served(app, "/long", seconds=0.1) as http:
+    async with served(routes, seconds=0.1) as http:
         assert (await http.get("/long")).text == "0\n1\n2\n3\n"
 
 
 async def test_a_failure_of_our_own_leaves_a_trace_without_anybodys_words(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    app = application(ready)
+    routes = public()
 
-    @app.get("/broken/{name:segment}")
+    @routes.at("GET", "/broken/{name:segment}", "no token")
     async def broken(name: str) -> str:
         raise KeyError(SECRET)
 
-    async with served(app, "/broken/{name:segment}") as http:
+    async with served(routes) as http:
         answer = await http.get("/broken/secret-id")
     assert answer.status_code == 500
     detail = answer.json()["detail"]
@@ -149,18 +153,17 @@ async def test_a_failure_of_our_own_leaves_a_trace_without_anybodys_words(
 
 
 async def test_only_the_databases_errors_are_an_outage_of_the_database() -> None:
-    app = application(ready)
+    routes = public()
 
-    @app.get("/database")
+    @routes.at("GET", "/database", "no token")
     async def database() -> None:
         await asyncpg.connect("postgresql://127.0.0.1:9/none")
 
-    @app.get("/file")
+    @routes.at("GET", "/file", "no token")
     async def file() -> bytes:
         return Path("/none/such").read_bytes()
 
-    surface = Surface({("GET", "/database"): PUBLIC, ("GET", "/file"): PUBLIC})
-    guard = guarded(app, AccessToken("t"), surface)
+    guard = behind(routes)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         unreachable, missing = await http.get("/database"), await http.get("/file")
     assert unreachable.status_code == 503
@@ -169,13 +172,13 @@ async def test_only_the_databases_errors_are_an_outage_of_the_database() -> None
 
 
 async def test_a_client_that_hangs_up_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    app = application(ready)
+    routes = public()
 
-    @app.post("/body")
+    @routes.at("POST", "/body", "no token")
     async def body(request: Request) -> None:
         await request.body()
 
-    guard = guarded(app, AccessToken("t"), Surface({("POST", "/body"): PUBLIC}))
+    guard = behind(routes)
     async with on_a_port(guard) as url:
         _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
         writer.write(b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx")
@@ -196,13 +199,13 @@ async def test_a_client_that_hangs_up_is_no_failure(capsys: pytest.CaptureFixtur
     ],
 )
 async def test_what_may_pass_gets_503(error: Exception, sentence: str) -> None:
-    app = application(ready)
+    routes = public()
 
-    @app.get("/down")
+    @routes.at("GET", "/down", "no token")
     async def down() -> str:
         raise error
 
-    async with served(app, "/down") as http:
+    async with served(routes) as http:
         answer = await http.get("/down")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert answer.json()["detail"].startswith(sentence)
@@ -219,13 +222,13 @@ class Body(Inner):
 
 
 async def test_the_names_of_unknown_fields_are_not_repeated() -> None:
-    app = application(ready)
+    routes = public()
 
-    @app.post("/body")
+    @routes.at("POST", "/body", "no token")
     async def take(body: Body) -> int:
         return body.size
 
-    async with served(app, "/body") as http:
+    async with served(routes) as http:
         answer = await http.post("/body", json={SECRET: 1, "another": 2, "inner": {SECRET: 3}, "size": "many"})
     assert answer.status_code == 422
     assert SECRET not in answer.text and "another" not in answer.text
@@ -237,58 +240,51 @@ async def test_the_names_of_unknown_fields_are_not_repeated() -> None:
 
 
 async def test_a_path_that_is_not_utf8_is_refused() -> None:
-    app = application(ready)
+    routes = public()
 
-    @app.get("/of/{name:segment}")
+    @routes.at("GET", "/of/{name:segment}", "no token")
     async def of(name: str, request: Request) -> str:
         return name
 
-    async with served(app, "/of/{name:segment}") as http:
+    async with served(routes) as http:
         assert (await http.get("/of/%ff")).status_code == 422
         assert json.loads((await http.get("/of/%E2%82%AC%2F%252F")).text) == "€/%2F"
 
 
-async def test_what_a_service_is_asked_while_it_starts_is_refused_for_later_and_never_as_unknown() -> None:
-    app, later, up = application(ready), APIRouter(), False
+async def test_a_service_that_starts_refuses_for_later_and_never_as_unknown() -> None:
+    app, later, up = application(ready), Routes("tests", token=False), False
 
-    @later.post("/public")
-    @later.post("/turns/{name}")
-    async def taken() -> str:
+    @later.at("POST", "/public", "no token")
+    @later.at("POST", "/turns/{name}", "any token")
+    async def take() -> str:
         return "taken"
 
-    async def page(_: Request, status: int, why: str) -> Response:
-        return Response(f"page {status}: {why}", status)
-
-    surface = Surface(
-        {("POST", "/turns/{name}"): needs(), ("POST", "/public"): PUBLIC, ("POST", "/page"): needs()},
-        refused_pages={"/page": page},
-    )
-    guard = guarded(app, AccessToken("t"), surface, starting=lambda: not up)
+    guard = guarded(app, AccessToken("t"), starting=lambda: not up)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
-        known = {"Authorization": "Bearer t"}
-        for path, headers in (("/turns/t1", known), ("/public", {})):
+        bearer = {"Authorization": "Bearer t"}
+        for path, headers in (("/turns/t1", bearer), ("/turns/t1", {}), ("/public", {}), ("/nowhere", bearer)):
             answer = await http.post(path, headers=headers)
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
             assert answer.json() == {"detail": "This service is starting; send this again later."}
-        assert (await http.post("/turns/t1")).status_code == 401
-        assert (await http.post("/nowhere", headers=known)).status_code == 404
-        assert (await http.post("/page", headers=known)).text == f"page 503: {STARTING}"
         assert (await http.get("/health/live")).status_code == 200
         add_routes(app, [later])
         up = True
-        assert (await http.post("/turns/t1", headers=known)).json() == "taken"
+        assert (await http.post("/turns/t1", headers=bearer)).json() == "taken"
+        assert (await http.post("/turns/t1")).status_code == 401
+        assert (await http.post("/nowhere", headers=bearer)).status_code == 404
         assert (await http.post("/public")).json() == "taken"
 
 
 async def test_routes_that_come_after_the_first_look_are_described() -> None:
-    app, later = application(ready), APIRouter()
+    app, later = application(ready), Routes("tests", token=False)
 
-    @later.get("/later")
+    @later.at("GET", "/later", "no token")
     async def answer() -> str:
         """Respond later."""
         return "here"
 
-    async with served(app, "/later") as http:
+    guard = guarded(app, AccessToken("t"))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         assert "/later" not in (await http.get("/openapi.json")).json()["paths"]
         add_routes(app, [later])
         assert "/later" in (await http.get("/openapi.json")).json()["paths"]

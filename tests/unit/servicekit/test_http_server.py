@@ -17,10 +17,10 @@ import pytest
 from fastapi import Request, Response
 
 from servicekit.web import server
-from servicekit.web.application import Surface, application, guarded
+from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AccessToken, AnyOf, Caller
 from servicekit.web.bodies import read_body
-from servicekit.web.permissions import PUBLIC, needs
+from servicekit.web.routes import Routes
 from servicekit.web.server import HEAD_BYTES, HttpServer
 
 JAVA_PROGRAM = Path(__file__).parents[2] / "support/Http2Offer.java"
@@ -51,28 +51,30 @@ async def serving(gate: Gate | None = None) -> AsyncIterator[int]:
     async def ready() -> None:
         return None
 
-    app = application(ready)
+    routes = Routes("tests", token=False)
 
-    @app.post("/echo")
+    @routes.at("POST", "/echo", "no token")
     async def echo(request: Request) -> Response:
         return Response(await request.body())
 
-    @app.post("/typed")
+    @routes.at("POST", "/typed", "no token", body_limit=LARGE)
     async def typed(request: Request) -> None:
         await read_body(request, {"application/json": bytes})
 
-    @app.get("/waiting")
+    @routes.at("GET", "/waiting", "no token")
     async def waiting() -> str:
         if gate is not None:
             gate.waiting += 1
             await gate.release.wait()
         return "done"
 
-    http = HttpServer("127.0.0.1", 0)
-    rows = {("POST", path): PUBLIC for path in ("/echo", "/typed")} | {("GET", "/waiting"): PUBLIC}
-    rows |= {("POST", "/closed"): needs(), ("POST", "/scoped"): needs("admin")}
-    limits = dict.fromkeys(("/closed", "/scoped", "/typed"), LARGE)
-    await http.start(guarded(app, AnyOf(AccessToken("t"), Visitor()), Surface(rows, body_limits=limits)))
+    @routes.at("POST", "/closed", "any token", body_limit=LARGE)
+    @routes.at("POST", "/scoped", "admin", body_limit=LARGE)
+    async def closed() -> None: ...
+
+    app, http = application(ready), HttpServer("127.0.0.1", 0)
+    add_routes(app, [routes])
+    await http.start(guarded(app, AnyOf(AccessToken("t"), Visitor())))
     try:
         yield http.port
     finally:

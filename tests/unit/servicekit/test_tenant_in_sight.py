@@ -6,9 +6,9 @@ import httpx
 import pytest
 
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
-from servicekit.web.application import Surface, application, guarded
+from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Caller
-from servicekit.web.permissions import needs
+from servicekit.web.routes import Routes
 
 
 class OneCaller:
@@ -35,18 +35,18 @@ async def ready() -> None:
     ],
 )
 async def test_a_request_sees_the_tenant_of_its_path_or_of_its_token(path: str, tenant: str | None, seen: str) -> None:
-    app = application(ready)
+    app, routes = application(ready), Routes("tests", token=False)
 
-    @app.get("/of/{tenant:segment}")
+    @routes.at("GET", "/of/{tenant:segment}", "any token")
     async def of(tenant: str) -> str:
         return tenant_in_sight.get()
 
-    @app.get("/own")
+    @routes.at("GET", "/own", "any token")
     async def own() -> str:
         return tenant_in_sight.get()
 
-    surface = Surface({("GET", "/of/{tenant:segment}"): needs(), ("GET", "/own"): needs()})
-    guard = guarded(app, OneCaller(tenant), surface)
+    add_routes(app, [routes])
+    guard = guarded(app, OneCaller(tenant))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
         answer = await http.get(path, headers={"Authorization": "Bearer t"})
     assert (answer.status_code, answer.json()) == (200, seen)

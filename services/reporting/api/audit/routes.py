@@ -13,6 +13,7 @@ from pydantic import Field
 
 from contracts.base import Name
 from contracts.instants import format_instant
+from contracts.scopes import READ, REVIEW
 from reporting.api.audit.figures import Audit
 from reporting.api.audit.kinds import kinds_of
 from reporting.api.audit.queries import draw, pending, pending_count, reviewed_kinds, samples
@@ -74,7 +75,7 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
     """
     router = Routes("reporting", FAILURES)
 
-    @router.at("GET", AUDIT)
+    @router.at("GET", AUDIT, READ)
     async def audit(tenant: Name, project: Name, question: Annotated[WindowQuestion, Query()]) -> Audit:
         """Get the precision of the machine's rejections, and the number of rejections that it missed.
 
@@ -83,7 +84,7 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
         """
         return await figures(reads, Project(tenant, project), question.span(clock.now()))
 
-    @router.at("GET", DRAWS)
+    @router.at("GET", DRAWS, REVIEW)
     async def waiting(tenant: Name, project: Name, question: Annotated[PendingQuestion, Query()]) -> PendingItems:
         """List the drawn answers that have not been reviewed yet, in the order they were drawn."""
         at = Project(tenant, project)
@@ -101,6 +102,7 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
     @router.at(
         "POST",
         DRAWS,
+        REVIEW,
         status_code=201,
         response_model=Drawn,
         openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": DrawBody.model_json_schema()}}}},
