@@ -29,7 +29,7 @@ def preceding(message: Message, before: Sequence[Message], after: Sequence[Messa
     """Return the messages that precede `message` in its conversation.
 
     Among messages with the same timestamp, a reply follows the message it answers. Otherwise, a person's message is
-    ordered by its id, and the position of an agent's message is unknown (decision 150).
+    ordered by its id, and the position of an agent's message is unknown.
 
     Args:
         message: The message.

@@ -1,7 +1,7 @@
 """Public interface of the platform: the names that a service may import with `from servicekit import …`.
 
 A name is imported from its module on first use. A module without I/O can therefore import values from here without
-loading the Kafka, PostgreSQL and HTTP clients (decision 119). The implementation is in the packages `log` (Kafka),
+loading the Kafka, PostgreSQL and HTTP clients. The implementation is in the packages `log` (Kafka),
 `web` (HTTP) and `db` (PostgreSQL) and in this package's small modules.
 """
 

@@ -23,7 +23,7 @@ from servicekit import Database
 class PostgresStore:
     """PostgreSQL implementation of `Store`.
 
-    Needs the table `feedback` on the pool's search path (decision 165).
+    Needs the table `feedback` on the pool's search path.
     """
 
     def __init__(self, pool: Database) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-README_WORDS = 900
+README_WORDS = 680
 CODE = re.compile(r"^(```|~~~).*?^\1\s*?$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
 PATH = re.compile(r"`([\w*][\w*./]*(?:\.py|/)|(?:libs|services|clients)/[\w/]+)`")

@@ -166,7 +166,7 @@ def _options(schema: str, **settings: str) -> dict[str, Any]:
         "search_path": f"{schema},public",
         "application_name": f"agent-feedback {schema}",
         "jit": "off",
-        # A statement after a lock must see what was committed before the lock was granted (decision 168).
+        # A statement after a lock must see what was committed before the lock was granted.
         "default_transaction_isolation": "read committed",
     }
     return {

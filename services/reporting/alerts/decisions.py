@@ -1,7 +1,7 @@
 """Evaluation of alert rules: computes the findings of each rule from evidence. No I/O.
 
 A satisfaction rule runs one test for each recent day. The test covers all verdicts from that day until now, so that
-older verdicts cannot hide a recent change. The tests remain valid however often they are repeated (decision 132).
+older verdicts cannot hide a recent change. The tests remain valid however often they are repeated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Requests to the alert channels. No I/O.
+"""Requests to the alert channels.
 
 Agent ids are untrusted input, so each format escapes the markup of its receiver.
 """
