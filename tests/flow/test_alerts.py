@@ -344,6 +344,31 @@ async def test_no_rule_is_decided_while_the_reports_are_behind(
     assert len(there.taken) == 1
 
 
+@pytest.mark.parametrize("unreadable", ["rule", "alert"])
+async def test_a_project_that_cannot_be_evaluated_stops_no_other_and_keeps_its_alerts(
+    read_models: Database, take: Take, unreadable: str
+) -> None:
+    def failures() -> float:
+        return REGISTRY.get_sample_value("agent_feedback_alert_evaluation_failures_total") or 0
+
+    first, last = Project("acme", "a"), Project("globex", "z")
+    for project in (first, last):
+        await set_rules(read_models, BELOW | {"channels": []}, at=project)
+        await judged(take, 1, 40, 60, **project._asdict())
+    alerts, before = Alerts(read_models), failures()
+    await alerts.look()
+    assert failures() == before
+    if unreadable == "rule":
+        await set_rules(read_models, {"name": "of a newer version", "kind": "x"}, at=first)
+    else:
+        await read_models.execute("update alerts set finding = '{\"x\": 1}' where tenant = 'acme'")
+    await read_models.execute("delete from alert_rules where name = 'low'")
+    await alerts.look(NOW + MINUTE)
+    assert failures() == before + 1
+    rows = await read_models.fetch("select tenant, over_at is null from alerts order by tenant")
+    assert [tuple(row) for row in rows] == [("acme", True), ("globex", False)]
+
+
 async def test_a_rebuild_raises_no_alert_again_and_an_erasure_ends_none(
     read_models: Database, take: Take, there: Receiver
 ) -> None:

@@ -80,7 +80,7 @@ class AlertAdministration:
             ChannelState(channel.name, channel.kind, counts.get(channel.name, ChannelCount()))
             for channel in await self._channels.of(at)
         ]
-        return AlertOverview(await alert_rows(self._reads, at), await self._rules(self._reads, at), channels)
+        return AlertOverview(await alert_rows(self._reads, at), await stored_rules(self._reads, at), channels)
 
     async def set_rule(self, at: Project, rule: AlertRule, by: str) -> None:
         """Store a rule, replacing any stored rule with the same name.
@@ -119,15 +119,12 @@ class AlertAdministration:
             kept = [name for name in rule.channels if name in known]
             return kept if channel in kept or len(kept) == MOST_CHANNELS_OF_RULE else [*kept, channel]
 
-        rules = await self._rules(self._writes, at)
+        rules = await stored_rules(self._writes, at)
         for rule in rules:
             if channel not in rule.channels and channel in with_channel(rule):
                 await set_rule_channels(self._writes, at, rule.name, with_channel, self._clock.now())
                 await self._log.note(by, *at, "changed rule", rule.name)
         return sum(channel in with_channel(rule) for rule in rules)
-
-    async def _rules(self, pool: asyncpg.Pool, at: Project) -> Sequence[AlertRule]:
-        return (await stored_rules(pool, at)).get(at, ())
 
     async def _refuse_unknown(self, at: Project, channels: Collection[str]) -> None:
         known = {channel.name for channel in await self._channels.of(at)}

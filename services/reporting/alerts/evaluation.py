@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
@@ -14,7 +14,8 @@ from reporting.alerts.decisions import AlertEvidence, AlertFinding, AlertState, 
 from reporting.alerts.evidence import project_evidence
 from reporting.alerts.messages import Announcement, path_of, text_of, title_of
 from reporting.alerts.rules import AlertRule
-from reporting.alerts.store import AlertRow, AlertTransaction, alert_states, stored_rules
+from reporting.alerts.store import AlertRow, AlertTransaction, alert_states, projects_with_alerts, stored_rules
+from reporting.egress import metrics
 from reporting.queries.selection import Project
 from reporting.sql import SQL
 from servicekit import Clock, Database
@@ -42,17 +43,21 @@ class AlertEvaluator:
         self._waiting = waiting
 
     async def evaluate(self) -> None:
-        """Evaluate the rules of all projects, unless more than BEHIND records are waiting in the log."""
+        """Evaluate the rules of all projects, unless more than BEHIND records are waiting in the log.
+
+        A project whose rules cannot be read, or whose queries fail, is skipped: none of its alerts opens or ends.
+        """
         now = self._clock.now() // MINUTE * MINUTE
         if await self._waiting() > BEHIND:
             return
-        for at, rules in (await self._rules()).items():
-            await self._decide(at, rules, await self._read(project_evidence, at, rules, now))
-
-    async def _rules(self) -> Mapping[Project, Sequence[AlertRule]]:
-        """Return the rules of each project that has rules or open alerts."""
-        places = await self._pool.fetch(*SQL.list_alert_places())
-        return {Project(row["tenant"], row["project"]): () for row in places} | dict(await stored_rules(self._pool))
+        for project in await projects_with_alerts(self._pool):
+            try:
+                rules = await stored_rules(self._pool, project)
+                await self._decide(project, rules, await self._read(project_evidence, project, rules, now))
+            except Exception as error:
+                metrics.ALERT_EVALUATION_FAILURES.inc()
+                # Only the kind of the error, because the text of a ValidationError quotes the rule.
+                log.error("alert_evaluation_failed", **project._asdict(), error=type(error).__name__)
 
     async def _decide(self, at: Project, rules: Sequence[AlertRule], evidence: AlertEvidence) -> None:
         """Open and end the alerts of a project."""

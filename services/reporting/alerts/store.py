@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
@@ -56,18 +56,25 @@ class ChannelCount:
     last_answer: str | None = None
 
 
-async def stored_rules(pool: Any, at: Project | None = None) -> Mapping[Project, Sequence[AlertRule]]:
-    """Return the stored rules of a project, or of all projects if `at` is None."""
-    found: dict[Project, list[AlertRule]] = {}
-    for row in await pool.fetch(*SQL.list_alert_rules(tenant=at and at.tenant, project=at and at.project)):
-        found.setdefault(Project(row["tenant"], row["project"]), []).append(ALERT_RULE.validate_json(row["rule"]))
-    return found
+async def projects_with_alerts(pool: Any) -> list[Project]:
+    """Return the projects that have rules or open alerts."""
+    return [Project(**row) for row in await pool.fetch(*SQL.projects_with_alerts())]
+
+
+async def stored_rules(pool: Any, project: Project) -> list[AlertRule]:
+    """Return a project's rules by name.
+
+    Raises:
+        pydantic.ValidationError: If this program cannot read one of them, for example one that a newer version stored.
+    """
+    rows = await pool.fetch(*SQL.list_alert_rules(**project._asdict()))
+    return [ALERT_RULE.validate_json(row["rule"]) for row in rows]
 
 
 async def set_rule(pool: asyncpg.Pool, at: Project, rule: AlertRule, now: int) -> bool:
     """Store a rule, replacing any rule with the same name. Returns False if the project has too many rules."""
-    known = await stored_rules(pool, at)
-    if len(known.get(at, ())) >= MOST_RULES and all(one.name != rule.name for one in known[at]):
+    rules = await stored_rules(pool, at)
+    if len(rules) >= MOST_RULES and all(stored.name != rule.name for stored in rules):
         return False
     await pool.execute(*SQL.set_alert_rule(**at._asdict(), name=rule.name, rule=rule.model_dump_json(), now=now))
     return True

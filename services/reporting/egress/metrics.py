@@ -14,6 +14,10 @@ ALERT_MESSAGES = Counter(
     "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead)",
     ("kind", "outcome"),
 )
+ALERT_EVALUATION_FAILURES = Counter(
+    "agent_feedback_alert_evaluation_failures_total",
+    "Evaluations of a project's alert rules that failed; the log names the project",
+)
 ALERTS = Gauge(
     "agent_feedback_alert",
     "1 for each open alert of a rule; every process of reporting exports the same alerts",

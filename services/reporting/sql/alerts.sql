@@ -3,9 +3,9 @@
 select pg_advisory_xact_lock(hashtext('agent-feedback alerts'))
 
 -- name: list_alert_rules
-select tenant, project, name, rule from alert_rules
-where (:tenant::text is null or tenant = :tenant) and (:project::text is null or project = :project)
-order by tenant, project, name
+select rule from alert_rules
+where tenant = :tenant and project = :project
+order by name
 
 -- name: lock_alert_rule
 select rule from alert_rules where tenant = :tenant and project = :project and name = :name for update
@@ -26,8 +26,10 @@ select distinct on (rule, kind, agent, version, issue) {alert_columns}
 from alerts where tenant = :tenant and project = :project
 order by rule, kind, agent, version, issue, over_at desc nulls first
 
--- name: list_alert_places
-select distinct tenant, project from alerts where over_at is null
+-- name: projects_with_alerts
+-- Return the projects that have rules or open alerts.
+select tenant, project from alert_rules union select tenant, project from alerts where over_at is null
+order by tenant, project
 
 -- name: open_alert
 insert into alerts (id, tenant, project, rule, kind, agent, version, issue, opened_at, title, path, channels, finding)
