@@ -154,7 +154,7 @@ def test_the_tests_of_a_statement_are_those_of_its_uses() -> None:
     [released] = [number for number, line in enumerate(python, 1) if "SQL.released_by" in line]
     file = "services/chat_bridge/sql/messages.sql"
     sql = (ROOT / file).read_text("utf-8").splitlines()
-    [question] = [number for number, line in enumerate(sql, 1) if "order by q.version" in line]
+    [question] = [number for number, line in enumerate(sql, 1) if "order by q.at" in line]
     [finding] = [number for number, line in enumerate(sql, 1) if "select {key_of(m)}" in line]
     assert places_of(file, finding) == ((store, found),)
     assert {(store, found), (store, released)} < {*places_of(file, question)}
