@@ -17,7 +17,6 @@ import asyncpg
 import httpx
 import pytest
 import pytest_asyncio
-from aiokafka.admin import AIOKafkaAdminClient
 
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
@@ -28,7 +27,7 @@ from standalone.embedded.ports import free_port
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback, state_folder
 from tests.support.local_kafka import LocalKafka
-from tests.support.processes import Members, stop_service, until_quiet
+from tests.support.processes import Members, publish, stop_service, until_joined, until_quiet
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 EXCHANGES = Path(__file__).parents[2] / "training" / "generated.jsonl"
@@ -101,13 +100,9 @@ class Platform:
     broker: str
     database: str
     members: Members
-    folder: Path
 
-    async def publish(self, events: Sequence[dict[str, Any]], name: str) -> None:
-        file = self.folder / f"{name}.jsonl"
-        file.write_text("\n".join(map(json.dumps, events)))
-        published = await agent_feedback("replay", file, "--broker", self.broker, "--json")
-        assert published.facts["events"] == len(events)
+    async def publish(self, events: Sequence[dict[str, Any]]) -> None:
+        await publish(self.broker, [json.dumps(event).encode() for event in events])
 
     async def quiet(self) -> None:
         await until_quiet(self.broker, within=200)
@@ -126,20 +121,6 @@ class Platform:
         )
         assert len(found) == len({row["conversation_id"] for row in found}), "a verdict counts twice"
         return {row["conversation_id"]: (row["detector"], row["reaction"]) for row in found}
-
-    async def until_judging(self, processes: int) -> None:
-        """Wait until so many members of the group of inference have their partitions.
-
-        A member is listed as soon as it asks to join. Until the group is stable, the others keep what they had.
-        """
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.broker)
-        await admin.start()
-        try:
-            async with asyncio.timeout(90):
-                while await members_when_stable(admin, "inference") != processes:
-                    await asyncio.sleep(0.2)
-        finally:
-            await admin.close()
 
     async def until_recorded(self, version: str) -> None:
         """Wait until inference has recorded that the detector judges."""
@@ -163,14 +144,7 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
         await ensure_topics(kafka.bootstrap)
         for name in ("chat_bridge", "feedback", "reporting"):
             await members.start(name)
-        yield Platform(kafka.bootstrap, postgres.url, members, tmp_path)
-
-
-async def members_when_stable(admin: AIOKafkaAdminClient, group: str) -> int:
-    """Return the number of members of a group that is not being rebalanced, else 0."""
-    responses = await admin.describe_consumer_groups([group])
-    groups = [group for response in responses for group in response.groups]
-    return sum(len(members) for (_, _, state, _, _, members, *_) in groups if state == "Stable")
+        yield Platform(kafka.bootstrap, postgres.url, members)
 
 
 async def warned(port: int) -> str:
@@ -191,14 +165,14 @@ async def test_a_mixed_group_is_shown_and_the_later_detector_holds(platform: Pla
     words, sentences = fresh("none"), fresh("minilm")
     assert set(words.items()) ^ set(sentences.items()), "the detectors agree, so the test shows nothing"
     process = await platform.members.start("inference", WORDS)
-    await platform.publish(events, "first")
+    await platform.publish(events)
     await platform.quiet()
     assert await platform.counting() == words
 
     port = free_port()
     other = await platform.members.start("inference", SENTENCES, port)
-    await platform.until_judging(2)
-    await platform.publish(events, "both")
+    await until_joined(platform.broker, "inference", 2)
+    await platform.publish(events)
     await platform.quiet()
     mixed = await platform.counting()
     assert {one[0] for one in mixed.values()} == {detector("none").version, detector("minilm").version}
@@ -209,12 +183,12 @@ async def test_a_mixed_group_is_shown_and_the_later_detector_holds(platform: Pla
     assert detector("minilm").version in told
 
     await stop_service(process)
-    await platform.publish(events, "sentences")
+    await platform.publish(events)
     await platform.quiet()
     assert await platform.counting() == sentences
     await stop_service(other)
     process = await platform.members.start("inference", WORDS)
-    await platform.publish(events, "words")
+    await platform.publish(events)
     await platform.quiet()
     assert await platform.counting() == sentences, "a process without the encoder overrides nothing"
 
@@ -223,7 +197,7 @@ async def test_judging_again_is_stopped_resumed_and_retracts_beside_live_traffic
     events = [event for number, row in enumerate(rows()) for event in conversation(f"c{number}", row)]
     words, sentences = fresh("none"), fresh("minilm")
     process = await platform.members.start("inference", WORDS)
-    await platform.publish(events, "all")
+    await platform.publish(events)
     await platform.quiet()
     before = await platform.fetch("select feedback_id, revision from feedback.feedback")
     await platform.until_recorded(detector("none").version)
@@ -269,9 +243,7 @@ async def test_judging_again_is_stopped_resumed_and_retracts_beside_live_traffic
         await holder.close()
 
     live = [event for number, row in enumerate(rows()[:50]) for event in conversation(f"live{number}", row)]
-    resumed, _ = await asyncio.gather(
-        agent_feedback(*platform.rejudging(), **SENTENCES), platform.publish(live, "live")
-    )
+    resumed, _ = await asyncio.gather(agent_feedback(*platform.rejudging(), **SENTENCES), platform.publish(live))
     assert resumed.code == 0, resumed.err
     assert "Going on with epoch" in resumed.err
     assert resumed.facts["epoch"] == done["epoch"]

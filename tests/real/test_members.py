@@ -10,9 +10,9 @@ import pytest
 
 from servicekit.log.topics import ensure_topics
 from standalone.embedded.postgres import EmbeddedPostgres
-from tests.support.command import agent_feedback, said_at, state_folder
+from tests.support.command import said_at, state_folder
 from tests.support.local_kafka import LocalKafka
-from tests.support.processes import GROUPS, Members, stop_service, until_quiet
+from tests.support.processes import GROUPS, Members, publish, stop_service, until_joined, until_quiet
 from tests.support.recount import lines_of, recount
 from tests.support.samples import CHAT_EVENTS, needs_samples
 
@@ -33,12 +33,11 @@ async def test_nothing_is_lost_or_doubled_while_members_come_and_go(tmp_path: Pa
         first = {name: await members.start(name) for name in GROUPS}
         second = {}
         for number, third in enumerate(thirds):
-            part = tmp_path / f"{number}.jsonl"
-            part.write_bytes(b"\n".join(third))
-            published = await agent_feedback("replay", part, "--broker", kafka.bootstrap, "--json")
-            assert published.facts["events"] == len(third)
+            await publish(kafka.bootstrap, third)
             if number == 0:
                 second = {name: await members.start(name) for name in GROUPS}
+                for group in (group for groups in GROUPS.values() for group in groups):
+                    await until_joined(kafka.bootstrap, group, 2)
             if number == 1:
                 for process in first.values():
                     await stop_service(process)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +15,9 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 from contracts.topics import Consumer, consumed_by
+from servicekit.log.messages import Message
+from servicekit.log.producer import BatchProducer
+from standalone.one_process.lines import Routed, route
 from tests.support.command import COMMAND
 
 GROUPS: Mapping[str, tuple[Consumer, ...]] = {
@@ -74,6 +77,18 @@ async def stop_service(process: asyncio.subprocess.Process, within: float = 20) 
         assert await process.wait() == 0
 
 
+async def publish(broker: str, lines: Sequence[bytes]) -> None:
+    """Write the lines of an event file to their topics."""
+    records = [record for line in lines if isinstance(record := route(line), Routed)]
+    assert len(records) == len(lines), "a line names no topic"
+    producer = BatchProducer(broker, client_id="agent-feedback-test")
+    try:
+        written = await producer.send([Message(record.topic, record.key, record.value) for record in records])
+    finally:
+        await producer.stop()
+    assert len(written) == len(lines)
+
+
 async def lag_of(broker: str) -> dict[str, int]:
     """Return the lag of the services' groups in records; groups without a lag are left out."""
     admin = AIOKafkaAdminClient(bootstrap_servers=broker)
@@ -96,6 +111,31 @@ async def lag_of(broker: str) -> dict[str, int]:
     finally:
         await consumer.stop()
         await admin.close()
+
+
+async def until_joined(broker: str, group: str, processes: int) -> None:
+    """Wait until so many members of the group have their partitions.
+
+    A member is listed as soon as it asks to join. Until the group is stable, the others keep what they had.
+    """
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
+    await admin.start()
+    try:
+        async with asyncio.timeout(90):
+            while await _members_when_stable(admin, group) != processes:
+                await asyncio.sleep(0.2)
+    finally:
+        await admin.close()
+
+
+async def _members_when_stable(admin: AIOKafkaAdminClient, group: str) -> int:
+    """Return the number of members of a group that is not being rebalanced, else 0."""
+    try:
+        responses = await admin.describe_consumer_groups([group])
+    except GroupCoordinatorNotAvailableError:  # until the broker has made its topic of offsets
+        return 0
+    groups = [group for response in responses for group in response.groups]
+    return sum(len(members) for (_, _, state, _, _, members, *_) in groups if state == "Stable")
 
 
 async def until_quiet(broker: str, within: float) -> None:
