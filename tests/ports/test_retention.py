@@ -78,7 +78,7 @@ async def test_a_sweep_deletes_more_than_one_batch_and_zero_days_keep_all(postgr
         retention = Retention("reporting", pool, SystemClock(), reporting_expiries(ReportingSettings()))
         due = await retention.due()
         assert due == {**dict.fromkeys(due, 0), "forgotten": BATCH + 3}
-        assert {"deliveries", "journal"} < due.keys()
+        assert {"deliveries", "access_log"} < due.keys()
         assert await retention.sweep() == {"forgotten": BATCH + 3}
 
 
