@@ -260,7 +260,7 @@ async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site: Site, b
     page.set_default_timeout(30_000)
     await page.goto(site.url)
     await page.fill("#token", "wrong")
-    await page.click("text=Use the token")
+    await page.get_by_role("button", name="Sign in").click()
     await page.wait_for_selector("[role=alert]")
     await page.fill("#token", "all")
     await page.keyboard.press("Enter")

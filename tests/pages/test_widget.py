@@ -366,4 +366,4 @@ async def test_the_files_need_no_token_and_no_network(stack: RunningStack) -> No
             assert answer.headers["content-type"] == f"{media_type}; charset=utf-8"
             text = answer.text.replace("http://www.w3.org/2000/svg", "")
             assert "http://" not in text and "https://" not in text and "innerHTML" not in text
-        assert (await http.get("/widgets")).status_code == 401
+        assert (await http.get("/widgets")).status_code == 404
