@@ -94,7 +94,7 @@ class ReportingParts:
 
     async def catch_up_with_issues(self) -> int:
         """Do the work of the issue job, in a child process unless it needs no encoder."""
-        return await self.issue_work(is_locked=False) if await self.issues.tidy() else 0
+        return await self.issue_work() if await self.issues.tidy() else 0
 
     def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
         assert self.mirror is not None

@@ -59,7 +59,7 @@ class Issues:
         return ChildProcess(work, self.clock, self.url, "reporting", SCHEMA_FILES["reporting"], options, **seconds)
 
     async def catch_up(self) -> int:
-        return await self.child.run(is_locked=False)
+        return await self.child.run()
 
     async def reject(self, start: int, count: int) -> None:
         await ProjectionHandler(PostgresReadModels(self.pool)).handle(batch(*rejected_turns(start, count)))
@@ -240,12 +240,13 @@ async def test_a_closed_process_is_not_started_again(issues: Issues) -> None:
     assert _children() == []
 
 
-async def test_work_under_the_callers_lock_is_done(issues: Issues) -> None:
+async def test_no_work_is_done_while_another_process_holds_the_lock(issues: Issues) -> None:
     await issues.reject(0, 3)
     async with issues.pool.acquire() as connection:
         assert await connection.fetchval(*SQL.lock_issues())
         assert await issues.catch_up() == 0
-        assert await issues.child.run(is_locked=True) == 3
+        assert await connection.fetchval(*SQL.unlock_issues())
+    assert await issues.catch_up() == 3
 
 
 async def test_a_missing_encoder_is_told_with_what_to_do(postgres_url: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -342,7 +343,7 @@ async def test_a_service_ends_its_child_process(issues: Issues, postgres_url: st
     async with running_stack(postgres_url) as stack:
         service = stack.stack.services["reporting"]
         run = service.child_process(ISSUE_WORK, issues.url, SCHEMA_FILES["reporting"], sentence_encoder="none")
-        assert await run(is_locked=False) == 0
+        assert await run() == 0
         assert len(_children()) == 1
     assert _children() == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import asyncpg
@@ -11,8 +12,9 @@ import pytest_asyncio
 
 from contracts.erasure import ERASURE_MARGIN, Person
 from contracts.instants import DAY, SECOND
-from detector.encoders.embedder import Vectors
+from detector.encoders.embedder import Embedder, Vectors
 from reporting.issues import worker
+from reporting.issues.encoding import CachingEncoder
 from reporting.issues.job import IssueJob
 from reporting.issues.reading import find_issue, list_issues
 from reporting.issues.store import AgentScope, IssueChange, change, merge, recount, rejections, split
@@ -49,6 +51,12 @@ async def issue(pool: asyncpg.Pool, *turns: dict[str, Any], **more: Any) -> int:
     for turn in turns:
         await insert(pool, "issue_turns", turn_row(issue_id=made, **turn))
     return made
+
+
+@asynccontextmanager
+async def issue_worker(pool: asyncpg.Pool, encoder: Embedder | None = None) -> AsyncIterator[IssueWorker]:
+    async with pool.acquire() as connection:
+        yield IssueWorker(connection, FixedClock(NOW), CachingEncoder(encoder or TopicEncoder()))
 
 
 def turn_row(**more: Any) -> dict[str, Any]:
@@ -235,14 +243,16 @@ async def test_an_issue_without_turns_goes_unless_a_person_changed_it(
     read_models: asyncpg.Pool, changed: dict[str, Any], stays: bool
 ) -> None:
     id_ = await issue(read_models, **changed)
-    await IssueWorker(read_models, FixedClock(NOW), TopicEncoder()).group(BOT)
+    async with issue_worker(read_models) as working:
+        await working.group(BOT)
     assert await read_models.fetchval("select count(*) from issues where id = $1", id_) == stays
 
 
 async def test_issues_that_were_merged_stay_and_are_not_listed(read_models: asyncpg.Pool) -> None:
     gone, left = await issue(read_models), await issue(read_models)
     assert await merge(read_models, AT, gone, left, NOW)
-    await IssueWorker(read_models, FixedClock(NOW), TopicEncoder()).group(BOT)
+    async with issue_worker(read_models) as working:
+        await working.group(BOT)
     assert await read_models.fetchval("select count(*) from issues") == 2
     assert await list_issues(read_models, AT, NOW) == []
 
@@ -420,11 +430,13 @@ async def test_a_turn_that_another_agent_answered_leaves_its_issue(read_models: 
     place = {"conversation_id": "c1", "turn_id": "t1"}
     id_ = await issue(read_models, place, agent_id="bot")
     await take(message("q1", turn=None, content="Where?", at=1), said("ann", "not_ok", 2))
-    await IssueWorker(read_models, FixedClock(NOW), TopicEncoder()).place_changed()
+    async with issue_worker(read_models) as working:
+        await working.place_changed()
     assert await read_models.fetchval("select issue_id from issue_turns") == id_
     await read_models.execute("update issue_turns set agent_id = 'other'")
     await take(said("ann", "not_ok", 2, revision=2))
-    await IssueWorker(read_models, FixedClock(NOW), TopicEncoder()).place_changed()
+    async with issue_worker(read_models) as working:
+        await working.place_changed()
     assert await read_models.fetchval("select issue_id from issue_turns") is None
 
 
@@ -449,7 +461,8 @@ async def test_the_beginning_of_a_question_and_the_end_of_an_answer_are_encoded(
         said("ann", "not_ok", 3, agent_message_id="a1"),
     )
     encoder = RecordingEncoder()
-    await IssueWorker(read_models, FixedClock(NOW), encoder).place_changed()
+    async with issue_worker(read_models, encoder) as working:
+        await working.place_changed()
     assert encoder.texts == [["a" + "b" * 999], ["c" * 999 + "d"], ["ann"]]
 
 

@@ -344,9 +344,9 @@ async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(
     await ReportingErasures(world.pool).erase({Person("acme", "eve"): START + 3_600_000_000})
     assert await world.pool.fetchval("select count(*) from changed_turns where reader = 'mirror'") == 0
 
-    async def released(held: Any) -> None:
+    async def released(*arguments: Any) -> None:
         assert without.place.objects() == {}
-        await HeldReceipts.release(without.receipts, held)
+        await HeldReceipts.release(without.receipts, *arguments)
 
     monkeypatch.setattr(without.receipts, "release", released)
     await without.receipts.send([Message("feedback.erasure.confirmed", "acme/eve", b'{"tenant": "acme"}', [])])

@@ -37,6 +37,7 @@ class CachingEncoder:
 
     def __init__(self, encoder: Embedder, limit: int = _KEPT) -> None:
         self._encoder = encoder
+        self.least_coherence = least_coherence(encoder)
         self._limit = limit
         self._vectors: OrderedDict[bytes, Vectors] = OrderedDict()
 

@@ -19,7 +19,9 @@ from servicekit import Clock, StartError
 
 if TYPE_CHECKING:
     from detector.encoders.embedder import Embedder
+    from reporting.issues.encoding import CachingEncoder
     from reporting.issues.worker import IssueWorker
+    from reporting.read_models.database import Connection
 
 _ENOUGH: Final = 20
 """Number of turns without an issue at which an agent's turns are grouped before the next day."""
@@ -46,7 +48,7 @@ class IssueJob:
         self._pool = pool
         self._clock = clock
         self._load = load
-        self._worker: IssueWorker | None = None
+        self._encoder: CachingEncoder | None = None
         self._seeded = False
 
     async def catch_up(self) -> int:
@@ -59,8 +61,10 @@ class IssueJob:
         Raises:
             StartError: If the encoder is not on this machine.
         """
-        async with self._locked() as is_locked:
-            return await self.work() if is_locked else 0
+        async with self._locked() as connection:
+            if connection is None or not await self._prepare(connection):
+                return 0
+            return await self._place_and_group(connection)
 
     async def tidy(self) -> bool:
         """Do the work that needs no encoder.
@@ -68,64 +72,61 @@ class IssueJob:
         Returns:
             True if there is work left for `catch_up`. If another process holds the lock, this is False.
         """
-        async with self._locked() as is_locked:
-            if not is_locked:
-                return False
-            return await self._prepare()
-
-    async def work(self) -> int:
-        """Do the work of `catch_up`. The caller must hold the lock."""
-        return await self._place_and_group() if await self._prepare() else 0
+        async with self._locked() as connection:
+            return connection is not None and await self._prepare(connection)
 
     @asynccontextmanager
-    async def _locked(self) -> AsyncIterator[bool]:
-        """Hold the issue lock. Yields False if another process holds it."""
+    async def _locked(self) -> AsyncIterator[Connection | None]:
+        """Hold the issue lock, and yield its connection, or None if another process holds the lock.
+
+        All work is done on this connection. If jobs waited for a second one, they could wait for each other.
+        """
         async with self._pool.acquire() as connection:
             if not await connection.fetchval(*SQL.lock_issues()):
-                yield False
+                yield None
                 return
             try:
-                yield True
+                yield connection
             finally:
                 await connection.execute(*SQL.unlock_issues())
 
-    async def _prepare(self) -> bool:
+    async def _prepare(self, connection: Connection) -> bool:
         """Do the work that needs no encoder. Returns True if changed turns or due agents are left."""
         if not is_available():
             # `seed_rejection_changes` finds these changes again after the extra is installed.
-            await self._pool.execute(*SQL.drop_rejection_changes())
+            await connection.execute(*SQL.drop_rejection_changes())
             return False
         if not self._seeded:
-            await self._pool.execute(*SQL.seed_rejection_changes())
+            await connection.execute(*SQL.seed_rejection_changes())
             self._seeded = True
-        return await self._pool.fetchval(*SQL.has_changed_turns()) or bool(await self._due_agents())
+        return await connection.fetchval(*SQL.has_changed_turns()) or bool(await self._due_agents(connection))
 
-    async def _due_agents(self) -> list[AgentScope]:
+    async def _due_agents(self, connection: Connection) -> list[AgentScope]:
         """Return the agents whose turns should be grouped."""
         now = self._clock.now()
         return [
             AgentScope(row["tenant"], row["project"], row["agent_id"])
-            for row in await self._pool.fetch(*SQL.waiting_agents())
+            for row in await connection.fetch(*SQL.waiting_agents())
             if is_due(row["waiting"], row["left_waiting"], row["placed"], row["grouped_at"], now)
         ]
 
-    async def _place_and_group(self) -> int:
-        worker = self._worker
-        if worker is None:
-            worker = await asyncio.to_thread(self._loaded)
+    async def _place_and_group(self, connection: Connection) -> int:
+        worker = await asyncio.to_thread(self._worker, connection)
         changed = 0
         while done := await worker.place_changed():
             changed += done
-        for agent in await self._due_agents():
+        for agent in await self._due_agents(connection):
             await worker.group(agent)
         await worker.describe_changed()
         return changed
 
-    def _loaded(self) -> IssueWorker:
+    def _worker(self, connection: Connection) -> IssueWorker:
+        from reporting.issues.encoding import CachingEncoder
         from reporting.issues.worker import IssueWorker
 
-        self._worker = IssueWorker(self._pool, self._clock, self._load())
-        return self._worker
+        if self._encoder is None:
+            self._encoder = CachingEncoder(self._load())
+        return IssueWorker(connection, self._clock, self._encoder)
 
 
 def is_available() -> bool:
@@ -169,13 +170,5 @@ def issue_encoder(choice: str) -> Embedder:
 
 
 def open_work(pool: asyncpg.Pool, clock: Clock, sentence_encoder: str) -> Callable[..., Awaitable[int]]:
-    """Return the function that a child process of the service calls.
-
-    Its argument `is_locked` is True if the caller holds the issue lock, and its result is that of `IssueJob.catch_up`.
-    """
-    job = IssueJob(pool, clock, partial(issue_encoder, sentence_encoder))
-
-    async def run(*, is_locked: bool) -> int:
-        return await (job.work() if is_locked else job.catch_up())
-
-    return run
+    """Return the function that a child process of the service calls, `IssueJob.catch_up`."""
+    return IssueJob(pool, clock, partial(issue_encoder, sentence_encoder)).catch_up

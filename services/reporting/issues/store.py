@@ -53,16 +53,16 @@ class Rejection:
         return self.conversation_id, self.turn_id
 
 
-async def rejections(pool: asyncpg.Pool, at: Project, turns: Collection[Turn]) -> list[Rejection]:
+async def rejections(connection: Connection | asyncpg.Pool, at: Project, turns: Collection[Turn]) -> list[Rejection]:
     """Return the effective rejections of the given turns with their texts. Unknown texts are empty.
 
     Turns without an effective rejection are skipped.
     """
     of = at._asdict()
     given = [(n, *turn) for n, turn in enumerate(sorted(turns))]
-    rejected = {row["n"]: row for row in await pool.fetch(*SQL.rejections_of_turns.bulk(given, **of))}
+    rejected = {row["n"]: row for row in await connection.fetch(*SQL.rejections_of_turns.bulk(given, **of))}
     judged = [(n, row["conversation_id"], row["answer_id"], row["occurred_at"]) for n, row in rejected.items()]
-    pairs = {row["n"]: row for row in await pool.fetch(*SQL.exchanges_of_feedback.bulk(judged, **of))}
+    pairs = {row["n"]: row for row in await connection.fetch(*SQL.exchanges_of_feedback.bulk(judged, **of))}
     return [_rejection(row, pairs.get(n)) for n, row in rejected.items()]
 
 
@@ -85,14 +85,14 @@ def _rejection(row: asyncpg.Record, pair: asyncpg.Record | None) -> Rejection:
 
 
 @asynccontextmanager
-async def writing(pool: asyncpg.Pool) -> AsyncIterator[Connection]:
+async def writing(connection: Connection) -> AsyncIterator[None]:
     """Open a transaction that makes concurrent erasures wait.
 
     The statements in the transaction skip people who have already been erased.
     """
-    async with pool.acquire() as connection, connection.transaction():
+    async with connection.transaction():
         await connection.execute(*SQL.lock_erasures())
-        yield connection
+        yield
 
 
 async def place(connection: Connection, at: Project, issue_of: Mapping[Turn, int]) -> None:

@@ -7,12 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-import asyncpg
 import structlog
 
 from contracts.instants import DAY
-from detector.encoders.embedder import Embedder, Vectors
-from reporting.issues.encoding import CachingEncoder, least_coherence
+from detector.encoders.embedder import Vectors
+from reporting.issues.encoding import CachingEncoder
 from reporting.issues.grouping import MOST, Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
 from reporting.issues.store import AgentScope, Rejection, Turn, place, recount, rejections, writing
 from reporting.issues.words import titles, words_of
@@ -35,13 +34,16 @@ log = structlog.get_logger(part="reporting")
 
 
 class IssueWorker:
-    """Worker for the issues of all projects. Only one worker may run at a time."""
+    """Worker for the issues of all projects. Only one worker may run at a time.
 
-    def __init__(self, pool: asyncpg.Pool, clock: Clock, encoder: Embedder) -> None:
-        self._pool = pool
+    Args:
+        connection: Connection that holds the issue lock. The worker uses no other, so it never waits for one.
+    """
+
+    def __init__(self, connection: Connection, clock: Clock, encoder: CachingEncoder) -> None:
+        self._connection = connection
         self._clock = clock
-        self._encoder = CachingEncoder(encoder)
-        self._coherence = least_coherence(encoder)
+        self._encoder = encoder
 
     async def place_changed(self) -> int:
         """Assign a batch of changed rejections of one project to issues.
@@ -49,29 +51,29 @@ class IssueWorker:
         Returns:
             The number of changes, or 0 if none are left.
         """
-        rows = await self._pool.fetch(*SQL.changed_rejections(limit=_AT_ONCE))
+        rows = await self._connection.fetch(*SQL.changed_rejections(limit=_AT_ONCE))
         if not rows:
             return 0
         at = Project(rows[0]["tenant"], rows[0]["project"])
         turns = {(row["conversation_id"], row["turn_id"]) for row in rows}
-        found = await rejections(self._pool, at, turns)
+        found = await rejections(self._connection, at, turns)
         readable = [one for one in found if one.question.strip() or one.complaint.strip()]
         vectors = await asyncio.to_thread(self._vectors, readable)
         gone = turns.difference(one.turn for one in readable)
         of = at._asdict()
-        async with writing(self._pool) as connection:
-            left = await connection.fetch(*SQL.drop_issue_turns.bulk(sorted(gone), **of)) if gone else []
+        async with writing(self._connection):
+            left = await self._connection.fetch(*SQL.drop_issue_turns.bulk(sorted(gone), **of)) if gone else []
             touched = {row["issue_id"] for row in left if row["issue_id"] is not None}
-            await connection.execute(*SQL.put_issue_turns.bulk(vectors, **of, encoder=self._encoder.name))
+            await self._connection.execute(*SQL.put_issue_turns.bulk(vectors, **of, encoder=self._encoder.name))
             versions = [(one.agent_id, one.agent_version, one.asked_at) for one in readable]
-            await connection.execute(*SQL.note_versions.bulk(versions, **of))
+            await self._connection.execute(*SQL.note_versions.bulk(versions, **of))
             by_agent: dict[str, list[Turn]] = defaultdict(list)
             for one in readable:
                 by_agent[one.agent_id].append(one.turn)
             for agent_id, some in by_agent.items():
-                touched |= await self._join(connection, AgentScope(*at, agent_id), some)
-            await recount(connection, at, touched, self._clock.now())
-            await connection.execute(*SQL.delete_rejection_changes(ids=[row["id"] for row in rows]))
+                touched |= await self._join(AgentScope(*at, agent_id), some)
+            await recount(self._connection, at, touched, self._clock.now())
+            await self._connection.execute(*SQL.delete_rejection_changes(ids=[row["id"] for row in rows]))
         return len(rows)
 
     def _vectors(self, rows: Sequence[Rejection]) -> list[tuple[object, ...]]:
@@ -89,15 +91,15 @@ class IssueWorker:
             for n, one in enumerate(rows)
         ]
 
-    async def _join(self, connection: Connection, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
+    async def _join(self, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
         """Assign turns without an issue to the nearest issue, if they are similar enough.
 
         Returns:
             The issues of all the given turns.
         """
         of = agent._asdict()
-        waiting = await connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **agent.at._asdict()))
-        known = await connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
+        waiting = await self._connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **agent.at._asdict()))
+        known = await self._connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
         centres = [Centre(unpacked([row["centre"]])[0], row["radius"]) for row in known]
         found = nearest(unpacked([row["vector"] for row in waiting]), centres)
         issue_of = {
@@ -105,54 +107,58 @@ class IssueWorker:
             for row, number in zip(waiting, found, strict=True)
             if number is not None
         }
-        await place(connection, agent.at, issue_of)
-        held = await connection.fetch(*SQL.issues_of_turns.bulk(sorted(turns), **agent.at._asdict()))
+        await place(self._connection, agent.at, issue_of)
+        held = await self._connection.fetch(*SQL.issues_of_turns.bulk(sorted(turns), **agent.at._asdict()))
         return {row["issue_id"] for row in held}
 
     async def group(self, agent: AgentScope) -> None:
         """Group the turns of an agent into issues, and update the centres, titles and counts of its issues."""
         of, name = agent._asdict(), self._encoder.name
         await self._encode_again(agent)
-        rows = await self._pool.fetch(*SQL.open_turns(**of, encoder=name, limit=MOST))
+        rows = await self._connection.fetch(*SQL.open_turns(**of, encoder=name, limit=MOST))
         vectors = unpacked([row["vector"] for row in rows])
         issues_now = [row["issue_id"] for row in rows]
-        groups = await asyncio.to_thread(grouped, vectors, issues_now, self._coherence)
+        groups = await asyncio.to_thread(grouped, vectors, issues_now, self._encoder.least_coherence)
         keys = [(row["conversation_id"], row["turn_id"]) for row in rows]
-        async with writing(self._pool) as connection:
+        async with writing(self._connection):
             issue_of = {keys[row]: issue for row, issue in groups.joined.items()}
             for members in groups.new:
-                issue = await connection.fetchval(*SQL.insert_issue(**of, encoder=name, now=self._clock.now()))
+                issue = await self._connection.fetchval(*SQL.insert_issue(**of, encoder=name, now=self._clock.now()))
                 issue_of |= dict.fromkeys((keys[row] for row in members), issue)
-            await place(connection, agent.at, issue_of)
-        issues = [row["id"] for row in await self._pool.fetch(*SQL.issues_of_agent(**of))]
+            await place(self._connection, agent.at, issue_of)
+        issues = [row["id"] for row in await self._connection.fetch(*SQL.issues_of_agent(**of))]
         await self.describe(agent, issues)
         await self._join_waiting(agent)
         await self._count_topics(agent)
-        async with writing(self._pool) as connection:
-            await recount(connection, agent.at, issues, self._clock.now())
-            await connection.execute(*SQL.delete_empty_issues(**of))
-            waiting = await connection.fetchval(*SQL.count_waiting_turns(**of))
-            await connection.execute(*SQL.note_grouping(**of, now=self._clock.now(), left_waiting=waiting))
+        async with writing(self._connection):
+            await recount(self._connection, agent.at, issues, self._clock.now())
+            await self._connection.execute(*SQL.delete_empty_issues(**of))
+            waiting = await self._connection.fetchval(*SQL.count_waiting_turns(**of))
+            await self._connection.execute(*SQL.note_grouping(**of, now=self._clock.now(), left_waiting=waiting))
         log.info("issues_grouped", turns=len(rows), issues=len(issues), waiting=waiting)
 
     async def _encode_again(self, agent: AgentScope) -> None:
         """Encode the agent's newest turns that have vectors of another encoder."""
         of = agent._asdict()
-        others = await self._pool.fetch(*SQL.turns_of_other_encoders(**of, encoder=self._encoder.name, limit=_ANSWERS))
+        others = await self._connection.fetch(
+            *SQL.turns_of_other_encoders(**of, encoder=self._encoder.name, limit=_ANSWERS)
+        )
         if others:
             turns = [(row["conversation_id"], row["turn_id"]) for row in others]
-            await self._pool.execute(*SQL.mark_turns.bulk(turns, **agent.at._asdict()))
+            await self._connection.execute(*SQL.mark_turns.bulk(turns, **agent.at._asdict()))
             while await self.place_changed():
                 pass
 
     async def describe(self, agent: AgentScope, issues: Sequence[int]) -> None:
         """Compute the centres of the given issues and the titles of all issues of the agent."""
         of, name = agent.at._asdict(), self._encoder.name
-        async with writing(self._pool) as connection:
+        async with writing(self._connection):
             said: dict[int, list[Sequence[str]]] = {}
-            for row in await connection.fetch(*SQL.issues_of_agent(**agent._asdict())):
+            for row in await self._connection.fetch(*SQL.issues_of_agent(**agent._asdict())):
                 issue = row["id"]
-                rows = await connection.fetch(*SQL.turns_of_issue(**of, issue_id=issue, encoder=name, limit=_MEMBERS))
+                rows = await self._connection.fetch(
+                    *SQL.turns_of_issue(**of, issue_id=issue, encoder=name, limit=_MEMBERS)
+                )
                 said[issue] = [one["words"] for one in rows]
                 if issue not in issues or not rows:
                     continue
@@ -161,32 +167,33 @@ class IssueWorker:
                 topic = centre_of(unpacked([one["question"] for one in rows]))
                 described = {"centre": packed(centre.vector), "radius": centre.radius}
                 described |= {"topic": packed(topic.vector), "topic_radius": topic.radius}
-                await connection.execute(*SQL.describe_issue(id=issue, encoder=name, **described))
+                await self._connection.execute(*SQL.describe_issue(id=issue, encoder=name, **described))
                 near = zip(rows, (vectors @ centre.vector).tolist(), strict=True)
                 nearness = [(one["conversation_id"], one["turn_id"], value) for one, value in near]
-                await connection.execute(*SQL.note_nearness.bulk(nearness, **of))
+                await self._connection.execute(*SQL.note_nearness.bulk(nearness, **of))
             found = titles(said)
             named = [(issue, " ".join(words)) for issue, words in found.items()]
-            await connection.execute(*SQL.name_issues.bulk(named, **of))
+            await self._connection.execute(*SQL.name_issues.bulk(named, **of))
 
     async def _join_waiting(self, agent: AgentScope) -> None:
         """Assign all turns without an issue to the nearest issue, if they are similar enough."""
-        rows = await self._pool.fetch(*SQL.waiting_turns(**agent._asdict(), encoder=self._encoder.name))
+        rows = await self._connection.fetch(*SQL.waiting_turns(**agent._asdict(), encoder=self._encoder.name))
         turns = [(row["conversation_id"], row["turn_id"]) for row in rows]
         for start in range(0, len(turns), _PLACED_AT_ONCE):
-            async with writing(self._pool) as connection:
-                await self._join(connection, agent, turns[start : start + _PLACED_AT_ONCE])
+            async with writing(self._connection):
+                await self._join(agent, turns[start : start + _PLACED_AT_ONCE])
 
     async def _count_topics(self, agent: AgentScope) -> None:
         """Count the answered and rejected turns on the topic of each issue by version and day."""
         of, start = agent._asdict(), self._clock.now() - _COUNTED_DAYS * DAY
-        answers = await self._pool.fetch(*SQL.answers_of_agent(**of, start=start, limit=_ANSWERS))
-        known = await self._pool.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
+        answers = await self._connection.fetch(*SQL.answers_of_agent(**of, start=start, limit=_ANSWERS))
+        known = await self._connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
         topics = [Centre(unpacked([row["topic"]])[0], row["topic_radius"]) for row in known]
         questions: Vectors = await asyncio.to_thread(self._encoder.embed, [row["question"] for row in answers])
         near = nearest(questions, topics)
         placed = {
-            (row["conversation_id"], row["turn_id"]): row for row in await self._pool.fetch(*SQL.placed_turns(**of))
+            (row["conversation_id"], row["turn_id"]): row
+            for row in await self._connection.fetch(*SQL.placed_turns(**of))
         }
         earliest = min((row["occurred_at"] for row in answers), default=start)
         turns, rejected = Counter[tuple[int, str | None, int]](), Counter[tuple[int, str | None, int]]()
@@ -199,16 +206,16 @@ class IssueWorker:
                 turns[known[number]["id"], row["agent_version"], row["occurred_at"] // DAY * DAY] += 1
         versions = [(agent.agent_id, row["agent_version"], row["occurred_at"]) for row in answers]
         counts = [(*key, count, rejected[key]) for key, count in turns.items()]
-        async with self._pool.acquire() as connection, connection.transaction():
-            await connection.execute(*SQL.note_versions.bulk(versions, **agent.at._asdict()))
-            await connection.execute(*SQL.delete_counts(**of))
-            await connection.execute(*SQL.insert_counts.bulk(counts, **agent.at._asdict()))
+        async with self._connection.transaction():
+            await self._connection.execute(*SQL.note_versions.bulk(versions, **agent.at._asdict()))
+            await self._connection.execute(*SQL.delete_counts(**of))
+            await self._connection.execute(*SQL.insert_counts.bulk(counts, **agent.at._asdict()))
 
     async def describe_changed(self) -> None:
         """Recompute the centres, words and counts of issues whose turns were changed by an erasure or a person."""
-        for row in await self._pool.fetch(*SQL.issues_without_centre(limit=_AT_ONCE)):
+        for row in await self._connection.fetch(*SQL.issues_without_centre(limit=_AT_ONCE)):
             agent = AgentScope(row["tenant"], row["project"], row["agent_id"])
             await self._encode_again(agent)
             await self.describe(agent, [row["id"]])
-            async with writing(self._pool) as connection:
-                await recount(connection, agent.at, [row["id"]], self._clock.now())
+            async with writing(self._connection):
+                await recount(self._connection, agent.at, [row["id"]], self._clock.now())

@@ -11,6 +11,7 @@ from typing import Never
 
 import asyncpg
 
+from reporting.read_models.database import Connection
 from reporting.sql import SQL
 from servicekit import Message, Producer
 
@@ -38,11 +39,11 @@ class HeldReceipts:
             await self._pool.execute(*SQL.hold_receipts.bulk(rows))
         return ()
 
-    async def held(self) -> Sequence[asyncpg.Record]:
+    async def held(self, connection: Connection) -> Sequence[asyncpg.Record]:
         """Return the receipts that have not been sent yet, oldest first."""
-        return await self._pool.fetch(*SQL.held_receipts())
+        return await connection.fetch(*SQL.held_receipts())
 
-    async def release(self, held: Sequence[asyncpg.Record]) -> None:
+    async def release(self, connection: Connection, held: Sequence[asyncpg.Record]) -> None:
         """Send receipts and delete them from the queue.
 
         After a crash, a receipt may be sent twice. Readers ignore duplicates.
@@ -60,4 +61,4 @@ class HeldReceipts:
                 for row in held
             ]
         )
-        await self._pool.execute(*SQL.delete_receipts(ids=[row["id"] for row in held]))
+        await connection.execute(*SQL.delete_receipts(ids=[row["id"] for row in held]))
