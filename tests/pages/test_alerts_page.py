@@ -281,3 +281,10 @@ async def test_concurrent_looks_open_one_alert(site: Site, read_models: Database
     await asyncio.gather(*(site.evaluator.evaluate() for _ in range(4)))
     assert await read_models.fetchval("select count(*) from alerts where tenant = 'acme'") == 1
     assert await read_models.fetchval("select count(*) from alert_messages") == 1
+
+
+async def test_a_stored_rule_that_cannot_be_read_is_no_fault_of_the_address(site: Site, read_models: Database) -> None:
+    await read_models.execute("insert into alert_rules values ($1, $2, 'new', '{\"kind\": \"x\"}', 0)", *AT)
+    async with site.client() as http:
+        assert (await http.get(PAGE)).status_code == 500
+        assert (await http.get(f"{PAGE}&period=never")).status_code == 400

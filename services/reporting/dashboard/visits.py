@@ -17,7 +17,7 @@ from reporting.dashboard.zones import known_zones
 from reporting.queries.cursor import BadCursor
 from reporting.queries.projects import first_reaction, is_known, projects
 from reporting.queries.selection import Project, TimeSpan
-from servicekit import Caller, Clock, GuardedRoute
+from servicekit import Caller, Clock, GuardedRoute, RequestRefused
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
 PROJECT_COOKIE: Final = "agent_feedback_project"
@@ -25,6 +25,13 @@ PROJECT_COOKIE: Final = "agent_feedback_project"
 _COOKIE_SECONDS: Final = 365 * 24 * 3600
 NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
 """Heading and text of the error page for a project that does not exist or that the caller may not see."""
+
+
+class BadView(RequestRefused):
+    """Error for a URL with an invalid filter."""
+
+    def __init__(self) -> None:
+        super().__init__(400, "One of its filters is not valid.")
 
 
 class PageRoute(GuardedRoute):
@@ -36,7 +43,7 @@ class PageRoute(GuardedRoute):
         async def guarded(request: Request) -> Response:
             try:
                 return await handler(request)
-            except (ValidationError, BadCursor):
+            except (BadView, BadCursor):
                 return error_page(400, "This address does not work", "One of its filters is not valid.")
 
         return guarded
@@ -78,12 +85,18 @@ def view_of(request: Request) -> View:
     """Parse the view from the URL of a request.
 
     If the URL has no time zone, the zone in the viewer's cookie is used.
+
+    Raises:
+        BadView: If a filter is invalid.
     """
     said = dict(request.query_params)
     zone = request.cookies.get(ZONE_COOKIE, "")
     if not said.get("tz") and zone in known_zones():
         said["tz"] = zone
-    return View.model_validate(said)
+    try:
+        return View.model_validate(said)
+    except ValidationError:
+        raise BadView from None
 
 
 class Visits:
