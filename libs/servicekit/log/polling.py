@@ -18,6 +18,8 @@ UNASSIGNED_SECONDS = 0.05
 """Time between two looks at the assignment while there is none, in seconds."""
 SIGNAL_WAIT_SECONDS = 0.03
 """Maximum wait for the records that a write signal announced, in seconds."""
+RETRY_SECONDS = 0.1
+"""Time until the first fetch after one that returned none of the announced records. It doubles up to IDLE_SECONDS."""
 
 
 class Polling:
@@ -31,6 +33,7 @@ class Polling:
         self.order = LogOrder()
         self._signal = signal
         self._writes = -1
+        self._idle_seconds = RETRY_SECONDS
 
     def forget(self) -> None:
         """Discard fetched records after a reassignment of the partitions."""
@@ -44,14 +47,17 @@ class Polling:
         of this one. Otherwise the next fetch begins only when this batch has been processed, and returns all records
         that have arrived meanwhile. An earlier fetch would return only the first of them.
 
-        A broker with a write signal is asked only after a write.
+        A broker with a write signal is asked after a write, and then ever more rarely: on a busy machine a fetch may
+        end before the write does.
         """
         if not consumer.assignment():
             await asyncio.sleep(UNASSIGNED_SECONDS)
             return ()
         signal = self._signal
         if signal is not None and self.order.is_empty:
-            await signal.after(self._writes, IDLE_SECONDS)
+            await signal.after(self._writes, self._idle_seconds)
+            is_idle = signal.count == self._writes
+            self._idle_seconds = min(2 * self._idle_seconds, IDLE_SECONDS) if is_idle else RETRY_SECONDS
             self._writes = signal.count
         consumer.resume(*consumer.paused())
         seconds = BATCH_TIMEOUT_SECONDS if signal is None else SIGNAL_WAIT_SECONDS

@@ -9,7 +9,7 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from servicekit.log.polling import FULL, Polling
+from servicekit.log.polling import FULL, IDLE_SECONDS, Polling
 from servicekit.log.write_signal import write_signal
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -75,3 +75,15 @@ async def test_a_consumer_of_a_broker_with_a_signal_asks_after_writes_only() -> 
         signal.notify()
         async with asyncio.timeout(PATIENCE_SECONDS):
             assert len(await waiting) == 2
+
+
+async def test_records_that_a_fetch_after_a_write_misses_are_fetched_soon() -> None:
+    with write_signal("here:1") as signal:
+        consumer: Any = Consumer(0)
+        polling = Polling(signal)
+        assert await polling.get_msg(consumer) == ()
+        signal.notify()
+        assert await polling.get_msg(consumer) == ()
+        consumer.records = 1
+        async with asyncio.timeout(IDLE_SECONDS / 2):
+            assert len(await polling.get_msg(consumer)) == 1
