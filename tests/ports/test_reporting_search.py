@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from reporting.api.conversations import conversations_router
+from reporting.queries.paging import OVERHEAD, PAGE_BYTES
 from reporting.queries.search import with_answers
 from reporting.queries.selection import Project
 from servicekit.clock import FixedClock
@@ -313,3 +314,14 @@ async def test_a_found_feedback_has_the_answer_of_its_own_conversation(read_mode
             )
         },
     }  # fmt: skip
+
+
+async def test_a_page_is_limited_in_bytes_not_in_characters(http: httpx.AsyncClient, take: Take) -> None:
+    text, correction = "…" * 5_000, "—" * 5_000
+    await take(
+        *(feedback(f"f{n}", turn=f"t{n}", kind="explicit", text=text, correction=correction, at=n) for n in range(80))
+    )
+    answer = await http.post(SEARCH, json={"limit": 100})
+    assert len(answer.json()["items"]) == PAGE_BYTES // (30_000 + OVERHEAD)
+    assert answer.json()["next_cursor"] is not None
+    assert len(answer.content) < PAGE_BYTES + 80 * OVERHEAD

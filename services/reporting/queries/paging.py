@@ -15,6 +15,11 @@ OVERHEAD: Final = 600
 Row = TypeVar("Row")
 
 
+def size_of(*texts: str | None) -> int:
+    """Return the size of texts in a response, in bytes of UTF-8."""
+    return sum(len(text.encode()) for text in texts if text)
+
+
 def page_of(rows: Sequence[Row], sizes: Iterable[int], limit: int) -> tuple[Sequence[Row], bool]:
     """Return the rows that fit on one page, and True if there are more.
 

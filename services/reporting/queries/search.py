@@ -15,7 +15,7 @@ from contracts.fields import BestRating, Rating, Scale, WorstRating
 from contracts.instants import format_instant
 from reporting.queries.answers import ResponseModel, Time
 from reporting.queries.cursor import Moment, decode, encode, question
-from reporting.queries.paging import OVERHEAD, page_of
+from reporting.queries.paging import OVERHEAD, page_of, size_of
 from reporting.queries.said import looked_up
 from reporting.queries.selection import (
     SAID,
@@ -161,7 +161,7 @@ async def found(
     rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after, newer=oldest_first))
     # The row at which a text scan stopped before the end of all records.
     ended_at = rows.pop() if filters.scans and rows and rows[-1]["ended_here"] else None
-    sizes = (OVERHEAD + len(row["text"] or "") + len(row["correction"] or "") for row in rows)
+    sizes = (OVERHEAD + size_of(row["text"], row["correction"]) for row in rows)
     page, more = page_of(rows, sizes, limit)
     last = page[-1] if more else ended_at
     return page, encode(asked, (last["occurred_at"], last["feedback_id"])) if last else None

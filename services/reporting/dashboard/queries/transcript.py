@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reporting.queries.paging import page_of
+from reporting.queries.paging import page_of, size_of
 from reporting.queries.selection import ConversationScope
 from reporting.read_models.database import Connection
 from reporting.sql import SQL
@@ -67,8 +67,8 @@ async def transcript(connection: Connection, at: ConversationScope, turn_id: str
     before = await connection.fetch(*SQL.transcript_before(**here, pivot=pivot, limit=half + 1))
     following = SQL.transcript_after(**here, pivot=pivot, limit=half + 1)
     after = [] if pivot is None else await connection.fetch(*following)
-    shown_before, more_before = page_of(before, (len(row["content"]) for row in before), half)
-    shown_after, more_after = page_of(after, (len(row["content"]) for row in after), half)
+    shown_before, more_before = page_of(before, (size_of(row["content"]) for row in before), half)
+    shown_after, more_after = page_of(after, (size_of(row["content"]) for row in after), half)
     lines = by_thread([TranscriptMessage(**dict(row)) for row in [*reversed(shown_before), *shown_after]])
     by_turn: dict[str, list[dict[str, Any]]] = {}
     for row in await connection.fetch(*SQL.transcript_reactions(**here)):
