@@ -32,6 +32,11 @@ class Row:
     panels: tuple[Panel, ...]
 
 
+def _by_agent(metric: str) -> str:
+    """Return the query of a figure by agent. All processes of reporting export the same figures."""
+    return f'max by (tenant, project, agent, origin) ({metric}{{tenant=~"$tenant"}})'
+
+
 ROWS = (
     Row(
         "What people think of the agents",
@@ -39,18 +44,18 @@ ROWS = (
             Panel(
                 "Satisfaction, last 24 hours",
                 "percentunit",
-                (('agent_feedback_satisfaction{tenant=~"$tenant"}', "{{project}} {{agent}} ({{origin}})"),),
+                ((_by_agent("agent_feedback_satisfaction"), "{{project}} {{agent}} ({{origin}})"),),
                 "Share of good verdicts. People and machine are separate series.",
             ),
             Panel(
                 "Rejection rate, last 24 hours",
                 "percentunit",
-                (('agent_feedback_rejection_rate{tenant=~"$tenant"}', "{{project}} {{agent}} ({{origin}})"),),
+                ((_by_agent("agent_feedback_rejection_rate"), "{{project}} {{agent}} ({{origin}})"),),
             ),
             Panel(
                 "Verdicts, last 24 hours",
                 "short",
-                (('agent_feedback_verdicts{tenant=~"$tenant"}', "{{project}} {{agent}} ({{origin}})"),),
+                ((_by_agent("agent_feedback_verdicts"), "{{project}} {{agent}} ({{origin}})"),),
             ),
             Panel(
                 "Records a second, by outcome",
