@@ -16,6 +16,7 @@ DECISIVE: Final = frozenset(
     {
         "version",
         "sequence",
+        "message_id",
         "turn_id",
         "reply_to_message_id",
         "agent_id",

@@ -207,5 +207,5 @@ def test_traces_without_the_sdk_name_the_extra(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TRACING_URL", "http://localhost:4318/v1/traces")
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     monkeypatch.delitem(sys.modules, "servicekit.otlp", raising=False)
-    with pytest.raises(StartError, match=r"agent-feedback\[tracing\]"):
+    with pytest.raises(StartError, match=r"\[tracing\]"):
         open_traces()

@@ -78,7 +78,7 @@ async def test_a_channel_becomes_feedback_however_often_it_is_sent(stack: Runnin
     async with stack.client() as http:
         found = await http.post(f"{place}/turns-with-feedbacks", json={"turn_ids": None, "days": 3650})
         own = await http.get(f"{place}/turns/2/feedback", params={"user_id": "29:ann"})
-    assert (own.json()["reaction"], own.json()["emoji"]) == ("not_ok", "👎")
+    assert (own.json()["reaction"], own.json()["emoji"]) == ("not_ok", "😠")
     [turn] = found.json()["turns"]
     assert sorted((one["origin"], one["reaction"]) for one in turn["feedbacks"]) == [
         ("machine", "not_ok"),

@@ -8,7 +8,6 @@ import pytest
 
 SLOWEST: Final = (
     "tests/flow/test_openapi.py",
-    "tests/flow/test_sample_history.py",
     "tests/flow/test_command_line.py",
     "tests/flow/test_route_answers.py",
     "tests/flow/test_import.py",

@@ -88,6 +88,7 @@ LIMITS = [
     Limit("inference", "turns", "stored_at", 730),
     Limit("inference", "gate_answers", "settled_at", 30),
     Limit("reporting", "messages", "occurred_at", 40, "microseconds"),
+    Limit("reporting", "exchanges", "occurred_at", 40, "microseconds"),
     Limit("reporting", "feedbacks", "occurred_at", 50, "microseconds"),
     Limit("reporting", "replies", "occurred_at", 50, "microseconds"),
     Limit("reporting", "issue_turns", "asked_at", 40, "microseconds"),

@@ -6,8 +6,8 @@ from reporting.dashboard.rendering import reasons_shown
 
 
 def test_a_rule_is_shown_as_what_it_found() -> None:
-    machine = {"origin": "machine", "tags": ["en.never mind", "rule.same_request", "no.such_rule"]}
-    assert reasons_shown(machine) == ["gives up on it", "repeats the request in other words"]
+    machine = {"origin": "machine", "tags": ["rule.gives_up", "rule.same_request", "no.such_rule"]}
+    assert reasons_shown(machine) == ["gives up", "asks the same again"]
 
 
 def test_a_persons_tag_is_shown_as_it_is() -> None:

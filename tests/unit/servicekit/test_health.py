@@ -5,7 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from servicekit.web.application import application
+from servicekit.web.application import application, guarded
+from tests.support.running_stack import Tokens
 
 WARNING = "chat_bridge: 900 records of chat.message.ingested were deleted from the log before they were read"
 
@@ -24,7 +25,7 @@ async def test_ready_tells_why_not_and_what_else_to_know(
     async def not_ready() -> str | None:
         return why
 
-    transport = httpx.ASGITransport(app=application(not_ready, lambda: warnings))
+    transport = httpx.ASGITransport(guarded(application(not_ready, lambda: warnings), Tokens()))
     async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
         answer = await http.get("/health/ready")
     assert (answer.status_code, answer.json()) == (status, body)

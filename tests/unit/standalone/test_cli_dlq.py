@@ -64,7 +64,7 @@ def test_a_command_gives_up_on_a_database_that_does_not_answer(
     assert "secret" not in ended.output
 
 
-@pytest.mark.parametrize("command", [["ledger", "rebuild"], ["users", "list"], ["keys", "list"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["ledger", "rebuild"], ["keys", "list"]], ids=" ".join)
 @pytest.mark.parametrize("given", [[], ["--database", "postgresql://127.0.0.1:1/given"]], ids=["none", "another"])
 def test_a_command_works_on_the_database_of_the_run_unless_another_is_given(
     command: list[str], given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
