@@ -1,7 +1,7 @@
 """Terminal conversation with an agent that receives the user's feedback, published to a running platform.
 
-Start `make run` first, then `python -m examples.chat` from the repository's root, which reads the address and the token
-of the running platform from `.agent-feedback/run.json`.
+Start `make run` first, run `make install` once (for prompt-toolkit), then `.venv/bin/python -m examples.chat` in the
+repository. It reads the address and the token of the running platform from `.agent-feedback/run.json`.
 """
 
 from __future__ import annotations
