@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 import httpx
 import pytest
-from fastapi import Request, Response
+from fastapi import FastAPI, Request, Response
 from starlette.responses import JSONResponse
 
 from proofs.chaos.callers import KIND, Caller
@@ -20,21 +20,16 @@ from proofs.chaos.ledger import Ledger, entries_of
 from proofs.chaos.outgoing import EXPLICIT
 from proofs.chaos.proxy import Door
 from proofs.chaos.wire import commits
-from servicekit.web.application import application
 from servicekit.web.server import HttpServer
 
 INGEST = "/ingest/{tenant}/{project}/events"
 JUDGE = "/conversations/{tenant}/{project}/{conversation}/turns/{turn}/feedback"
 
 
-async def nothing() -> None:
-    return None
-
-
 @pytest.fixture
 async def caller(tmp_path: Path) -> Any:
     """Yield a caller whose services answer every third request with 503, and note the bodies of the others."""
-    app, bodies = application(nothing), Counter[bytes]()
+    app, bodies = FastAPI(), Counter[bytes]()
 
     @app.post(INGEST)
     async def ingest(request: Request) -> Response:
