@@ -34,7 +34,8 @@ class AccessEntry:
 class AccessLog:
     """Access log in the database.
 
-    Entries are committed before the response is sent, so every access is logged.
+    Each entry is committed before the response that it describes is sent. Which routes write entries stands in
+    docs/decisions/tenants-and-access.md.
     """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:

@@ -109,8 +109,9 @@ def conversations_router(
     async def latest_feedback(tenant: Name, project: Name, conversation_id: Id, body: LatestBody) -> Latest:
         """List the latest reaction of each changed turn, oldest change first.
 
-        A null reaction means that the reaction was retracted. To get only later changes, send the `watermark` of the
-        last page with the next query. No change is missed, even if it was written concurrently.
+        A null reaction means that the last reaction to the turn was retracted and none is left. To get only later
+        changes, send the `watermark` of the last page with the next query. No change is missed, even if it was
+        written concurrently.
         """
         at = ConversationScope(tenant, project, conversation_id)
         asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
