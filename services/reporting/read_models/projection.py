@@ -16,7 +16,7 @@ from contracts.exchange import has_text
 from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
-from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, place_of, version_of
+from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, place_of, same_source, version_of
 from servicekit import Outcome
 
 FeedbackTable = Literal["feedbacks", "replies"]
@@ -110,7 +110,7 @@ class MessageRow(NamedTuple):
         attributes: JSON object with string values.
         has_text: False if the message is empty or deleted.
         text_since: Time since which the message has had its current text.
-        other_text_at: Time of the latest version with another text, or None.
+        other_text_at: Time of the latest version with another text from the same kind of event, or None.
         sequence: Sequence number of the event, or -1 if it has none.
         log_time: Time at which the version at this position first appeared in the log.
         log_offset: Offset of that version's record.
@@ -160,18 +160,20 @@ class MessageRow(NamedTuple):
         """
         position = min(self.position, other.position)
         later, earlier = (other, self) if other.version > self.version else (self, other)
-        changed = [at for at in (later.other_text_at, earlier.other_text_at) if at is not None]
+        changed = [later.other_text_at]
         since = [later.text_since]
-        if later.content == earlier.content:
-            since.append(earlier.text_since)
-        else:
-            changed = [at for at in (later.other_text_at,) if at is not None]
-            if (at := _time_of(earlier.version)) <= _time_of(later.version):
-                changed.append(at)
-        until = max(changed, default=-1)
+        # A reply event has fewer fields than a message event, and its text says nothing about a message event's text.
+        if same_source(later.version, earlier.version):
+            if later.content == earlier.content:
+                changed.append(earlier.other_text_at)
+                since.append(earlier.text_since)
+            else:
+                changed.append(_time_of(earlier.version))
+        other_text_at = max((time for time in changed if time is not None), default=None)
+        until = -1 if other_text_at is None else other_text_at
         # If no time is left, an earlier version that repeats the text may have been forgotten.
-        text_since = min((at for at in since if at > until), default=_time_of(later.version))
-        row = later._replace(text_since=text_since, other_text_at=max(changed, default=None))
+        text_since = min((time for time in since if time > until), default=_time_of(later.version))
+        row = later._replace(text_since=text_since, other_text_at=other_text_at)
         return MessageRow._make((*row[: -len(position)], *position))
 
 

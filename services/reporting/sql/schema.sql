@@ -282,7 +282,7 @@ create table messages (
     has_text boolean not null default true,
     -- Time since which the message has had its current text. Versions that repeat the text change nothing
     text_since bigint not null default 0,
-    -- Time of the latest version with another text; null if there is none
+    -- Time of the latest version with another text from the same kind of event; null if there is none
     other_text_at bigint,
     -- Orders messages that have one time: time and offset of the earliest version's record
     log_time bigint not null default 0,

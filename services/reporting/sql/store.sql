@@ -25,13 +25,20 @@ excluded.version > held.version
 -- fragment: is_earlier
 ({position_of(excluded)}) < ({position_of(held)})
 
+-- fragment: is_same_text
+-- A reply event has fewer fields than a message event, and its text says nothing about a message event's text.
+excluded.content = held.content and {is_same_source}
+
+-- fragment: is_same_source
+substring(excluded.version for 1) = substring(held.version for 1)
+
 -- fragment: text_changed_at
--- Time of the latest version, of the stored ones and the new ones, whose text differs from the text of the later row.
--- A version from a reply event never follows one from a message event, whatever its time.
+-- Time of the latest version, of the stored ones and the new ones, that is from the later row's kind of event and has
+-- another text.
 case
-    when excluded.content = held.content then greatest(excluded.other_text_at, held.other_text_at)
-    when {is_later} then greatest(excluded.other_text_at, case when held.said_at <= {said_at(excluded)} then held.said_at end)
-    else greatest(held.other_text_at, case when {said_at(excluded)} <= held.said_at then {said_at(excluded)} end)
+    when {is_same_text} then greatest(excluded.other_text_at, held.other_text_at)
+    when {is_later} then greatest(excluded.other_text_at, case when {is_same_source} then held.said_at end)
+    else greatest(held.other_text_at, case when {is_same_source} then {said_at(excluded)} end)
 end
 
 -- fragment: said_at(row)
@@ -41,8 +48,8 @@ end
 -- If no time is left, an earlier version that repeats the text may have been forgotten.
 coalesce((
     select min(since) from (values
-        (excluded.text_since, {is_later} or excluded.content = held.content),
-        (held.text_since, not {is_later} or excluded.content = held.content)
+        (excluded.text_since, {is_later} or {is_same_text}),
+        (held.text_since, not {is_later} or {is_same_text})
     ) as times (since, is_of_text)
     where is_of_text and since > coalesce({text_changed_at}, -1)
 ), case when {is_later} then {said_at(excluded)} else held.said_at end)
