@@ -67,6 +67,9 @@ check: $(VENV)/.dev ## Lint, types, import rules, exported schemas and docs, the
 	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	@$(BIN)/python -m docgen --check
 	@$(BIN)/check-jsonschema -q --builtin-schema vendor.compose-spec deploy/compose.yaml deploy/compose.override.example.yaml
+	@commit=$$(sed -n 's/.*"commit": "\(.*\)".*/\1/p' benchmarks/results/latest.json); \
+	 age=$$(git rev-list --count "$$commit..HEAD" -- libs services 2>/dev/null || echo 0); \
+	 [ "$$age" -le 200 ] || echo "The figures of benchmarks/results/latest.json are $$age commits of the product old: run make bench."
 	@echo "All checks passed."
 
 .PHONY: test-install release

@@ -15,18 +15,16 @@ from benchmarks.servers import Servers
 from benchmarks.workload import Workload
 
 Say = Callable[[str], None]
-STAGES = ("produce", "consume", "upsert")
 
 
 @dataclass
 class Measured:
     """Figures of every run.
 
-    `pipeline` is keyed by configuration; the keys of `raw` and `plain` are True for a real Kafka.
+    `pipeline` is keyed by configuration; the keys of `plain` are True for a real Kafka.
     """
 
     pipeline: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
-    raw: dict[bool, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     plain: dict[bool, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     latency: list[dict[str, Any]] = field(default_factory=list)
 
@@ -55,10 +53,6 @@ class Measuring:
 
     async def _round(self, on_kafka: bool) -> None:
         plan, broker = self._plan, "Kafka" if on_kafka else "in-process broker"
-        raw = await self._run("run_raw", on_kafka, plan.events)
-        self.measured.raw[on_kafka].append(raw)
-        rates = ", ".join(f"{stage} {raw[stage]['events_per_s']:,.0f}/s" for stage in STAGES)
-        self._say(f"  raw, {broker}: {rates}")
         for configuration in CONFIGURATIONS:
             if configuration.on_kafka == on_kafka:
                 one = await self._run(configuration.module, on_kafka, plan.events)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.measuring import STAGES, Measured
+from benchmarks.measuring import Measured
 from benchmarks.plan import CONFIGURATIONS, FOUR, KAFKA, Plan
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
@@ -27,20 +28,15 @@ def figures(measured: Measured, starts: list[float]) -> dict[str, Any]:
     """
     rates = {name: _middle(_rates(runs)) for name, runs in measured.pipeline.items()}
     best = max((c for c in CONFIGURATIONS if c.name in rates), key=lambda c: rates[c.name])
-    raw = {stage: _middle(_rates(one[stage] for one in measured.raw[best.on_kafka])) for stage in STAGES}
-    slowest = min(raw, key=lambda stage: raw[stage])
     plain = _middle(_rates(measured.plain[best.on_kafka]))
     return {
         "events_per_s": rates[best.name],
         "per_message_events_per_s": plain,
-        "slowest_raw_stage_per_s": raw[slowest],
         "configuration": best.name,
-        "slowest_raw_stage": slowest,
         "times_per_message": round(rates[best.name] / plain, 1),
         "times_per_message_by_cpu": round(
             _cost(measured.plain[best.on_kafka]) / _cost(measured.pipeline[best.name]), 1
         ),
-        "share_of_slowest_raw_stage": round(rates[best.name] / raw[slowest], 3),
         "kafka_events_per_s": rates.get(KAFKA),
         "kafka_four_processes_events_per_s": rates.get(FOUR),
         "latency_ms": measured.latency,
@@ -50,7 +46,9 @@ def figures(measured: Measured, starts: list[float]) -> dict[str, Any]:
 
 def conditions(plan: Plan, source: str, seed: int, seconds: float, why_no_kafka: str) -> dict[str, Any]:
     cores = len(os.sched_getaffinity(0))
+    head = subprocess.run(("git", "rev-parse", "--short", "HEAD"), capture_output=True, text=True, check=True)
     return {
+        "commit": head.stdout.strip(),
         "cpu_count": os.cpu_count(),
         "cores_used": cores,
         "python": platform.python_version(),
@@ -71,7 +69,6 @@ def details(measured: Measured) -> dict[str, Any]:
     """Return the figures of every run, which show their variation."""
     return {
         "pipeline": dict(measured.pipeline),
-        "raw": {_log(on_kafka): runs for on_kafka, runs in measured.raw.items()},
         "per_message": {_log(on_kafka): runs for on_kafka, runs in measured.plain.items()},
     }
 
@@ -94,14 +91,10 @@ def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any
             table.add_row(configuration.name + mark, *_row(runs))
     for on_kafka, runs in measured.plain.items():
         table.add_row(f"one record at a time, {_log(on_kafka)}", *_row(runs))
-    for on_kafka, rounds in measured.raw.items():
-        for stage in STAGES:
-            table.add_row(f"raw {stage}, {_log(on_kafka)}", *_row([one[stage] for one in rounds]))
     console.print(table)
     console.print(
         f"* the best: {pipeline['times_per_message']} times one record at a time "
-        f"({pipeline['times_per_message_by_cpu']} times by processor time), "
-        f"{pipeline['share_of_slowest_raw_stage']:.1%} of the slowest raw stage ({pipeline['slowest_raw_stage']})"
+        f"({pipeline['times_per_message_by_cpu']} times by processor time)"
     )
     for late in pipeline["latency_ms"]:
         seen = f"{late['events']:,} events at {late['rate']:.0f}/s"

@@ -12,7 +12,6 @@ from pathlib import Path
 from docgen import (
     client_types,
     contract_files,
-    grafana_dashboard,
     helm_schema,
     integration_pages,
     metrics_page,
@@ -25,7 +24,6 @@ GENERATORS = (
     sources_page,
     rules_page,
     metrics_page,
-    grafana_dashboard,
     helm_schema,
     integration_pages,
     client_types,

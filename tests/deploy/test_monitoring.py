@@ -16,12 +16,12 @@ import httpx
 import pytest
 import yaml
 
-from docgen.grafana_dashboard import DASHBOARD, queries
 from docgen.metrics_page import PAGE
 from tests.support.command import HANG_SECONDS, serving, state_folder
 
 pytestmark = pytest.mark.monitoring
 RULES = Path(__file__).parents[2] / "deploy/prometheus/alerts.yaml"
+DASHBOARD = Path(__file__).parents[2] / "deploy/grafana/agent-feedback.json"
 RULES_TEST = RULES.with_name("alerts_test.yaml")
 QUIET = {
     "agent_feedback_webhooks_total",
@@ -34,6 +34,12 @@ QUIET = {
     "agent_feedback_refused_events_total",
 }
 """Metrics without a series after the sample: nothing failed, and no neighbour is configured."""
+
+
+def queries() -> list[str]:
+    """Return the queries of all panels of the dashboard."""
+    panels = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
+    return [target["expr"] for panel in panels for target in panel.get("targets", ())]
 
 
 def rules() -> list[dict[str, Any]]:
