@@ -40,8 +40,8 @@ from reporting.issues.job import IssueJob, issue_encoder
 from reporting.issues.reading import find_issue, list_issues
 from reporting.issues.store import AgentScope
 from reporting.issues.words import titles, words_of
+from reporting.model.selection import Project
 from reporting.parts import SCHEMA
-from reporting.queries.selection import Project
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from standalone.embedded.postgres import EmbeddedPostgres

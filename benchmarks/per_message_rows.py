@@ -11,7 +11,7 @@ from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
 from inference.store import IndexedMessage as JudgedMessage
 from inference.store import Placed
-from reporting.read_models.projection import FeedbackRow, MessageRow
+from reporting.model.projection import FeedbackRow, MessageRow
 
 _INDEX = """
 insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_id, sender_type, agent_id, content,

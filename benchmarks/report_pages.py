@@ -44,24 +44,24 @@ from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import AlertChannels
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.store import AlertMessages
-from reporting.api.audit.queries import pending
-from reporting.api.audit.routes import figures
-from reporting.api.queries.conversations import conversations_in_period
-from reporting.api.queries.latest import LatestQuestion, latest
-from reporting.api.queries.turns import turns_with_feedbacks
-from reporting.dashboard.overview import overview
-from reporting.dashboard.queries.breakdown import breakdown
-from reporting.dashboard.routes import pages_router
-from reporting.dashboard.view import View
+from reporting.feedback.search import found
+from reporting.figures.calibration import calibration
+from reporting.figures.ranking import ranking
+from reporting.figures.reasons import reasons
+from reporting.figures.satisfaction import summary
+from reporting.http.reviews import figures
+from reporting.model.projection import FeedbackRow, person_slot
+from reporting.model.selection import Filters, FoundType, Project, TimeSpan
+from reporting.pages.overview import overview
+from reporting.pages.queries.breakdown import breakdown
+from reporting.pages.routes import pages_router
+from reporting.pages.view import View
 from reporting.parts import SCHEMA
-from reporting.queries.calibration import calibration
-from reporting.queries.ranking import ranking
-from reporting.queries.reasons import reasons
-from reporting.queries.satisfaction import summary
-from reporting.queries.search import found
-from reporting.queries.selection import Filters, FoundType, Project, TimeSpan
-from reporting.read_models.projection import FeedbackRow, person_slot
 from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.reviews.sample import pending
+from reporting.turns.conversations import conversations_in_period
+from reporting.turns.latest import LatestQuestion, latest
+from reporting.turns.turns import turns_with_feedbacks
 from servicekit import Caller
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from contracts.instants import DAY
-from reporting.queries.selection import ConversationScope, Project
+from reporting.model.selection import ConversationScope, Project
 from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
 from servicekit.db.database import Database

@@ -10,7 +10,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 import chat_bridge.metrics
 import inference.metrics
-import reporting.egress.metrics
+import reporting.metrics
 import servicekit.metrics
 
 PAGE = Path(__file__).parents[1] / "docs/metrics.md"
@@ -19,7 +19,7 @@ _OWNERS = {
     servicekit.metrics: "all services",
     chat_bridge.metrics: "chat_bridge",
     inference.metrics: "inference",
-    reporting.egress.metrics: "reporting",
+    reporting.metrics: "reporting",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from contracts.instants import DAY, MINUTE
 from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, AlertState, Subject, findings
 from reporting.alerts.rules import ShareRule
-from reporting.queries.votes import Votes
+from reporting.figures.votes import Votes
 
 HOUR: Final = 60 * MINUTE
 FIRST_DAY: Final = 20_000

@@ -15,7 +15,7 @@ from feedback.model import Record
 from proofs.simulation.history import Said
 from proofs.simulation.recount import Recount, recount
 from proofs.simulation.world import World
-from reporting.read_models.projection import feedback_row
+from reporting.model.projection import feedback_row
 from servicekit.log.records import Coordinates, RawRecord, cause_of
 
 

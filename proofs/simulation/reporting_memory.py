@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from contracts.feedback import FeedbackErased
-from reporting.read_models.projection import (
+from reporting.model.projection import (
     FeedbackRow,
     MessageKey,
     MessageRow,

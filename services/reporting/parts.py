@@ -16,17 +16,17 @@ from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.store import AlertMessages
-from reporting.egress.figures import FeedbackMetrics
-from reporting.egress.mirror.mirror import ArtifactReplicator
-from reporting.egress.mirror.object_store import ObjectStore
-from reporting.egress.mirror.receipts import HeldReceipts
-from reporting.egress.mirror.store_setting import set_store
-from reporting.egress.webhooks.courier import Courier
-from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
-from reporting.egress.webhooks.handlers import WebhookHandler
-from reporting.egress.webhooks.store import Deliveries
+from reporting.figures.counts import totals
+from reporting.figures.gauges import FeedbackMetrics
 from reporting.issues.job import ISSUE_WORK, IssueJob, issue_encoder
-from reporting.queries.counts import totals
+from reporting.mirror.mirror import ArtifactReplicator
+from reporting.mirror.object_store import ObjectStore
+from reporting.mirror.receipts import HeldReceipts
+from reporting.mirror.store_setting import set_store
+from reporting.outbox.courier import Courier
+from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
+from reporting.outbox.handlers import WebhookHandler
+from reporting.outbox.store import Deliveries
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups

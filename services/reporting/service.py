@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from reporting.access.own_caller import callers_router
 from reporting.access.sign_in import sign_in_router
-from reporting.api import routes as api
-from reporting.dashboard.access import access_router
-from reporting.dashboard.erasure import erasure_router
-from reporting.dashboard.routes import pages_router
-from reporting.egress.webhooks.handlers import ErasureRequestHandler
+from reporting.http import routes as api
+from reporting.outbox.handlers import ErasureRequestHandler
+from reporting.pages.access import access_router
+from reporting.pages.erasure import erasure_router
+from reporting.pages.routes import pages_router
 from reporting.parts import ReportingParts, check_settings, open_parts
 from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.settings import ReportingSettings

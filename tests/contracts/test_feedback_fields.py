@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from contracts.feedback import FeedbackCreated
 from contracts.provenance import Provenance, ProvenanceFields
 from feedback.model import Key, Payload
-from reporting.read_models.projection import FeedbackRow
+from reporting.model.projection import FeedbackRow
 from tests.support.logs import example
 
 FROM_THE_FIRST = {
@@ -57,5 +57,5 @@ def test_provenance_is_the_same_on_the_wire_and_inside() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(FeedbackCreated.model_fields) - NOT_REPORTED))
 def test_what_is_announced_is_reported(name: str) -> None:
-    where = "FeedbackRow in services/reporting/read_models/projection.py, and services/reporting/sql/schema.sql"
+    where = "FeedbackRow in services/reporting/model/projection.py, and services/reporting/sql/schema.sql"
     assert name in FeedbackRow._fields, f"add {name} to {where}; or to NOT_REPORTED here"

@@ -19,9 +19,9 @@ from reporting.alerts.evaluation import BEHIND, AlertEvaluator
 from reporting.alerts.messages import Announcement
 from reporting.alerts.sending import AT_ONCE, RECEIVERS_AT_ONCE, AlertCourier
 from reporting.alerts.store import AlertMessages, AlertReceiver, AlertTransaction, WaitingMessage
-from reporting.dashboard.routes import pages_router
-from reporting.egress.figures import FeedbackMetrics
-from reporting.queries.selection import HOUR, Project
+from reporting.figures.gauges import FeedbackMetrics
+from reporting.model.selection import HOUR, Project
+from reporting.pages.routes import pages_router
 from reporting.read_models.generation import Generation
 from servicekit import Database
 from servicekit.clock import FixedClock

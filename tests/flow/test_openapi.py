@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from docgen.openapi import openapi
-from reporting.queries.selection import Filters
+from reporting.model.selection import Filters
 from servicekit.web.server import HttpServer
 from tests.support.running_stack import RunningStack, exchange
 
@@ -145,8 +145,8 @@ class Planted(Exception):
     ("path", "place", "condition"),
     [
         (INTAKE[0], "feedback.submission.explicit_event", lambda key, answer, judgement, *_: judgement.text),
-        (SEARCH, "reporting.api.conversations.search", lambda pool, at, span, filters, *_: filters != Filters()),
-        (LATEST, "reporting.api.conversations.latest", lambda _, at, asked: at.conversation_id == "c-42"),
+        (SEARCH, "reporting.http.conversations.search", lambda pool, at, span, filters, *_: filters != Filters()),
+        (LATEST, "reporting.http.conversations.latest", lambda _, at, asked: at.conversation_id == "c-42"),
     ],
     ids=["a text", "a filter", "a known conversation"],
 )

@@ -12,8 +12,8 @@ import pytest
 
 from feedback.store_choice import SCHEMA
 from feedback.store_postgres import PostgresStore
+from reporting.model.projection import FEEDBACK_TABLES
 from reporting.read_models.generation import Generation
-from reporting.read_models.projection import FEEDBACK_TABLES
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from standalone.operations.rebuild import rebuild_reporting

@@ -16,13 +16,13 @@ import pytest
 from standardwebhooks import Webhook
 
 from contracts.instants import DAY, SECOND
-from reporting.egress.webhooks import sending
-from reporting.egress.webhooks.courier import ATTEMPT_SECONDS, Courier
-from reporting.egress.webhooks.endpoints import WebhookEndpoint, read_endpoints
-from reporting.egress.webhooks.payload import WebhookDelivery
-from reporting.egress.webhooks.schedule import RETRY_DELAYS
-from reporting.egress.webhooks.sending import Sender
-from reporting.egress.webhooks.store import Deliveries
+from reporting.outbox import sending
+from reporting.outbox.courier import ATTEMPT_SECONDS, Courier
+from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
+from reporting.outbox.payload import WebhookDelivery
+from reporting.outbox.schedule import RETRY_DELAYS
+from reporting.outbox.sending import Sender
+from reporting.outbox.store import Deliveries
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message
 from tests.support.erasures import erased

@@ -17,9 +17,9 @@ from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.rules import MOST_CHANNELS_OF_RULE
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.store import MOST_RULES, AlertMessages
-from reporting.api.alerts import alerts_router
-from reporting.dashboard.routes import pages_router
-from reporting.queries.selection import Project
+from reporting.http.alerts import alerts_router
+from reporting.model.selection import Project
+from reporting.pages.routes import pages_router
 from servicekit import Database
 from servicekit.clock import FixedClock
 from tests.support.receiver import Receiver, receiver

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from reporting.alerts.channels import MOST_CHANNELS, AlertChannels
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
 from servicekit import Database
 from servicekit.clock import SystemClock
 from servicekit.db.row_security import READER

@@ -10,8 +10,8 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.api.figures import figures_router
-from reporting.dashboard.routes import pages_router
+from reporting.http.figures import figures_router
+from reporting.pages.routes import pages_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock

@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 from playwright.async_api import Browser, ConsoleMessage, Page
 
-from reporting.dashboard.routes import pages_router
+from reporting.pages.routes import pages_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock

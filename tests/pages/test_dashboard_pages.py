@@ -11,7 +11,7 @@ import httpx
 import pytest
 from fastapi import APIRouter
 
-from reporting.dashboard.routes import pages_router
+from reporting.pages.routes import pages_router
 from reporting.service import PROGRAM
 from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded
@@ -212,7 +212,7 @@ async def test_a_project_without_data_has_no_pages(read_models: asyncpg.Pool, ta
 async def test_a_project_beyond_the_listed_ones_has_pages(
     read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reporting.queries.projects.MOST_PROJECTS", 1)
+    monkeypatch.setattr("reporting.read_models.projects.MOST_PROJECTS", 1)
     await take(feedback("f1"), feedback("f2", project="other"))
     async with visitor(read_models) as http:
         for project in ("support", "other"):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from reporting.dashboard.erasure import ERASED
+from reporting.pages.erasure import ERASED
 from standalone.one_process.stack import PROGRAMS
 from tests.support.axe import violations
 from tests.support.chromium import needs_chromium, opened, picture

@@ -6,7 +6,7 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.dashboard.erasure import ERASE, erasure_router
+from reporting.pages.erasure import ERASE, erasure_router
 from standalone.cli.erase import segment_of
 from tests.support.reporting_client import client
 

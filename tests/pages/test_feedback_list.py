@@ -12,9 +12,9 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.api.conversations import conversations_router
-from reporting.dashboard import overview
-from reporting.dashboard.routes import pages_router
+from reporting.http.conversations import conversations_router
+from reporting.pages import overview
+from reporting.pages.routes import pages_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit import Database
@@ -43,8 +43,8 @@ def links(page: str, text: str) -> list[str]:
 async def test_frequent_words_are_found_by_going_on(
     read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reporting.queries.search._SCANNED_WITH_MESSAGES", 3)
-    monkeypatch.setattr("reporting.queries.said.MOST", 1)
+    monkeypatch.setattr("reporting.feedback.search._SCANNED_WITH_MESSAGES", 3)
+    monkeypatch.setattr("reporting.feedback.said.MOST", 1)
     await take(*(feedback(f"n{at}", turn=f"t{at}", text="hay" if at else "needle", at=at) for at in range(8)))
     async with visitor(read_models) as http:
         pages = [(await http.get("/dashboard/feedback?q=needle")).text]

@@ -11,9 +11,9 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.api.issues import issues_router
-from reporting.dashboard import issues as issue_pages
-from reporting.dashboard.routes import pages_router
+from reporting.http.issues import issues_router
+from reporting.pages import issues as issue_pages
+from reporting.pages.routes import pages_router
 from servicekit.clock import FixedClock
 from tests.support.chromium import expect, launched, needs_chromium, opened
 from tests.support.issue_turns import NOW, TOPICS, issue_job, rejected_turn, rejected_turns

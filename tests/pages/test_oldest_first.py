@@ -6,8 +6,8 @@ import re
 
 import asyncpg
 
-from reporting.api.conversations import conversations_router
-from reporting.dashboard.routes import pages_router
+from reporting.http.conversations import conversations_router
+from reporting.pages.routes import pages_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback

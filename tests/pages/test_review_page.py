@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import pytest_asyncio
 
-from reporting.dashboard.routes import pages_router
+from reporting.pages.routes import pages_router
 from servicekit import Database
 from servicekit.clock import FixedClock
 from tests.support.chromium import expect, needs_chromium, opened, picture

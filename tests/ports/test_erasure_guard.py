@@ -24,7 +24,7 @@ from inference.store_postgres import PostgresConversationStore
 from inference.turns.facts import facts_of
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from reporting.read_models.projection import message_row
+from reporting.model.projection import message_row
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.db.database import Database
 from servicekit.erasure_guard import PersonErased, guarded

@@ -6,8 +6,8 @@ import pytest
 from prometheus_client import REGISTRY
 
 from contracts.instants import DAY
-from reporting.egress import figures
-from reporting.egress.figures import FeedbackMetrics
+from reporting.figures import gauges as module
+from reporting.figures.gauges import FeedbackMetrics
 from servicekit import Database
 from servicekit.clock import FixedClock
 from tests.support.reporting_events import START, Take, feedback
@@ -52,7 +52,7 @@ async def test_metrics_have_the_last_days_figures_of_the_most_judged_agents(
     }
     assert shown("agent_feedback_verdicts")["support", "agent-a", "user"] == 4
     assert shown("agent_feedback_rejection_rate")["support", "agent-a", "user"] == 0.25
-    monkeypatch.setattr(figures, "MOST_AGENTS", 1)
+    monkeypatch.setattr(module, "MOST_AGENTS", 1)
     await gauges.update()
     assert {key[0] for key in shown("agent_feedback_satisfaction")} == {"support"}
     assert REGISTRY.get_sample_value("agent_feedback_unlisted_agents") == 1

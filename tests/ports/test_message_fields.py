@@ -25,7 +25,7 @@ from feedback.registry_postgres import PostgresRegistry
 from inference.handlers import indexed as message_of_conversation
 from inference.store import IndexedMessage as MessageOfConversation
 from inference.store_postgres import PostgresConversationStore
-from reporting.read_models.projection import MessageRow, message_row
+from reporting.model.projection import MessageRow, message_row
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool

@@ -27,7 +27,7 @@ from reporting.alerts.store import (
     set_rule,
     stored_rules,
 )
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
 
 AT: Final = Project("acme", "support")
 ELSEWHERE: Final[Sequence[Project]] = (Project("globex", "support"), Project("acme", "sales"))

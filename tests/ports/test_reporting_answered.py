@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
-from reporting.queries.answered import AnsweredTurns, answered_by_agent
-from reporting.queries.selection import ALWAYS, Filters, Project
+from reporting.figures.answered import AnsweredTurns, answered_by_agent
+from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.reporting_events import batch, feedback, message

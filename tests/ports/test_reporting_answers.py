@@ -11,9 +11,9 @@ import httpx
 import pytest
 from fastapi import APIRouter
 
-from reporting.api.conversations import conversations_router
-from reporting.api.figures import figures_router
-from reporting.queries import calibration
+from reporting.figures import calibration
+from reporting.http.conversations import conversations_router
+from reporting.http.figures import figures_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback, feedback_id, message

@@ -14,10 +14,10 @@ import pytest
 from contracts.feedback import FeedbackCreated
 from contracts.intervals import wilson
 from detector.published import PUBLISHED, CheckedVerdicts
-from reporting.api.audit import queries
-from reporting.api.audit.queries import reviewed_kinds, samples
-from reporting.api.audit.routes import audit_router
-from reporting.queries.selection import Project, TimeSpan
+from reporting.http.reviews import audit_router
+from reporting.model.selection import Project, TimeSpan
+from reporting.reviews import sample
+from reporting.reviews.sample import reviewed_kinds, samples
 from reporting.sql import SQL
 from servicekit import Database
 from servicekit.clock import FixedClock
@@ -127,7 +127,7 @@ async def test_answers_without_a_response_and_other_places_are_never_drawn(http:
 async def test_the_audit_covers_the_newest_answers_of_the_window(
     http: httpx.AsyncClient, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "MOST_ANSWERS", 3)
+    monkeypatch.setattr(sample, "MOST_ANSWERS", 3)
     await take(*[one for n in range(5) for one in turn(n, "not_ok" if n in {1, 2, 4} else None)])
     assert await drawn(http, 1_000) == {"drawn": 3, "pending": 3}
     assert sorted(await queue(http)) == ["t2", "t3", "t4"]

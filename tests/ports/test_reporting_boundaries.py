@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from contracts.instants import format_instant
-from reporting.api.conversations import conversations_router
+from reporting.http.conversations import conversations_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock

@@ -6,8 +6,8 @@ import asyncpg
 import pytest
 
 from contracts.instants import DAY
-from reporting.queries.dimension_votes import filter_choices, known_dimensions
-from reporting.queries.selection import Project, TimeSpan
+from reporting.figures.dimension_votes import filter_choices, known_dimensions
+from reporting.model.selection import Project, TimeSpan
 from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
 from tests.support.reporting_events import START, Event, Take, feedback

@@ -9,7 +9,7 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.api.conversations import conversations_router
+from reporting.http.conversations import conversations_router
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback, message

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from reporting.queries.selection import HOUR
+from reporting.model.selection import HOUR
 from reporting.read_models.rollups import Rollups
 from servicekit import Database
 from servicekit.clock import SystemClock

@@ -10,10 +10,10 @@ import pytest
 
 from contracts.chat import DELETED
 from contracts.erasure import Person
-from reporting.egress.exports.cases import cases
-from reporting.egress.exports.files import count_examples, examples
-from reporting.queries.search import found
-from reporting.queries.selection import ALWAYS, Filters, Project
+from reporting.exports.cases import cases
+from reporting.exports.files import count_examples, examples
+from reporting.feedback.search import found
+from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from contracts.chat import DELETED
-from reporting.egress.exports import cases as reading
-from reporting.egress.exports.cases import cases
-from reporting.egress.exports.files import examples
-from reporting.queries.selection import ALWAYS, Filters, Project
+from reporting.exports import cases as reading
+from reporting.exports.cases import cases
+from reporting.exports.files import examples
+from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.reporting_database import empty_read_models

@@ -12,9 +12,9 @@ import pytest_asyncio
 
 from contracts.erasure import Person
 from contracts.instants import DAY, SECOND
-from reporting.api.conversations import conversations_router
-from reporting.api.exports import exports_router
-from reporting.api.issues import issues_router
+from reporting.http.conversations import conversations_router
+from reporting.http.exports import exports_router
+from reporting.http.issues import issues_router
 from reporting.issues.store import AgentScope, IssueChange, change, merge, split
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler

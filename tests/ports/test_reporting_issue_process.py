@@ -17,10 +17,10 @@ import pytest
 import uvloop
 
 from reporting.issues.job import ISSUE_WORK
-from reporting.read_models.database import Connection
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
+from reporting.sql.connection import Connection
 from servicekit.child_process import ChildFailed, ChildProcess, retry_delay
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError, Unavailable

@@ -19,8 +19,8 @@ from reporting.issues.job import IssueJob
 from reporting.issues.reading import find_issue, list_issues
 from reporting.issues.store import AgentScope, IssueChange, change, merge, recount, rejections, split
 from reporting.issues.worker import IssueWorker
-from reporting.read_models.database import Connection
 from reporting.read_models.erasure import ReportingErasures
+from reporting.sql.connection import Connection
 from servicekit.clock import FixedClock
 from tests.support.filled_rows import insert
 from tests.support.issue_turns import AT, NOW, TOPICS, TopicEncoder, issue_job, rejected_turn, rejected_turns

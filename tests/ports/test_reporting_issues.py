@@ -14,13 +14,13 @@ import pytest
 
 from contracts.erasure import Person
 from contracts.instants import DAY, SECOND
-from reporting.api.conversations import conversations_router
-from reporting.api.exports import exports_router
-from reporting.api.issues import issues_router
-from reporting.dashboard.routes import pages_router
+from reporting.http.conversations import conversations_router
+from reporting.http.exports import exports_router
+from reporting.http.issues import issues_router
 from reporting.issues.job import IssueJob, is_due
 from reporting.issues.store import IssueChange, change, merge, split
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
+from reporting.pages.routes import pages_router
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.clock import FixedClock
 from tests.support.issue_turns import AT, NOW, TOPICS, TopicEncoder, issue_job, rejected_turn, rejected_turns

@@ -14,12 +14,12 @@ from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertCourier
 from reporting.alerts.store import AlertMessages
-from reporting.egress.figures import FeedbackMetrics
-from reporting.egress.mirror.mirror import ArtifactReplicator
-from reporting.egress.mirror.object_store import ObjectStore
-from reporting.egress.mirror.receipts import HeldReceipts
-from reporting.egress.mirror.store_setting import set_store
+from reporting.figures.gauges import FeedbackMetrics
 from reporting.issues.job import IssueJob
+from reporting.mirror.mirror import ArtifactReplicator
+from reporting.mirror.object_store import ObjectStore
+from reporting.mirror.receipts import HeldReceipts
+from reporting.mirror.store_setting import set_store
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reporting.queries.found_counts import found_and_counted
-from reporting.queries.search import narrowed
-from reporting.queries.selection import ALWAYS, Filters, Project, TimeSpan
+from reporting.feedback.found_counts import found_and_counted
+from reporting.feedback.search import narrowed
+from reporting.model.selection import ALWAYS, Filters, Project, TimeSpan
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from reporting.api.figures import figures_router
+from reporting.http.figures import figures_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.hand_clock import HandClock

@@ -12,11 +12,11 @@ import asyncpg
 import pytest
 
 from contracts.erasure import Person
-from reporting.api.conversations import conversations_router
-from reporting.egress.mirror.mirror import DELETE_AGAIN_AFTER, ArtifactReplicator
-from reporting.egress.mirror.object_store import ObjectStore
-from reporting.egress.mirror.receipts import HeldReceipts
-from reporting.egress.mirror.store_setting import mark_more, set_store
+from reporting.http.conversations import conversations_router
+from reporting.mirror.mirror import DELETE_AGAIN_AFTER, ArtifactReplicator
+from reporting.mirror.object_store import ObjectStore
+from reporting.mirror.receipts import HeldReceipts
+from reporting.mirror.store_setting import mark_more, set_store
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels

@@ -11,9 +11,9 @@ import pytest
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
-from reporting.api.conversations import conversations_router
-from reporting.api.figures import figures_router
-from reporting.dashboard.routes import pages_router
+from reporting.http.conversations import conversations_router
+from reporting.http.figures import figures_router
+from reporting.pages.routes import pages_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock

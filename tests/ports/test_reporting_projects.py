@@ -7,9 +7,9 @@ import json
 import asyncpg
 import pytest
 
+from reporting.model.selection import Project
 from reporting.parts import SCHEMA
-from reporting.queries.projects import projects
-from reporting.queries.selection import Project
+from reporting.read_models.projects import projects
 from reporting.sql import SQL
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight

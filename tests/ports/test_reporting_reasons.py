@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 
 from contracts.instants import DAY
-from reporting.queries.reasons import reasons
-from reporting.queries.selection import Filters, Project, TimeSpan
+from reporting.figures.reasons import reasons
+from reporting.model.selection import Filters, Project, TimeSpan
 from tests.support.reporting_events import START, Take, feedback
 
 AT = Project("acme", "support")

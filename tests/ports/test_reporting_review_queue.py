@@ -6,7 +6,7 @@ import json
 
 import asyncpg
 
-from reporting.queries.selection import ALWAYS, Filters, Project, where
+from reporting.model.selection import ALWAYS, Filters, Project, where
 from reporting.sql import SQL
 from tests.support.reporting_events import Take, feedback
 

@@ -10,8 +10,8 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.api.conversations import conversations_router
-from reporting.dashboard.routes import pages_router
+from reporting.http.conversations import conversations_router
+from reporting.pages.routes import pages_router
 from reporting.parts import SCHEMA
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels

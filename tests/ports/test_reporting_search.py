@@ -9,10 +9,10 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.api.conversations import conversations_router
-from reporting.queries.paging import OVERHEAD, PAGE_BYTES
-from reporting.queries.search import with_answers
-from reporting.queries.selection import Project
+from reporting.feedback.search import with_answers
+from reporting.http.conversations import conversations_router
+from reporting.model.paging import OVERHEAD, PAGE_BYTES
+from reporting.model.selection import Project
 from servicekit.clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback, feedback_id, message
@@ -268,7 +268,7 @@ async def test_a_search_that_makes_no_sense_is_refused_in_a_sentence(http: httpx
 async def test_a_text_is_looked_for_in_bounded_steps_and_found_whole(
     http: httpx.AsyncClient, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reporting.queries.search.SCANNED_LIMIT", 5)
+    monkeypatch.setattr("reporting.feedback.search.SCANNED_LIMIT", 5)
     texts = {3: "needle", 11: "Needle", 12: "needle", 17: "needle"}
     await take(*(feedback(f"n{at}", turn=f"t{at}", text=texts.get(at, "hay"), at=at) for at in range(18)))
     found, cursor, pages = [], None, 0

@@ -11,8 +11,8 @@ import pytest
 from agent_feedback_kit.answers import Label
 from contracts.feedback import FeedbackSessionCreated
 from contracts.scopes import ALL_SCOPES
-from reporting.api.figures import figures_router
-from reporting.dashboard.routes import pages_router
+from reporting.http.figures import figures_router
+from reporting.pages.routes import pages_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock

@@ -10,9 +10,9 @@ import pytest
 
 from agent_feedback_kit.answers import Label
 from contracts.feedback import FeedbackErased, FeedbackSessionCreated
-from reporting.queries.counts import totals
+from reporting.figures.counts import totals
+from reporting.model.projection import FeedbackRow
 from reporting.read_models.handlers import ProjectionHandler
-from reporting.read_models.projection import FeedbackRow
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit import Database

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
-from reporting.dashboard.queries import transcript as queries
-from reporting.dashboard.queries.transcript import Transcript, transcript
-from reporting.queries.selection import ConversationScope
+from reporting.model.selection import ConversationScope
+from reporting.pages.queries import transcript as queries
+from reporting.pages.queries.transcript import Transcript, transcript
 from tests.support.reporting_events import Take, feedback, feedback_id, message
 
 HERE = ConversationScope("acme", "support", "c1")

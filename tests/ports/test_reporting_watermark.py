@@ -10,14 +10,14 @@ import httpx
 import pytest
 
 from contracts.feedback import FeedbackCreated
-from reporting.api.conversations import conversations_router
-from reporting.dashboard.queries.changes import changed_since, stamp
-from reporting.queries.selection import Project
-from reporting.queries.snapshots import Snapshot, snapshot_of
+from reporting.http.conversations import conversations_router
+from reporting.model.projection import feedback_row, newest_feedbacks
+from reporting.model.selection import Project
+from reporting.pages.queries.changes import changed_since, stamp
 from reporting.read_models.handlers import ProjectionHandler
-from reporting.read_models.projection import feedback_row, newest_feedbacks
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
+from reporting.turns.snapshots import Snapshot, snapshot_of
 from servicekit.clock import FixedClock
 from tests.support.databases import OneConnection
 from tests.support.reporting_client import client
@@ -149,7 +149,7 @@ async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next
     async with client([conversations_router(read_models, NOW)]) as http:
         timeline = Timeline(http)
         with monkeypatch.context() as patch:
-            patch.setattr("reporting.api.queries.latest.snapshot_of", with_a_write_on_either_side)
+            patch.setattr("reporting.turns.latest.snapshot_of", with_a_write_on_either_side)
             await timeline.poll()
         await timeline.poll()
         assert set(timeline.seen) == set(written)

@@ -9,10 +9,10 @@ from typing import Any, Final
 import asyncpg
 import pytest
 
-from reporting.egress.webhooks.endpoints import EndpointSettings, WebhookEndpoint
-from reporting.egress.webhooks.handlers import WebhookHandler
-from reporting.egress.webhooks.payload import WebhookDelivery
-from reporting.egress.webhooks.store import Count, Deliveries
+from reporting.outbox.endpoints import EndpointSettings, WebhookEndpoint
+from reporting.outbox.handlers import WebhookHandler
+from reporting.outbox.payload import WebhookDelivery
+from reporting.outbox.store import Count, Deliveries
 from servicekit.clock import FixedClock
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received

@@ -9,11 +9,11 @@ import asyncpg
 import httpx
 import pytest
 
-from reporting.api.conversations import conversations_router
+from reporting.feedback import said, search
+from reporting.http.conversations import conversations_router
+from reporting.model.selection import Filters, Project
+from reporting.model.words import patterns
 from reporting.parts import SCHEMA
-from reporting.queries import said, search
-from reporting.queries.selection import Filters, Project
-from reporting.queries.words import patterns
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL

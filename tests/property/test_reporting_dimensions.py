@@ -12,13 +12,13 @@ import pytest
 
 from contracts.base import Origin
 from contracts.instants import DAY
-from reporting.dashboard.queries.breakdown import breakdown
-from reporting.queries import search
-from reporting.queries.comparison import compare
-from reporting.queries.dimension_votes import known_dimensions, value_votes
-from reporting.queries.dimensions import KNOWN, dimension
-from reporting.queries.found_counts import count_found
-from reporting.queries.selection import HOUR, Filters, Project, TimeSpan
+from reporting.feedback import search
+from reporting.feedback.found_counts import count_found
+from reporting.figures.comparison import compare
+from reporting.figures.dimension_votes import known_dimensions, value_votes
+from reporting.model.dimensions import KNOWN, dimension
+from reporting.model.selection import HOUR, Filters, Project, TimeSpan
+from reporting.pages.queries.breakdown import breakdown
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels

@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from reporting.api.queries.turns import turns_with_feedbacks
-from reporting.egress.exports.cases import cases
-from reporting.egress.exports.files import count_examples, examples
-from reporting.queries.search import found
-from reporting.queries.selection import ALWAYS, ConversationScope, Filters, Project
+from reporting.exports.cases import cases
+from reporting.exports.files import count_examples, examples
+from reporting.feedback.search import found
+from reporting.model.selection import ALWAYS, ConversationScope, Filters, Project
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.turns.turns import turns_with_feedbacks
 from tests.support.channels import Channel, channel_of, shuffled
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import batch, feedback_id

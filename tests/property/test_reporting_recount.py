@@ -14,15 +14,15 @@ from contracts.base import NO_VERDICTS
 from contracts.effective import effective as effective_reactions
 from contracts.effective import reaction_to_turn
 from contracts.feedback import FeedbackCreated
-from reporting.dashboard.overview import overview
-from reporting.dashboard.queries.breakdown import Version, breakdown
-from reporting.dashboard.view import View
-from reporting.queries.calibration import calibration
-from reporting.queries.ratings import ratings
-from reporting.queries.reasons import reasons
-from reporting.queries.search import every
-from reporting.queries.selection import Filters, Project, TimeSpan
-from reporting.queries.votes import Votes
+from reporting.feedback.search import every
+from reporting.figures.calibration import calibration
+from reporting.figures.ratings import ratings
+from reporting.figures.reasons import reasons
+from reporting.figures.votes import Votes
+from reporting.model.selection import Filters, Project, TimeSpan
+from reporting.pages.overview import overview
+from reporting.pages.queries.breakdown import Version, breakdown
+from reporting.pages.view import View
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.reporting_events import START, batch, feedback

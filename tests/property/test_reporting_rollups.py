@@ -14,13 +14,13 @@ import pytest
 from contracts.erasure import Person
 from contracts.feedback import FeedbackErased
 from contracts.instants import DAY
-from reporting.dashboard.queries.breakdown import Version, breakdown
-from reporting.queries.calibration import calibration
-from reporting.queries.ranking import ranking
-from reporting.queries.reasons import reasons
-from reporting.queries.satisfaction import summary
-from reporting.queries.selection import ALWAYS, HOUR, Bucket, Filters, Project, TimeSpan
-from reporting.queries.votes import Votes
+from reporting.figures.calibration import calibration
+from reporting.figures.ranking import ranking
+from reporting.figures.reasons import reasons
+from reporting.figures.satisfaction import summary
+from reporting.figures.votes import Votes
+from reporting.model.selection import ALWAYS, HOUR, Bucket, Filters, Project, TimeSpan
+from reporting.pages.queries.breakdown import Version, breakdown
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups, _SnapshotMark

@@ -130,8 +130,8 @@ async def test_a_watermark_of_a_replica_skips_no_open_transaction(monkeypatch: p
     """A replica's snapshot does not name transactions that are open on the primary."""
     import asyncpg
 
-    from reporting.dashboard.queries.changes import changed_since, stamp
-    from reporting.queries.selection import Project
+    from reporting.model.selection import Project
+    from reporting.pages.queries.changes import changed_since, stamp
 
     async with reports(monkeypatch) as place:
         await place.react("acme", 1)

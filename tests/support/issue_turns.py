@@ -11,7 +11,7 @@ import numpy as np
 from contracts.instants import DAY
 from detector.encoders.embedder import Vectors
 from reporting.issues.job import IssueJob
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
 from servicekit.clock import FixedClock
 from tests.support.reporting_events import START, Event, feedback, message
 

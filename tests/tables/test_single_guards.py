@@ -16,10 +16,10 @@ import feedback.service
 import inference.service
 import reporting.service
 from reporting.access.sign_in import sign_in_router
-from reporting.dashboard.exports import _cell
-from reporting.dashboard.view import View
-from reporting.dashboard.visits import Visit, Visits
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
+from reporting.pages.exports import _cell
+from reporting.pages.view import View
+from reporting.pages.visits import Visit, Visits
 from servicekit import Caller
 from servicekit.db.pools import open_pool
 from servicekit.web.application import add_routes, application, guarded

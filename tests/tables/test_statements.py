@@ -23,10 +23,8 @@ from chat_bridge.sql import SQL as CHAT_BRIDGE
 from contracts.instants import DAY
 from feedback.sql import SQL as FEEDBACK
 from inference.sql import SQL as INFERENCE
-from reporting.api.queries.artifacts import KINDS, Search
-from reporting.api.queries.artifacts import _statement as _artifacts
-from reporting.dashboard.queries.breakdown import WITH_SPARKS, WITHOUT_SPARKS
-from reporting.queries.dimension_votes import (
+from reporting.feedback.search import _statement as _search
+from reporting.figures.dimension_votes import (
     choices_slots,
     feedback_holds,
     narrowed_to,
@@ -34,13 +32,15 @@ from reporting.queries.dimension_votes import (
     value_of,
     value_of_answer,
 )
-from reporting.queries.dimensions import dimension
-from reporting.queries.rollup_counts import dimensions, judgements, reasons_given, steps, votes
-from reporting.queries.search import _statement as _search
-from reporting.queries.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
-from reporting.read_models.projection import FeedbackRow
+from reporting.figures.rollup_counts import dimensions, judgements, reasons_given, steps, votes
+from reporting.model.dimensions import dimension
+from reporting.model.projection import FeedbackRow
+from reporting.model.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
+from reporting.pages.queries.breakdown import WITH_SPARKS, WITHOUT_SPARKS
 from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL as REPORTING
+from reporting.turns.artifacts import KINDS, Search
+from reporting.turns.artifacts import _statement as _artifacts
 from servicekit.db.pools import open_pool
 from servicekit.db.sql import SQL as SERVICEKIT
 from servicekit.db.statements import Statement, Statements

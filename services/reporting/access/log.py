@@ -9,8 +9,8 @@ from typing import Final, Literal
 import asyncpg
 
 from contracts.feedback import FeedbackErasureRequested
-from reporting.read_models.database import Connection
 from reporting.sql import SQL
+from reporting.sql.connection import Connection
 from servicekit import Clock, ProjectSet
 
 AccessAction = Literal["read", "exported", "erased", "changed rule", "changed access"]

@@ -29,8 +29,8 @@ from reporting.alerts.store import (
     set_rule_channels,
     stored_rules,
 )
-from reporting.egress.webhooks.sending import AttemptResult
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
+from reporting.outbox.sending import AttemptResult
 from servicekit import Caller, Clock, RequestRefused
 
 MOST_TESTS: Final = 10

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from reporting.egress.webhooks.addresses import NotAllowed, address_of
-from reporting.egress.webhooks.endpoints import SECRET_PREFIX
-from reporting.queries.selection import Project
-from reporting.read_models.database import Connection
+from reporting.model.selection import Project
+from reporting.outbox.addresses import NotAllowed, address_of
+from reporting.outbox.endpoints import SECRET_PREFIX
 from reporting.sql import SQL
+from reporting.sql.connection import Connection
 from servicekit import Clock, RequestRefused
 
 ChannelKind = Literal["slack", "teams", "webhook"]

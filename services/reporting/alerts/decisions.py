@@ -23,7 +23,7 @@ from reporting.alerts.rules import (
     Silence,
 )
 from reporting.alerts.sequential import ShareTest, below_before, below_level
-from reporting.queries.votes import Votes
+from reporting.figures.votes import Votes
 
 BEFORE_DAYS: Final = 28
 """Length of the reference period for a drop, in days. In whole weeks, each weekday occurs equally often."""

@@ -9,14 +9,14 @@ from uuid import uuid4
 import structlog
 
 from contracts.instants import MINUTE, format_instant
+from reporting import metrics
 from reporting.alerts.channels import AlertChannels
 from reporting.alerts.decisions import AlertEvidence, AlertFinding, AlertState, findings
 from reporting.alerts.evidence import project_evidence
 from reporting.alerts.messages import Announcement, path_of, text_of, title_of
 from reporting.alerts.rules import AlertRule
 from reporting.alerts.store import AlertRow, AlertTransaction, alert_states, projects_with_alerts, stored_rules
-from reporting.egress import metrics
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
 from reporting.sql import SQL
 from servicekit import Clock, Database
 

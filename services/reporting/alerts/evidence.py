@@ -9,9 +9,9 @@ from typing import Any
 from contracts.instants import DAY, MINUTE
 from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, Counts, IssueFacts, Subject
 from reporting.alerts.rules import AlertRule, IssueRuleSettings, JudgedBy, ShareRuleSettings, Silence
-from reporting.queries.rollup_counts import votes
-from reporting.queries.selection import HOUR, Filters, Project, TimeSpan
-from reporting.queries.votes import Votes
+from reporting.figures.rollup_counts import votes
+from reporting.figures.votes import Votes
+from reporting.model.selection import HOUR, Filters, Project, TimeSpan
 from reporting.sql import SQL
 
 _WEEK = 7 * DAY

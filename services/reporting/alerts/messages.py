@@ -21,7 +21,7 @@ from reporting.alerts.rules import (
     ShareRuleSettings,
     Silence,
 )
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
 
 State = Literal["fired", "over", "test"]
 _LIST = "/dashboard/feedback"

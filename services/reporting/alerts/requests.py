@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 from contracts.instants import format_instant
 from reporting.alerts.channels import AlertChannel
 from reporting.alerts.messages import Announcement
-from reporting.egress.webhooks.endpoints import key_of
-from reporting.egress.webhooks.payload import headers_of
+from reporting.outbox.endpoints import key_of
+from reporting.outbox.payload import headers_of
 
 _SIGNS: Final = {"fired": "Alert", "over": "Over", "test": "Test"}
 _SLACK: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}

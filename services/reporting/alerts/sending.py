@@ -10,15 +10,15 @@ from typing import Final
 import structlog
 
 from contracts.instants import SECOND
+from reporting import metrics
 from reporting.alerts.channels import AlertChannel, AlertChannels
 from reporting.alerts.messages import Announcement
 from reporting.alerts.requests import request_to
 from reporting.alerts.store import AlertMessages, AlertReceiver, WaitingMessage
-from reporting.egress import metrics
-from reporting.egress.webhooks.courier import ATTEMPT_SECONDS
-from reporting.egress.webhooks.schedule import next_attempt
-from reporting.egress.webhooks.sending import AttemptResult, CheckedHttp
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
+from reporting.outbox.courier import ATTEMPT_SECONDS
+from reporting.outbox.schedule import next_attempt
+from reporting.outbox.sending import AttemptResult, CheckedHttp
 from servicekit import Clock
 
 AT_ONCE: Final = 2

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import inf, log, sqrt
 from typing import Final
 
-from reporting.queries.votes import Votes
+from reporting.figures.votes import Votes
 
 ALPHA: Final = 0.02
 """Maximum probability that a test ever raises a false alarm.

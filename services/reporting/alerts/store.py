@@ -13,9 +13,9 @@ import asyncpg
 from reporting.alerts.decisions import AlertFinding, AlertState, Subject
 from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import ALERT_RULE, AlertRule
-from reporting.queries.selection import Project
-from reporting.read_models.database import Connection
+from reporting.model.selection import Project
 from reporting.sql import SQL
+from reporting.sql.connection import Connection
 
 MOST_RULES: Final = 200
 """Maximum number of rules per project that can be set on the alerts page or through the HTTP API."""

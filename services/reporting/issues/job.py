@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from detector.encoders.embedder import Embedder
     from reporting.issues.encoding import CachingEncoder
     from reporting.issues.worker import IssueWorker
-    from reporting.read_models.database import Connection
+    from reporting.sql.connection import Connection
 
 _ENOUGH: Final = 20
 """Number of turns without an issue at which an agent's turns are grouped before the next day."""

@@ -11,7 +11,7 @@ import asyncpg
 from contracts.instants import DAY
 from reporting.issues.resolution import Resolution, Share, TopicCount, resolution
 from reporting.issues.store import IssueState
-from reporting.queries.selection import Project
+from reporting.model.selection import Project
 from reporting.sql import SQL
 
 TREND_DAYS: Final = 14

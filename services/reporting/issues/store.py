@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 
 import asyncpg
 
-from reporting.queries.selection import Project
-from reporting.read_models.database import Connection
+from reporting.model.selection import Project
 from reporting.sql import SQL
+from reporting.sql.connection import Connection
 
 IssueState = Literal["open", "resolved", "muted", "regressed"]
 Turn = tuple[str, str]

@@ -10,7 +10,7 @@ from typing import Final
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from reporting.queries.function_words import FUNCTION_WORDS
+from reporting.issues.function_words import FUNCTION_WORDS
 
 MOST_WORDS: Final = 40
 """Maximum number of words stored for a turn."""

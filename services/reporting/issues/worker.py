@@ -15,9 +15,9 @@ from reporting.issues.encoding import CachingEncoder
 from reporting.issues.grouping import MOST, Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
 from reporting.issues.store import AgentScope, Rejection, Turn, place, recount, rejections, writing
 from reporting.issues.words import titles, words_of
-from reporting.queries.selection import Project
-from reporting.read_models.database import Connection
+from reporting.model.selection import Project
 from reporting.sql import SQL
+from reporting.sql.connection import Connection
 from servicekit import Clock
 
 _AT_ONCE: Final = 200

@@ -14,9 +14,9 @@ from typing import Final
 import asyncpg
 
 from contracts.exchange import ExchangeMessage, Position, answer_of_turn, question_of
-from reporting.read_models.database import Connection
-from reporting.read_models.projection import FEEDBACK_TABLES, FeedbackRow, MessageKey
+from reporting.model.projection import FEEDBACK_TABLES, FeedbackRow, MessageKey
 from reporting.sql import SQL
+from reporting.sql.connection import Connection
 
 _AT_ONCE: Final = 1_000
 """Maximum number of messages whose answers one transaction locks."""

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import asyncpg
 
-from reporting.read_models.database import Connection
+from reporting.model.projection import FEEDBACK_TABLES, FeedbackRow
 from reporting.read_models.exchanges import correct_all
-from reporting.read_models.projection import FEEDBACK_TABLES, FeedbackRow
 from reporting.read_models.store_postgres import IS_LIVE, by_table, given_feedbacks
 from reporting.sql import SQL
+from reporting.sql.connection import Connection
 from servicekit import StartError
 
 _SWITCH_SECONDS: Final = 3_600.0

@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 from contracts.feedback import FeedbackCreated, FeedbackErased, FeedbackSessionCreated
 from contracts.versions import MessageEvent
 from reporting.access.log import AccessLog
-from reporting.read_models.projection import (
+from reporting.model.projection import (
     feedback_outcomes,
     feedback_row,
     merged_messages,

@@ -7,7 +7,7 @@ Two concurrent transactions that change the same turn cannot see each other's ch
 to mark an hour that is affected by the other. For this reason, an hour is counted only after all transactions that were
 running when its mark was first seen have ended.
 
-`queries/rollup_counts.py` reads the counts.
+`figures/rollup_counts.py` reads the counts.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.feedback import FeedbackErased
-from reporting.read_models.projection import FeedbackRow, MessageKey, MessageRow, SessionRow
+from reporting.model.projection import FeedbackRow, MessageKey, MessageRow, SessionRow
 
 
 @dataclass(frozen=True, slots=True)

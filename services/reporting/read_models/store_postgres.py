@@ -10,8 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from contracts.feedback import FeedbackErased
-from reporting.read_models.exchanges import completed, settle
-from reporting.read_models.projection import (
+from reporting.model.projection import (
     FEEDBACK_TABLES,
     FeedbackRow,
     FeedbackTable,
@@ -19,6 +18,7 @@ from reporting.read_models.projection import (
     MessageRow,
     SessionRow,
 )
+from reporting.read_models.exchanges import completed, settle
 from reporting.read_models.store import Applied
 from reporting.sql import SQL
 from servicekit import Database, Statements

@@ -9,9 +9,9 @@ from contracts.exchange import REACH
 from contracts.instants import DAY, MINUTE
 from contracts.intervals import Z
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
-from reporting.queries.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
-from reporting.queries.selection import BINS, HOUR
-from reporting.read_models.projection import FeedbackRow
+from reporting.model.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
+from reporting.model.projection import FeedbackRow
+from reporting.model.selection import BINS, HOUR
 from servicekit import Statements
 
 _DETAILS: Final = (

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from feedback.announce import announcement
 from feedback.store import Store
+from reporting.model.projection import feedback_row
 from reporting.parts import SCHEMA
 from reporting.read_models.generation import Generation, Switched, serving
-from reporting.read_models.projection import feedback_row
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from servicekit.validation_errors import error_summary

@@ -18,7 +18,7 @@ from contracts.instants import format_instant
 from contracts.topics import TOPICS
 from feedback.document import to_document
 from feedback.store import Store
-from reporting.egress.mirror.object_store import ObjectStore
+from reporting.mirror.object_store import ObjectStore
 from reporting.settings import ReportingSettings
 from servicekit.clock import Clock
 from servicekit.db.pools import open_readonly

@@ -31,7 +31,7 @@ from reporting.alerts.rules import (
     Silence,
 )
 from reporting.alerts.sequential import UNKNOWN, below_before, below_level, boundary
-from reporting.queries.votes import Votes
+from reporting.figures.votes import Votes
 
 TODAY = 20_007
 NOW = TODAY * DAY + 12 * 60 * MINUTE

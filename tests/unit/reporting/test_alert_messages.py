@@ -16,7 +16,7 @@ from reporting.alerts.decisions import AlertFinding, Subject
 from reporting.alerts.messages import Announcement, path_of, text_of, title_of
 from reporting.alerts.requests import heading, request_to
 from reporting.alerts.rules import AlertRule, SatisfactionBelow, SatisfactionDropped, Silence
-from reporting.queries.selection import HOUR, Project
+from reporting.model.selection import HOUR, Project
 
 NOON: Final = 20_000 * DAY + 12 * HOUR
 """2024-10-04 12:00 UTC, a Friday."""

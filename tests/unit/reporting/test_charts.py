@@ -12,12 +12,12 @@ from markupsafe import Markup
 from starlette.requests import Request
 
 from contracts.instants import DAY, parse_instant
-from reporting.dashboard.charts import Step, interval, over_time, spark, split
-from reporting.dashboard.view import View
-from reporting.dashboard.visits import ZONE_COOKIE, view_of
-from reporting.dashboard.zones import bucket_of, starts, zone_of
-from reporting.queries.selection import HOUR, TimeSpan
-from reporting.queries.votes import Votes
+from reporting.figures.votes import Votes
+from reporting.model.selection import HOUR, TimeSpan
+from reporting.pages.charts import Step, interval, over_time, spark, split
+from reporting.pages.view import View
+from reporting.pages.visits import ZONE_COOKIE, view_of
+from reporting.pages.zones import bucket_of, starts, zone_of
 
 UTC = zone_of("UTC")
 RECORDED = Path(__file__).parent / "charts.txt"

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from contracts.intervals import wilson
-from reporting.queries.clustering import ClusteredShare, PersonVotes, QuestionKind, adjusted, effective_size
+from reporting.figures.clustering import ClusteredShare, PersonVotes, QuestionKind, adjusted, effective_size
 
 
 def test_one_verdict_each_counts_in_full() -> None:

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from detector.published import CheckedVerdicts
-from reporting.dashboard.queries.transcript import Transcript, TranscriptMessage, by_thread
-from reporting.dashboard.reading import ConversationPage, path_of, trace_url
-from reporting.queries.selection import ConversationScope, Project
+from reporting.model.selection import ConversationScope, Project
+from reporting.pages.queries.transcript import Transcript, TranscriptMessage, by_thread
+from reporting.pages.reading import ConversationPage, path_of, trace_url
 
 PLACE = ConversationScope("acme", "sup/port", "c/1 ä")
 SHOWN, STRAY, OTHER = UUID(int=1), UUID(int=2), UUID(int=3)

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from reporting.queries.cursor import TIMED, BadCursor, decode, encode, question
+from reporting.model.cursor import TIMED, BadCursor, decode, encode, question
 
 ASKED = question("listing", "acme", 1)
 

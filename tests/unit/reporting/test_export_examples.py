@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from reporting.egress.exports.examples import EXAMPLES, FeedbackCase, Format, PromptMessage
+from reporting.exports.examples import EXAMPLES, FeedbackCase, Format, PromptMessage
 
 ROW: dict[str, Any] = {
     "feedback_id": UUID(int=1),

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from reporting.egress.exports.files import as_jsonl, as_parquet
+from reporting.exports.files import as_jsonl, as_parquet
 
 
 class Rows:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from reporting.api.bodies import FilterBody
-from reporting.queries.selection import ALWAYS, Filters
+from reporting.http.bodies import FilterBody
+from reporting.model.selection import ALWAYS, Filters
 
 SECOND, START, END = 1_000_000, "1970-01-01T00:00:01Z", "1970-01-01T00:00:02Z"
 

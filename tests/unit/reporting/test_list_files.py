@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from reporting.dashboard.exports import COLUMNS, as_csv, as_jsonl
+from reporting.pages.exports import COLUMNS, as_csv, as_jsonl
 
 ROW: dict[str, Any] = {
     **dict.fromkeys(COLUMNS),

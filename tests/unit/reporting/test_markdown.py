@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporting.dashboard import markdown
-from reporting.dashboard.markdown import MOST_CHARACTERS, rendered
+from reporting.pages import markdown
+from reporting.pages.markdown import MOST_CHARACTERS, rendered
 from tests.support.damaged import BUDGET, reached, tried
 
 ALLOWED = {

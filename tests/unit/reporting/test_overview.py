@@ -7,11 +7,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from contracts.base import Origin
 from contracts.instants import DAY, MINUTE, parse_instant
-from reporting.dashboard.overview import chart_steps, moved, ranked_agents
-from reporting.dashboard.queries.breakdown import SPARK_STEPS, Breakdown, Version
-from reporting.dashboard.view import View, address
-from reporting.queries.selection import TimeSpan
-from reporting.queries.votes import Votes
+from reporting.figures.votes import Votes
+from reporting.model.selection import TimeSpan
+from reporting.pages.overview import chart_steps, moved, ranked_agents
+from reporting.pages.queries.breakdown import SPARK_STEPS, Breakdown, Version
+from reporting.pages.view import View, address
 
 LIKED, BAD = Votes(90, 0, 10), Votes(10, 0, 90)
 MONDAY = parse_instant("2026-09-21T00:00:00Z")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporting.queries.paging import PAGE_BYTES, page_of
+from reporting.model.paging import PAGE_BYTES, page_of
 
 
 @given(st.lists(st.integers(0, 2 * PAGE_BYTES), max_size=12), st.integers(1, 10))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reporting.read_models.projection import (
+from reporting.model.projection import (
     feedback_outcomes,
     feedback_row,
     merged_messages,

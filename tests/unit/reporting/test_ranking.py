@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reporting.dashboard.overview import ranked_agents
-from reporting.dashboard.queries.breakdown import Breakdown
-from reporting.queries.ranking import AgentEvidence
-from reporting.queries.votes import Votes
+from reporting.figures.ranking import AgentEvidence
+from reporting.figures.votes import Votes
+from reporting.pages.overview import ranked_agents
+from reporting.pages.queries.breakdown import Breakdown
 
 NONE = Votes()
 LIKED, MIXED, BAD = Votes(38, 0, 2), Votes(20, 0, 20), Votes(2, 0, 18)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reporting.dashboard.rendering import reasons_shown
+from reporting.pages.rendering import reasons_shown
 
 
 def test_a_rule_is_shown_as_what_it_found() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from reporting.alerts.rules import AlertRule
-from reporting.dashboard.alerts import rule_in_words, rules_shown
+from reporting.pages.alerts import rule_in_words, rules_shown
 
 RULE: TypeAdapter[Any] = TypeAdapter(AlertRule)
 SATISFACTION: dict[str, Any] = {"kind": "satisfaction_below", "below": 0.755}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reporting.queries.selection import Filters
+from reporting.model.selection import Filters
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from detector.published import PUBLISHED, CheckedVerdicts
-from reporting.api.audit.kinds import ENOUGH, KindCounts, kind_of
-from reporting.dashboard.rendering import accuracy_in_words
+from reporting.pages.rendering import accuracy_in_words
+from reporting.reviews.kinds import ENOUGH, KindCounts, kind_of
 
 RULES: KindCounts = {("not_ok", "rules"): CheckedVerdicts(41, ENOUGH), ("not_ok", "learned"): CheckedVerdicts(3, 10)}
 

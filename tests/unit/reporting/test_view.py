@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from contracts.instants import DAY, MINUTE, parse_instant
-from reporting.dashboard.view import PERIODS, View, address, chosen
-from reporting.queries.selection import Project, TimeSpan
+from reporting.model.selection import Project, TimeSpan
+from reporting.pages.view import PERIODS, View, address, chosen
 
 NOW = parse_instant("2026-09-21T12:00:00Z")
 END = NOW + 10 * MINUTE

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.intervals import difference
-from reporting.queries.votes import Votes
+from reporting.figures.votes import Votes
 
 COUNTS = st.integers(0, 3_000)
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from reporting.egress.webhooks.sending import AttemptResult, CheckedHttp
+from reporting.outbox.sending import AttemptResult, CheckedHttp
 from tests.support.llm_server import LlmServer, llm_server, response
 
 

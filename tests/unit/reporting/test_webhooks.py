@@ -12,10 +12,10 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from contracts.instants import SECOND
-from reporting.egress.webhooks.addresses import NotAllowed, address_of, is_public
-from reporting.egress.webhooks.endpoints import read_endpoints
-from reporting.egress.webhooks.payload import WebhookDelivery, body_of, headers_of
-from reporting.egress.webhooks.schedule import LONGEST_ASKED, RETRY_DELAYS, next_attempt
+from reporting.outbox.addresses import NotAllowed, address_of, is_public
+from reporting.outbox.endpoints import read_endpoints
+from reporting.outbox.payload import WebhookDelivery, body_of, headers_of
+from reporting.outbox.schedule import LONGEST_ASKED, RETRY_DELAYS, next_attempt
 from servicekit.errors import StartError
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from contracts.instants import DAY, MINUTE, SECOND, parse_instant
-from reporting.dashboard.view import View
-from reporting.dashboard.zones import (
+from reporting.model.selection import Bucket, Project, TimeSpan
+from reporting.pages.view import View
+from reporting.pages.zones import (
     MOST_STEPS,
     bucket_of,
     known_zones,
@@ -22,7 +23,6 @@ from reporting.dashboard.zones import (
     starts,
     zone_of,
 )
-from reporting.queries.selection import Bucket, Project, TimeSpan
 
 BERLIN = zone_of("Europe/Berlin")
 HOUR = 60 * MINUTE

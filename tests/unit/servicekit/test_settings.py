@@ -10,7 +10,7 @@ import pytest
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.webhook_files import read_maps
 from feedback.settings import FeedbackSettings
-from reporting.egress.webhooks.endpoints import read_endpoints
+from reporting.outbox.endpoints import read_endpoints
 from reporting.settings import ReportingSettings
 from servicekit.errors import StartError
 from servicekit.settings import Settings, read_env_file, read_settings

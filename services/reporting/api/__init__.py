@@ -1,1 +1,0 @@
-"""HTTP API of the reporting service: routes, models, and queries that only the API needs."""

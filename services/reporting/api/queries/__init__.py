@@ -1,1 +1,0 @@
-"""Queries that only the HTTP API needs."""

@@ -1,1 +1,0 @@
-"""Dashboard: server-rendered pages, charts and assets."""

@@ -1,1 +1,0 @@
-"""Webhooks: signed events for the operator's endpoints, delivered with retries (Standard Webhooks)."""

@@ -1,0 +1,1 @@
+"""Feedback list: search and filter, word lookup, number of matches."""

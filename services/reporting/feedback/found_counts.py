@@ -1,0 +1,93 @@
+"""Total number of feedback records in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import asyncpg
+
+from reporting.feedback.said import looked_up
+from reporting.feedback.search import found, narrowed, sources_of
+from reporting.figures.rollup_counts import is_rolled, votes
+from reporting.model.selection import Filters, Project, TimeSpan, where
+from reporting.sql import SQL
+
+COUNTED: Final = 1_000
+"""Maximum number of records to count if the roll-ups do not cover the filters."""
+
+
+class FoundCount(NamedTuple):
+    """Number of matching records.
+
+    `complete` is False if counting stopped at COUNTED.
+    """
+
+    records: int
+    complete: bool
+
+
+class FoundPage(NamedTuple):
+    """One page of matching rows.
+
+    Attributes:
+        cursor: Cursor of the next page, or None on the last page.
+        total: Number of all matches, or None if the filters require a scan.
+    """
+
+    rows: Sequence[asyncpg.Record]
+    cursor: str | None
+    total: FoundCount | None
+
+
+async def found_and_counted(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    limit: int,
+    cursor: str | None = None,
+    *,
+    oldest_first: bool = False,
+) -> FoundPage:
+    """Return one page of matching records (see `found`) with the total number of matches (see `count_found`).
+
+    This is cheaper than calling both functions, because search words are looked up only once. If all matches fit on the
+    first page, no further query is needed to count them.
+
+    Raises BadCursor if the cursor belongs to another query.
+    """
+    resolved = await looked_up(pool, at, filters)
+    rows, following = await found(pool, at, span, filters, limit, cursor, oldest_first=oldest_first, resolved=resolved)
+    if cursor is None and following is None and not resolved.scans:
+        return FoundPage(rows, None, FoundCount(len(rows), True))
+    return FoundPage(rows, following, await _count(pool, at, span, resolved))
+
+
+async def count_found(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
+    """Count the matching records.
+
+    If the roll-ups cover the filters, verdicts are counted exactly. Otherwise, counting stops at COUNTED.
+
+    Returns None if the filters require a scan.
+    """
+    return await _count(pool, at, span, await looked_up(pool, at, filters))
+
+
+async def _count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
+    if filters.scans:
+        return None
+    span = await narrowed(pool, at, span, filters)
+    verdicts, views, plain = 0, sources_of(filters), replace(filters, feedback_type=None)
+    if "feedbacks" in views and filters.feedback_type in (None, "verdict") and is_rolled(plain):
+        del views["feedbacks"]
+        source = votes(at, span, plain)
+        verdicts = int(await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values)))
+    if not views:
+        return FoundCount(verdicts, True)
+    condition, values = where(at, span, filters)
+    parts = [f"(select from {view} e where {condition} limit :most)" for view in views.values()]
+    statement = SQL.count_found.filled(rows=" union all ".join(parts))
+    count = int(await pool.fetchval(*statement(**values, most=COUNTED + 1)))
+    return FoundCount(verdicts + min(count, COUNTED), count <= COUNTED)

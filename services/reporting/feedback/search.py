@@ -1,0 +1,330 @@
+"""Search for feedback records, used by the list page, the exports and the API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import asyncpg
+from pydantic import Field, TypeAdapter
+
+from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
+from contracts.fields import BestRating, Rating, Scale, WorstRating
+from contracts.instants import format_instant
+from reporting.feedback.said import looked_up
+from reporting.model.cursor import Moment, decode, encode, question
+from reporting.model.paging import OVERHEAD, page_of, size_of
+from reporting.model.projection import FeedbackTable
+from reporting.model.responses import ResponseModel, Time
+from reporting.model.selection import (
+    SAID,
+    Filters,
+    Project,
+    TimeSpan,
+    substring,
+    where,
+)
+from reporting.model.words import patterns
+from reporting.read_models.store_postgres import IS_LIVE
+from reporting.sql import SQL
+
+
+class FoundFeedback(ResponseModel):
+    """Effective feedback record, a reply to an answer, or a rating on one of the project's own scales."""
+
+    feedback_id: Annotated[UUID, Field(description="Id of the record; it never changes.")]
+    conversation_id: Annotated[str, Field(description="The conversation.")]
+    turn_id: Annotated[str, Field(description="The turn that the feedback is about.")]
+    agent_id: Annotated[str, Field(description="The agent that answered in that turn.")]
+    agent_version: Annotated[str | None, Field(description="The agent's version; null if unknown.")]
+    model: Annotated[str | None, Field(description="The agent's language model; null if unknown.")]
+    user_id: Annotated[str, Field(description="The person who gave the verdict, or whose message the machine judged.")]
+    user_type: Annotated[str, Field(description="The platform's word for that person's role; `agent`: an AI critic.")]
+    origin: Annotated[
+        Origin,
+        Field(description="`user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review."),
+    ]
+    feedback_type: Annotated[
+        FeedbackType,
+        Field(
+            description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a "
+            "reply. `rating`: a rating on one of the project's own scales. `implicit` and `rating` are not verdicts: "
+            "no share includes them."
+        ),
+    ]
+    reaction: Annotated[
+        Reaction | None, Field(description="The verdict; null for a reply or a rating on one of the project's scales.")
+    ]
+    value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
+    confidence: Annotated[float, Field(description="Confidence of the verdict, 0 to 1; 1 for a person's own verdict.")]
+    text: Annotated[
+        str | None, Field(description="The person's comment or reply, or the message that the machine judged.")
+    ]
+    tags: Annotated[list[str], Field(description="Reasons for the verdict.")]
+    correction: Annotated[str | None, Field(description="The answer that the person wanted instead.")]
+    correction_type: Annotated[
+        CorrectionType | None, Field(description="The kind of rejection that the machine inferred.")
+    ]
+    emoji: Annotated[str | None, Field(description="The emoji of a reaction.")]
+    source: Annotated[
+        str,
+        Field(
+            description="Source: `chat`, `post` (comments on and reactions to an agent's posts and comments), `api`,"
+            " `inference`, `review` or `rating`."
+        ),
+    ]
+    reviews: Annotated[
+        str | None, Field(description="For a review: the reviewed machine verdict or turn; otherwise null.")
+    ]
+    detector: Annotated[str | None, Field(description="For a machine verdict: the detector's version.")]
+    decided_by: Annotated[
+        DecidedBy | None, Field(description="For a machine verdict: the part of the detector that decided.")
+    ]
+    rating: Rating
+    scale: Scale
+    worst_rating: WorstRating
+    best_rating: BestRating
+    ts: Annotated[Time, Field(description="Time of the verdict.")]
+    rn: Annotated[str, Field(description="The feedback's resource name.")]
+
+
+class FoundFeedbacks(ResponseModel):
+    """One page of feedback records in the order of `sort`, with at most 2 MiB of text.
+
+    With the filter `text`, a page scans at most 10,000 records. If more than 3,000 texts contain the search `words`, a
+    page scans at most 1,000 records. A page may therefore be empty and still have a `next_cursor`.
+    """
+
+    items: Annotated[list[FoundFeedback], Field(description="Feedback records in the order of `sort`.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
+
+
+_POSITION: Final = TypeAdapter(tuple[Moment, UUID])
+SCANNED_LIMIT: Final = 10_000
+"""Maximum number of records that one page scans for a text, which has no index. The next page continues the scan."""
+_SCANNED_WITH_MESSAGES: Final = 1_000
+"""Maximum number of records that one page scans if it also reads each record's question and answer."""
+_CONTAINS: Final = "e.text ilike :pattern or e.correction ilike :pattern"
+_AT_ONCE: Final = 10
+_OLDER: Final = " and e.occurred_at <= :after and (e.occurred_at, e.feedback_id) < (:after, :after_id)"
+_NEWER: Final = " and e.occurred_at >= :after and (e.occurred_at, e.feedback_id) > (:after, :after_id)"
+Place = tuple[int, UUID]
+"""Position of a feedback record in the list: its time in microseconds, and its id."""
+
+
+async def search(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    limit: int,
+    cursor: str | None,
+    *,
+    oldest_first: bool = False,
+) -> FoundFeedbacks:
+    """Return one page of matching records.
+
+    Raises BadCursor if the cursor belongs to another query.
+    """
+    rows, next_cursor = await found(pool, at, span, filters, limit, cursor, oldest_first=oldest_first)
+    return FoundFeedbacks(items=[as_answer(row) for row in rows], next_cursor=next_cursor)
+
+
+async def found(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    limit: int,
+    cursor: str | None = None,
+    *,
+    oldest_first: bool = False,
+    resolved: Filters | None = None,
+) -> tuple[Sequence[asyncpg.Record], str | None]:
+    """Return one page of matching rows, by default newest first, and the cursor of the next page.
+
+    Args:
+        resolved: Result of `looked_up` for the filters, if the caller has it.
+
+    Returns:
+        The rows, and the cursor, which is None on the last page.
+
+    Raises:
+        BadCursor: If the cursor belongs to another query or another order.
+    """
+    asked = question("search", *at, *span, asdict(filters), *(("oldest first",) if oldest_first else ()))
+    after = None if cursor is None else decode(cursor, asked, _POSITION)
+    filters = resolved or await looked_up(pool, at, filters)
+    span = await narrowed(pool, at, span, filters)
+    rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after, newer=oldest_first))
+    # The row at which a text scan stopped before the end of all records.
+    ended_at = rows.pop() if filters.scans and rows and rows[-1]["ended_here"] else None
+    sizes = (OVERHEAD + size_of(row["text"], row["correction"]) for row in rows)
+    page, more = page_of(rows, sizes, limit)
+    last = page[-1] if more else ended_at
+    return page, encode(asked, (last["occurred_at"], last["feedback_id"])) if last else None
+
+
+async def narrowed(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> TimeSpan:
+    """Narrow the time span for a query with the filter `judged`.
+
+    Returns the part of the span in which people judged machine verdicts, according to the roll-ups. If they judged only
+    a few, a query over the whole span would read the turns of nearly all machine verdicts. Without the filter `judged`,
+    the span is returned unchanged.
+    """
+    if filters.judged is None:
+        return span
+    row = await pool.fetchrow(*SQL.times_of_judged(**at._asdict(), **span._asdict()))
+    if row is None or row["first"] is None:
+        return TimeSpan(span.start, span.start)
+    return TimeSpan(max(span.start, row["first"]), min(span.end, row["last"]))
+
+
+async def every(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> AsyncIterator[asyncpg.Record]:
+    """Yield all matching rows.
+
+    They are read page by page, so a slow reader holds no connection and little memory.
+    """
+    cursor: str | None = None
+    while True:
+        rows, cursor = await found(pool, at, span, filters, 500, cursor)
+        for row in rows:
+            yield row
+        if cursor is None:
+            return
+
+
+async def neighbours(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, place: Place
+) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
+    """Return the next newer and the next older record in the list.
+
+    Each is None if there is no such record.
+
+    Args:
+        place: Position in the list of the record whose neighbours to return.
+    """
+    filters = await looked_up(pool, at, filters)
+    span = await narrowed(pool, at, span, filters)
+    newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
+    older = await pool.fetchrow(*_statement(at, span, filters, 1, place))
+    return _match(newer), _match(older)
+
+
+async def following(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    place: Place | None,
+    turn: tuple[str | None, str | None],
+    *,
+    newer: bool = False,
+) -> asyncpg.Record | None:
+    """Return the next record in the list that is not about `turn`, or None at the end of the list.
+
+    Args:
+        place: Position after which to search, or None for the start of the list.
+        turn: Conversation id and turn id.
+        newer: Go through the list from oldest to newest instead of from newest to oldest.
+    """
+    filters = await looked_up(pool, at, filters)
+    span = await narrowed(pool, at, span, filters)
+    while True:
+        rows = await pool.fetch(*_statement(at, span, filters, _AT_ONCE, place, newer=newer))
+        for row in rows:
+            if not row.get("ended_here") and (row["conversation_id"], row["turn_id"]) != turn:
+                return row
+        if len(rows) < _AT_ONCE:
+            return None
+        place = (rows[-1]["occurred_at"], rows[-1]["feedback_id"])
+
+
+async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
+    """Add to each row the first 280 characters of its answer.
+
+    The column `answer` is None if the answer is unknown.
+    """
+    found_answers = await pool.fetch(*SQL.answers_of_found(**at._asdict(), ids=[row["feedback_id"] for row in rows]))
+    answers = {row["feedback_id"]: row["answer"] for row in found_answers}
+    return [{**row, "answer": answers.get(row["feedback_id"])} for row in rows]
+
+
+def _match(row: asyncpg.Record | None) -> asyncpg.Record | None:
+    return None if row is None or row.get("ended_here") else row
+
+
+def as_answer(row: asyncpg.Record) -> FoundFeedback:
+    known = {name: row[name] for name in FoundFeedback.model_fields if name != "ts"}
+    return FoundFeedback(ts=format_instant(row["occurred_at"]), **known)
+
+
+def _statement(
+    at: Project, span: TimeSpan, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
+) -> tuple[Any, ...]:
+    sources = sources_of(filters)
+    if not sources:
+        return SQL.search_nothing()
+    filtered = replace(filters, text=None, words=None)
+    condition, values = where(at, span, filtered)
+    place = ""
+    values["limit"] = limit
+    if after is not None:
+        place = _NEWER if newer else _OLDER
+        values |= {"after": after[0], "after_id": after[1]}
+    condition += place
+    order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
+    if not filters.scans:
+        parts = [SQL.part("found_in", view=view, where=condition, order=order) for view in sources.values()]
+        return SQL.search.filled(rows=_joined(parts, order, "limit"))(**values)
+    holds = [_CONTAINS] if filters.text is not None else []
+    holds += [SAID] if filters.words is not None else []
+    scanned = [
+        SQL.part(
+            "scanned_in",
+            table=table,
+            holds=" and ".join(f"({one})" for one in holds),
+            is_live=IS_LIVE[table],
+            is_reply=str(table == "replies"),
+            where=condition,
+            order=order,
+        )
+        for table in sources
+    ]
+    statement = SQL.search_text.filled(
+        scanned=_joined(scanned, order, "scanned"),
+        view=filters.view,
+        rows=" union all ".join(SQL.part("listed_in", table=table) for table in sources),
+        order=order,
+    )
+    if filters.text is not None:
+        values["pattern"] = substring(filters.text)
+    if filters.words is not None:
+        values["words"] = patterns(filters.words)
+    return statement(**values, scanned=scanned_by(filters))
+
+
+def scanned_by(filters: Filters) -> int:
+    """Return the maximum number of records that one page scans."""
+    return SCANNED_LIMIT if filters.words is None else _SCANNED_WITH_MESSAGES
+
+
+def _joined(parts: Sequence[str], order: str, limit: str) -> str:
+    """Return SQL that combines all parts and selects the first rows in the given order.
+
+    Args:
+        limit: Name of the query parameter that limits the number of rows.
+    """
+    return parts[0] if len(parts) == 1 else f"{' union all '.join(parts)} order by {order} limit :{limit}"
+
+
+def sources_of(filters: Filters) -> dict[FeedbackTable, str]:
+    """Return the tables that may contain matching records, each with the database view to read."""
+    found: dict[FeedbackTable, str] = {}
+    if filters.has_verdicts:
+        found["feedbacks"] = filters.view
+    if filters.has_non_verdicts:
+        found["replies"] = "live_replies"
+    return found

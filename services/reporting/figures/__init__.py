@@ -1,0 +1,1 @@
+"""Counts of verdicts and the figures made of them: satisfaction, ranking, reasons, comparison, calibration."""

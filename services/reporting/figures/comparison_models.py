@@ -1,0 +1,114 @@
+"""Response models of a comparison."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from reporting.model.responses import ResponseModel, Window
+
+DifferenceVerdict = Literal["higher", "lower", "unclear"]
+
+
+class ComparedShare(ResponseModel):
+    """People's or the machine's verdicts on one side of a comparison."""
+
+    ok: Annotated[int, Field(description="Number of ok verdicts.")]
+    neutral: Annotated[int, Field(description="Number of neutral verdicts.")]
+    not_ok: Annotated[int, Field(description="Number of not_ok verdicts.")]
+    total: Annotated[int, Field(description="Number of verdicts: ok + neutral + not_ok.")]
+    satisfaction: Annotated[float | None, Field(description="ok / total; null without verdicts.")]
+    low: Annotated[
+        float, Field(description="Lower bound of the 95 % confidence interval, adjusted for clustering by person.")
+    ]
+    high: Annotated[
+        float, Field(description="Upper bound of the 95 % confidence interval, adjusted for clustering by person.")
+    ]
+    effective_size: Annotated[
+        float,
+        Field(
+            description="Effective sample size: the number of independent verdicts with the same information. It is "
+            "estimated from at most the 3,000 newest verdicts."
+        ),
+    ]
+
+
+class AnsweredTurns(ResponseModel):
+    """Number of answered turns in the window, and how many of them have feedback so far."""
+
+    turns: Annotated[int, Field(description="Number of answered turns, at most the 1,500 newest.")]
+    complete: Annotated[bool, Field(description="True if `turns` includes all answered turns of the window.")]
+    with_verdict_of_people: Annotated[int, Field(description="Number of these turns with a person's verdict.")]
+    with_verdict_of_machine: Annotated[
+        int, Field(description="Number of these turns with a verdict of the machine or a reviewer.")
+    ]
+    response_rate: Annotated[
+        float | None, Field(description="with_verdict_of_people / turns; null without answered turns.")
+    ]
+
+
+class ComparedSide(ResponseModel):
+    """One side of a comparison."""
+
+    value: Annotated[str, Field(description="The requested value.")]
+    people: Annotated[ComparedShare, Field(description="People's verdicts.")]
+    machine: Annotated[ComparedShare, Field(description="The machine's verdicts, and the reviews that replace them.")]
+    answered: Annotated[
+        AnsweredTurns | None, Field(description="Answered turns; null for `user_type`, which answers do not have.")
+    ]
+
+
+class SatisfactionDifference(ResponseModel):
+    """Difference in satisfaction: b minus a."""
+
+    difference: Annotated[
+        float | None,
+        Field(description="Satisfaction with b minus satisfaction with a, -1 to 1; null if a side has no verdicts."),
+    ]
+    low: Annotated[float, Field(description="Lower bound of the 95 % confidence interval (Newcombe).")]
+    high: Annotated[float, Field(description="Upper bound of the 95 % confidence interval (Newcombe).")]
+    verdict: Annotated[
+        DifferenceVerdict,
+        Field(
+            description="Satisfaction with b compared with a: `higher`, `lower`, or `unclear` if the interval "
+            "contains 0."
+        ),
+    ]
+    sentence: Annotated[str, Field(description="The result in words.")]
+    adjusted: Annotated[
+        bool,
+        Field(
+            description="True if the difference was adjusted, by intent, to the same mix of questions on both sides."
+        ),
+    ]
+    shared: Annotated[
+        float | None, Field(description="If adjusted: share of the verdicts with an intent that occurs on both sides.")
+    ] = None
+
+
+class ValueComparison(ResponseModel):
+    """Comparison of two values of a dimension. People's and the machine's verdicts are counted separately."""
+
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
+    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
+    by: Annotated[str, Field(description="The dimension.")]
+    a: Annotated[ComparedSide, Field(description="The first value.")]
+    b: Annotated[ComparedSide, Field(description="The second value.")]
+    people: Annotated[SatisfactionDifference, Field(description="Difference by people's verdicts.")]
+    machine: Annotated[SatisfactionDifference, Field(description="Difference by the machine's verdicts, with reviews.")]
+    people_adjusted: Annotated[
+        SatisfactionDifference | None,
+        Field(
+            description="The same difference for an equal mix of questions; null if too few verdicts have an intent "
+            "that both sides share."
+        ),
+    ]
+    machine_adjusted: Annotated[
+        SatisfactionDifference | None,
+        Field(
+            description="The same difference for an equal mix of questions; null if too few verdicts have an intent "
+            "that both sides share."
+        ),
+    ]

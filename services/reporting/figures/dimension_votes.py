@@ -1,0 +1,177 @@
+"""Verdict counts by the values of a dimension, from roll-ups if they are valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import asyncpg
+
+from contracts.base import Origin
+from reporting.figures.rollup_counts import LONG, CountSource, dimensions, votes
+from reporting.figures.votes import Votes
+from reporting.model.dimensions import ATTRIBUTES, KNOWN, Dimension, dimension
+from reporting.model.selection import ALWAYS, Filters, Project, TimeSpan
+from reporting.sql import SQL
+
+MOST_VALUES: Final = 200
+"""Maximum number of values of a dimension in one query."""
+
+
+def source_of(by: Dimension, at: Project, span: TimeSpan, filters: Filters) -> CountSource:
+    """Return a subselect that counts the verdicts in a time window by value of the dimension."""
+    if by.rolled:
+        # In a short window, versions are sorted by the hour of their first verdict.
+        return votes(at, span, filters, by_days=span.end - span.start >= LONG)
+    return dimensions(at, span, filters)
+
+
+def value_of(by: Dimension) -> str:
+    """Return the SQL expression for the dimension's value in a row `e` from `source_of`."""
+    return f"e.{by.rolled}" if by.rolled else "e.reason"
+
+
+def narrowed_to(by: Dimension, *, to_values: bool) -> tuple[str, dict[str, Any]]:
+    """Return an SQL condition for rows `e` from `source_of`, and the condition's named parameters.
+
+    The condition selects the rows of the dimension.
+
+    Args:
+        to_values: Select only rows with certain values. The caller must supply them as a list in the parameter
+            `:compared`.
+    """
+    of_kind, values = ("true", {}) if by.rolled else ("e.kind = :kind::text", {"kind": by.name})
+    return of_kind + (f" and {value_of(by)} = any(:compared::text[])" if to_values else ""), values
+
+
+def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
+    """Return an SQL condition for feedback rows `e`, and the condition's named parameters.
+
+    The condition selects the rows with a certain value of the dimension. The caller must supply the value in the
+    parameter `:value`.
+    """
+    column = by.rolled or by.of_feedback
+    if column:
+        return f"e.{column} = :value::text", {}
+    if by.is_attribute:
+        return "e.attributes ->> :attribute::text = :value::text", {"attribute": by.name[len(ATTRIBUTES) :]}
+    return f"e.{by.of_answer} = :value::text", {}
+
+
+def value_of_answer(by: Dimension) -> tuple[str, dict[str, Any]] | None:
+    """Return the SQL expression for the dimension's value in an answer row `e`, with its named parameters.
+
+    Returns None if answers do not have this dimension.
+    """
+    if by.is_attribute:
+        return "e.attributes ->> :attribute::text", {"attribute": by.name[len(ATTRIBUTES) :]}
+    return None if by.of_answer is None else (f"e.{by.of_answer}", {})
+
+
+@dataclass(frozen=True, slots=True)
+class ValueVotes:
+    """Verdicts on answers with one value of a dimension, separately for people and the machine.
+
+    Attributes:
+        first_at: Time of the first verdict in microseconds, rounded down to the hour or day.
+        last_at: Time of the last verdict in microseconds, rounded down to the hour or day.
+    """
+
+    value: str
+    people: Votes
+    machine: Votes
+    first_at: int
+    last_at: int
+
+    def of(self, origin: Origin) -> Votes:
+        return self.people if origin == "user" else self.machine
+
+
+async def value_votes(
+    pool: asyncpg.Pool,
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    by: Dimension,
+    values: Sequence[str] | None = None,
+) -> list[ValueVotes]:
+    """Count the verdicts by value of the dimension, most verdicts first.
+
+    Args:
+        values: Values to count. If None, at most MOST_VALUES values are returned.
+    """
+    source = source_of(by, at, span, filters)
+    narrowed, named = narrowed_to(by, to_values=values is not None)
+    if values is not None:
+        named["compared"] = list(values)
+    statement = SQL.count_values.filled(source=source.sql, value=value_of(by), narrowed=narrowed)
+    rows: dict[str, list[asyncpg.Record]] = {}
+    for row in await pool.fetch(*statement(**source.values, **named)):
+        rows.setdefault(row["value"], []).append(row)
+    return [_value_votes(value, some) for value, some in rows.items()]
+
+
+async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None) -> list[Dimension]:
+    """Return the dimensions that have verdicts in a time window.
+
+    Version, model and agent are always included and come first. Days that are only partly in the window may be read as
+    a whole.
+    """
+    kinds = (await _choices(pool, at, span, agent_id)).keys()
+    always = [one for one in KNOWN.values() if one.rolled or one.name in kinds]
+    return [*always, *(dimension(kind) for kind in sorted(kinds - KNOWN.keys()))]
+
+
+async def filter_choices(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None
+) -> list[tuple[Dimension, list[str]]]:
+    """Return the dimensions that have verdicts in a time window, each with up to 100 values in ascending order.
+
+    Days that are only partly in the window may be read as a whole.
+    """
+    found = await _choices(pool, at, span, agent_id)
+    source = votes(at, span, Filters(agent_id=agent_id))
+    found |= {"version": [], "model": []}
+    for row in await pool.fetch(*SQL.list_versions_and_models.filled(source=source.sql)(**source.values)):
+        found[row["kind"]].append(row["value"])
+    names = [*(name for name in KNOWN if name in found), *sorted(found.keys() - KNOWN.keys())]
+    return [(dimension(name), found[name]) for name in names]
+
+
+async def _choices(pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None) -> dict[str, list[str]]:
+    """Return the values of each dimension except version and model."""
+    found: dict[str, list[str]] = {}
+    given = {} if agent_id is None else {"agent_id": agent_id}
+    statement = SQL.list_choices.filled(**choices_slots(agent_id))
+    for row in await pool.fetch(*statement(**at._asdict(), **span._asdict(), **given)):
+        found.setdefault(row["kind"], []).append(row["value"])
+    return found
+
+
+def choices_slots(agent_id: str | None) -> dict[str, str]:
+    """Return the SQL fragments for the placeholders of `list_choices`."""
+    of_agent = "" if agent_id is None else " and {row}.agent_id = :agent_id::text"
+    stale = SQL.part("stale_rows", view="effective", narrowed=of_agent.format(row="e"))
+    return {"stale": SQL.part("dimensions", rows=stale), "of_agent": of_agent.format(row="r")}
+
+
+async def first_verdicts(pool: asyncpg.Pool, at: Project, agent_id: str) -> dict[str, int]:
+    """Return the time of the first verdict on each version of an agent.
+
+    Times are in microseconds, rounded down to the hour.
+    """
+    source = votes(at, ALWAYS, Filters(agent_id=agent_id), by_days=False)
+    rows = await pool.fetch(*SQL.first_verdicts.filled(source=source.sql)(**source.values))
+    return {row["agent_version"]: row["first_at"] for row in rows}
+
+
+def _value_votes(value: str, rows: list[asyncpg.Record]) -> ValueVotes:
+    sides = {row["origin"]: Votes(int(row["ok"]), int(row["neutral"]), int(row["not_ok"])) for row in rows}
+    return ValueVotes(
+        value,
+        sides.get("user", Votes()),
+        sides.get("machine", Votes()),
+        min(row["first_at"] for row in rows),
+        max(row["last_at"] for row in rows),
+    )

@@ -1,0 +1,222 @@
+"""Ranking of agents, worst first.
+
+Agents are ranked by people's verdicts or by machine verdicts, never by their sum.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+import asyncpg
+from pydantic import Field, TypeAdapter
+
+from contracts.base import Id
+from reporting.figures.rollup_counts import votes
+from reporting.figures.satisfaction import window_of
+from reporting.figures.votes import Votes
+from reporting.model.cursor import Moment, decode, encode, question
+from reporting.model.responses import Counts, ResponseModel, Window
+from reporting.model.selection import Filters, Project, TimeSpan
+from reporting.sql import SQL
+
+ENOUGH_VOTES: Final = 10
+"""Minimum number of verdicts by one side (people or the machine) that are needed to rank an agent by that side."""
+MOST_AGENTS: Final = 1_000
+JudgedBy = Literal["people", "machine"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEvidence:
+    """Verdicts on an agent.
+
+    `machine` includes the reviews that replace machine verdicts.
+    """
+
+    agent_id: str
+    people: Votes
+    machine: Votes
+
+    def judged_by(self, least: int = ENOUGH_VOTES) -> JudgedBy | None:
+        """Return the side (people or the machine) whose verdicts rank the agent.
+
+        A side needs at least `least` verdicts. If both sides have enough, it is the side whose upper confidence bound
+        of satisfaction is lower. Returns None if neither has enough.
+        """
+        enough: list[JudgedBy] = [side for side in _SIDES if self.of(side).total >= least]
+        if not enough:
+            return None
+        side: JudgedBy = min(enough, key=self._upper)
+        return side
+
+    def shown(self, least: int = ENOUGH_VOTES) -> JudgedBy:
+        """Return the side whose verdicts are shown for the agent.
+
+        This is the side that ranks the agent. If neither side has enough verdicts, it is the side whose upper
+        confidence bound of satisfaction is lower.
+        """
+        side = self.judged_by(least)
+        lower: JudgedBy = min(_SIDES, key=self._upper)
+        return lower if side is None else side
+
+    def _upper(self, side: JudgedBy) -> float:
+        return self.of(side).sure.high
+
+    def of(self, side: JudgedBy) -> Votes:
+        return self.people if side == "people" else self.machine
+
+    def rank(self, least: int = ENOUGH_VOTES) -> Rank:
+        """Return the agent's sort key, by which the worst agent comes first.
+
+        Agents are sorted by the upper confidence bound of satisfaction on the shown side, lowest first. Agents without
+        enough verdicts on either side come last.
+        """
+        counted = self.of(self.shown(least))
+        return self.judged_by(least) is None, counted.sure.high, -counted.total, self.agent_id
+
+
+Rank = tuple[bool, float, int, str]
+_SIDES: Final[tuple[JudgedBy, ...]] = ("people", "machine")
+
+
+class JudgedShare(ResponseModel):
+    """Verdicts by people or by the machine, with satisfaction and its 95 % confidence interval (Wilson)."""
+
+    ok: Annotated[int, Field(description="Number of ok verdicts.")]
+    neutral: Annotated[int, Field(description="Number of neutral verdicts.")]
+    not_ok: Annotated[int, Field(description="Number of not_ok verdicts.")]
+    satisfaction: Annotated[float | None, Field(description="ok / (ok + not_ok + neutral); null without verdicts.")]
+    low: Annotated[float, Field(description="Lower bound of the interval, 0 to 1.")]
+    high: Annotated[float, Field(description="Upper bound of the interval, 0 to 1.")]
+
+
+class RankedAgent(Counts):
+    """Verdicts on an agent. The agent is ranked either by people's verdicts or by machine verdicts.
+
+    `satisfaction`, `low` and `high` are computed from the verdicts that rank the agent.
+    """
+
+    agent_id: Annotated[str, Field(description="The agent.")]
+    people: Annotated[JudgedShare, Field(description="People's verdicts.")]
+    inferred: Annotated[JudgedShare, Field(description="The machine's verdicts, and the reviews that replace them.")]
+    judged_by: Annotated[
+        JudgedBy | None,
+        Field(
+            description="The side that ranks the agent: a side with at least `min_votes` verdicts. If both have "
+            "enough, the side with the lower upper bound; null if neither has."
+        ),
+    ]
+    satisfaction: Annotated[
+        float | None,
+        Field(description="Satisfaction on that side: ok / (ok + not_ok + neutral), 0 to 1; null without verdicts."),
+    ]
+    low: Annotated[float, Field(description="Lower bound of the 95 % confidence interval of satisfaction (Wilson).")]
+    high: Annotated[float, Field(description="Upper bound of the 95 % confidence interval of satisfaction (Wilson).")]
+    enough: Annotated[bool, Field(description="True if one side has at least `min_votes` verdicts.")]
+
+
+class Ranking(ResponseModel):
+    """Agents by the upper confidence bound of their satisfaction, lowest first.
+
+    An agent is ranked if it has at least `min_votes` verdicts by people or at least `min_votes` by the machine. The
+    other agents come last, in the same order.
+    """
+
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
+    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
+    min_votes: Annotated[int, Field(description="The requested minimum number of verdicts.")]
+    agents: Annotated[list[RankedAgent], Field(description="Agents, worst first.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
+
+
+_PLACE: Final = TypeAdapter(tuple[Moment, Moment, bool, float, int, Id])
+
+
+async def ranking(
+    pool: Any,
+    at: Project,
+    span: TimeSpan,
+    min_votes: int,
+    filters: Filters,
+    limit: int = MOST_AGENTS,
+    cursor: str | None = None,
+    given: tuple[object, ...] = (),
+) -> Ranking:
+    """Return one page of agents, ranked by the upper confidence bound of their satisfaction, lowest first.
+
+    The upper bound keeps agents with few verdicts from being ranked worst. The time window of the first page applies to
+    all pages.
+
+    Args:
+        cursor: Cursor of the previous page. It is valid only for a query with the same `given`.
+        given: The parameters of the query.
+
+    Raises:
+        BadCursor: If the cursor belongs to another query.
+    """
+    asked = question("agents", *at, *given)
+    after = None if cursor is None else decode(cursor, asked, _PLACE)
+    span = span if after is None else TimeSpan(*after[:2])
+    source = votes(at, span, filters)
+    rows: dict[str, list[asyncpg.Record]] = defaultdict(list)
+    for row in await pool.fetch(*SQL.count_by_origin.filled(source=source.sql)(**source.values)):
+        rows[row["agent_id"]].append(row)
+
+    agents = sorted((_evidence(agent, some) for agent, some in rows.items()), key=lambda agent: agent.rank(min_votes))
+    left = agents if after is None else [agent for agent in agents if agent.rank(min_votes) > after[2:]]
+    return Ranking(
+        tenant=at.tenant,
+        project=at.project,
+        window=window_of(span),
+        min_votes=min_votes,
+        agents=[_ranked(one, rows[one.agent_id], min_votes) for one in left[:limit]],
+        next_cursor=encode(asked, (*span, *left[limit - 1].rank(min_votes))) if len(left) > limit else None,
+    )
+
+
+def _evidence(agent_id: str, rows: list[asyncpg.Record]) -> AgentEvidence:
+    sides = [
+        sum((_votes(row) for row in rows if (row["origin"] == "user") is by_people), Votes())
+        for by_people in (True, False)
+    ]
+    return AgentEvidence(agent_id, *sides)
+
+
+def _votes(row: asyncpg.Record) -> Votes:
+    return Votes(row["ok"], row["neutral"], row["not_ok"])
+
+
+def _ranked(one: AgentEvidence, rows: list[asyncpg.Record], least: int) -> RankedAgent:
+    by_origin = {row["origin"]: _votes(row).total for row in rows}
+    whole, shown = one.people + one.machine, one.of(one.shown(least))
+    judged_by = one.judged_by(least)
+    return RankedAgent(
+        agent_id=one.agent_id,
+        people=_share(one.people),
+        inferred=_share(one.machine),
+        judged_by=judged_by,
+        satisfaction=shown.satisfaction,
+        low=shown.sure.low,
+        high=shown.sure.high,
+        enough=judged_by is not None,
+        total=whole.total,
+        user=one.people.total,
+        machine=by_origin.get("machine", 0),
+        reviewer=by_origin.get("reviewer", 0),
+        ok=whole.ok,
+        not_ok=whole.not_ok,
+        neutral=whole.neutral,
+    )
+
+
+def _share(counted: Votes) -> JudgedShare:
+    return JudgedShare(
+        ok=counted.ok,
+        neutral=counted.neutral,
+        not_ok=counted.not_ok,
+        satisfaction=counted.satisfaction,
+        low=counted.sure.low,
+        high=counted.sure.high,
+    )

@@ -1,0 +1,171 @@
+"""Verdict counts in a time window, from roll-ups where they are valid, otherwise from feedback rows.
+
+Both sources give the same numbers. The table `rollups` has the counts of whole hours and days. Feedback rows are
+counted for hours that are only partly in the window, for hours in which a time step begins, and for stale hours
+(changed since they were rolled up). A single statement reads everything, in one snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final, Literal, NamedTuple
+
+from contracts.instants import DAY
+from reporting.model.selection import HOUR, Filters, Project, TimeSpan, conditions
+from reporting.sql import SQL
+
+_ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
+LONG: Final = 14 * DAY
+"""Minimum length, in microseconds, of a time window whose figures need only the day of each verdict, not its time."""
+_HAS_REASON: Final = " and (e.correction_type is not null or e.origin <> 'machine' and e.tags <> '{}')"
+"""Condition of the index `feedbacks_reasons`: verdicts with a person's tag or a correction type."""
+_ORIGINS: Final = " and e.origin || '' = any(:origins::text[])"
+"""Condition on the origins for ranges of a few hours. It is an expression because PostgreSQL would otherwise read such
+a range from the index of people's verdicts by giver, with one lookup per person."""
+_Kind = Literal["votes", "reasons", "judgements", "dimensions"]
+"""Name of the SQL fragment that selects the feedback rows."""
+_VIEWS: Final = {"judgements": "effective_or_overruled"}
+"""View to read, by kind. Other kinds read the view of the filters."""
+
+
+class _Grains(NamedTuple):
+    """Names of the hourly and daily roll-ups to read.
+
+    If `days` is None, only hourly roll-ups are read.
+    """
+
+    hours: str
+    days: str | None
+
+
+class CountSource(NamedTuple):
+    """Subselect of counts for a `from` clause, and its parameters by name.
+
+    Its columns are `at`, `origin`, `agent_id`, `agent_version`, `model`, the counts `ok`, `neutral` and `not_ok`, and
+    the sum `confidence`. `at` is the time of the feedback, or the start of its hour or day, in microseconds. Sources of
+    reasons, dimensions and judgements also have the columns `kind` and `reason`.
+    """
+
+    sql: str
+    values: dict[str, Any]
+
+
+def votes(at: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True) -> CountSource:
+    """Return a subselect of the hourly verdict counts in a time window.
+
+    Args:
+        by_days: For days that are completely in the window, return daily instead of hourly counts.
+    """
+    return _source(at, span, filters, "votes", _Grains("hour", "day" if by_days else None))
+
+
+def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) -> CountSource:
+    """Return a subselect of the verdict counts in a time window, for counting by time step.
+
+    Counts are per hour. If a step starts in the middle of an hour, that hour's feedback rows are returned individually.
+
+    If the filters select an agent, version, model or other dimension, and all steps begin at midnight UTC, counts are
+    per day. If the filters select none of these, the agent columns are null.
+
+    Args:
+        starts: Start times of the steps, in microseconds.
+    """
+    if not (filters.agent_id or filters.agent_version or filters.model or filters.of_dimension):
+        grains = _Grains("total", None)  # at most three counts per hour, fewer than a day's counts by agent
+    else:
+        grains = _Grains("hour", None if any(start % DAY for start in starts if start > span.start) else "day")
+    return _source(at, span, filters, "votes", grains, starts)
+
+
+def reasons_given(at: Project, span: TimeSpan, filters: Filters, *, rules: bool = True) -> CountSource:
+    """Return a subselect of the verdict counts in a time window, by reason.
+
+    Reasons are people's tags, and the machine's rules and correction types.
+
+    Args:
+        rules: If False, verdicts without a tag or correction type are skipped, so the counts of rules are incomplete.
+    """
+    grains = _Grains("reason hour", "reason day")
+    return _source(at, span, filters, "reasons", grains, of_rows="" if rules else _HAS_REASON)
+
+
+def dimensions(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
+    """Return a subselect of the verdict counts in a time window, by dimension and value.
+
+    The column `kind` contains the dimension, and the column `reason` contains the value.
+    """
+    return _source(at, span, filters, "dimensions", _Grains("dimension hour", "dimension day"))
+
+
+def judgements(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
+    """Return a subselect of machine verdicts in a time window, and of people's verdicts on the same turns.
+
+    For machine verdicts, including overruled ones, the column `kind` contains "verdict". For people's verdicts,
+    `kind` contains the machine's verdict on the same turn, and `confidence` contains its confidence. The column
+    `reason` contains the number of the confidence bin.
+    """
+    return _source(at, span, filters, "judgements", _Grains("judgement hour", "judgement day"))
+
+
+def _source(
+    at: Project,
+    span: TimeSpan,
+    filters: Filters,
+    kind: _Kind,
+    grains: _Grains,
+    starts: Sequence[int] = (),
+    *,
+    of_rows: str = "",
+) -> CountSource:
+    """Return the subselect for one kind of count.
+
+    Args:
+        of_rows: Additional SQL condition on feedback rows. It starts with `and`.
+    """
+    window, narrowed, values = conditions(at, span, filters)
+    view = _VIEWS.get(kind, filters.view)
+    first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
+    if not _may_be_rolled(filters, kind) or first >= last:
+        return CountSource(f"({SQL.part(kind, rows=view)} where {window}{narrowed}{of_rows})", values)
+    broken = sorted({start // HOUR * HOUR for start in starts if start % HOUR and first <= start < last})
+    first_day, last_day = -(-first // DAY) * DAY, last // DAY * DAY
+    rolled_filter, of_dimension = narrowed, filters.of_dimension
+    if of_dimension is not None:
+        field, dimension, value = of_dimension
+        grains = _Grains("dimension hour", grains.days and "dimension day")
+        rest: dict[str, Any] = {field: None}
+        rolled_filter = conditions(at, span, replace(filters, **rest))[1]
+        rolled_filter += " and e.kind = :dimension::text and e.reason = :dimension_value::text"
+        values |= {"dimension": dimension, "dimension_value": value}
+    values |= {"first": first, "last": last, "broken": broken, "hours": grains.hours}
+    of_range = conditions(at, span, replace(filters, origins=None))[1]
+    of_range += (_ORIGINS if filters.origins is not None else "") + of_rows
+    counted = SQL.part("rolled_votes" if kind == "votes" else "rolled_details")
+    here = f"e.tenant = :tenant and e.project = :project{rolled_filter}"
+    of_hour = f"{here} and e.grain = :hours::text and not exists (select from stale s where s.hour = e.start)"
+    # Few branches: the plan of a branch takes longer than the rows of most windows.
+    parts = [SQL.part(kind, rows=SQL.part("rows_besides_rollups", view=view, narrowed=of_range))]
+    if grains.days is None or first_day >= last_day:
+        parts.append(f"{counted} rollups e where {of_hour} and e.start >= :first and e.start < :last")
+    else:
+        values |= {"first_day": first_day, "last_day": last_day, "days": grains.days}
+        parts += [
+            f"{counted} {SQL.part('hours_besides_days', of_hour=of_hour)}",
+            f"{counted} rollups e where {here} and e.grain = :days::text and e.start >= :first_day"
+            " and e.start < :last_day and not exists (select from stale s where s.day = e.start)",
+        ]
+    return CountSource(f"({SQL.part('stale_hours_given')} {' union all '.join(parts)})", values)
+
+
+def is_rolled(filters: Filters) -> bool:
+    """Return True if roll-ups can count the verdicts that match these filters."""
+    return _may_be_rolled(filters, "votes")
+
+
+def _may_be_rolled(filters: Filters, kind: _Kind) -> bool:
+    if filters.of_dimension is not None and kind == "votes":
+        rest: dict[str, Any] = {filters.of_dimension[0]: None}
+        filters = replace(filters, **rest)
+    given = {name for name, value in asdict(filters).items() if value not in (None, False)}
+    return given <= {*_ROLLED_FILTERS, *(("feedback_type",) if filters.feedback_type == "verdict" else ())}

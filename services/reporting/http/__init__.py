@@ -1,0 +1,1 @@
+"""HTTP API: routes, request models and response models."""

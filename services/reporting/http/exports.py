@@ -1,0 +1,153 @@
+"""HTTP route that streams training examples."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Annotated
+
+import asyncpg
+from fastapi import Query
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from contracts.base import Name
+from contracts.scopes import EXPORT
+from reporting.access.log import AccessLog
+from reporting.exports.cases import cases
+from reporting.exports.examples import Format, LeftOut
+from reporting.exports.files import (
+    MEDIA_TYPES,
+    FileType,
+    ParquetMissing,
+    as_jsonl,
+    as_parquet,
+    check_available,
+    count_examples,
+    examples,
+)
+from reporting.http.bodies import FilterBody
+from reporting.http.conversations import FAILURES, PROJECT
+from reporting.model.selection import Filters, Project
+from reporting.read_models.projects import is_known
+from servicekit import Caller, RequestRefused, Routes
+
+EXPORTS = PROJECT + "/exports/{wanted:segment}"
+COUNTS = EXPORTS + "/counts"
+
+
+class ExportCounts(BaseModel):
+    """Number of examples in an export, and of judged answers that it leaves out."""
+
+    examples: int = Field(description="The number of examples.")
+    left_out: dict[LeftOut, int] = Field(
+        description="The number of judged answers without an example, by reason. `answer_unknown`, `question_unknown`: "
+        "the message is not known. `answer_empty`: the answer is deleted or has no text. `answer_edited`: it was "
+        "edited after the verdict. `question_edited`: the question was edited after the answer. `question_uncertain`: "
+        "the answer replies to a message that is unknown or empty, or an empty message of a person stands between "
+        "question and answer. `neutral` (`kto`): "
+        "the verdict is neutral. `not_rejected`, `no_better_answer` (`dpo`): the answer was not rejected; or there is "
+        "neither a correction nor an accepted answer. `not_accepted` (`sft`): the answer was neither accepted nor "
+        "corrected. `no_verdict_of_a_person` (`detector`): only the machine judged."
+    )
+
+
+class ExportQuestion(FilterBody):
+    """Filters of an export. A search has the same filters.
+
+    By default, only verdicts of people and reviewers are exported.
+    """
+
+    everyone: bool = Field(
+        default=False,
+        description="Also export machine verdicts. By default, if `origin` is not given, only verdicts of people and"
+        " reviewers are exported.",
+    )
+    file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` if the server has pyarrow.")
+
+    def filters_for(self, wanted: Format) -> Filters:
+        """Return the filters for an export in the given format.
+
+        The format `detector` always exports all machine verdicts, including overruled ones. The other formats export
+        verdicts of people and reviewers by default. Only `events` includes replies by default.
+        """
+        if wanted == "detector":
+            return replace(self.filters, origins=("machine",), overruled=True)
+        filters = replace(self.filters, by_answer=True)
+        found = filters if self.origin or self.everyone else replace(filters, origins=("user", "reviewer"))
+        # Replies are not verdicts, so only the format `events` contains them.
+        return found if wanted == "events" or found.feedback_type else replace(found, feedback_type="verdict")
+
+
+def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> Routes:
+    """Return the route that streams exports. If there is an access log, each export is recorded in it."""
+    router = Routes("exports", FAILURES)
+
+    @router.at(
+        "GET",
+        EXPORTS,
+        EXPORT,
+        summary="Export training examples",
+        response_class=StreamingResponse,
+        refuses={404: "The project has no messages and no feedback."},
+    )
+    async def export(
+        tenant: Name,
+        project: Name,
+        wanted: Format,
+        question: Annotated[ExportQuestion, Query()],
+        caller: Caller,
+    ) -> StreamingResponse:
+        """Stream the matching feedback as training examples, newest first, in TRL's conversational format.
+
+        `kto` examples consist of a prompt, a completion and a label. `dpo` examples consist of a prompt, a chosen
+        answer and a rejected answer. The chosen answer is a person's correction, or an accepted answer to the same
+        question or to a later question with the same text. `sft` examples consist of a prompt and a completion, which
+        come from accepted answers and corrections. `events` contains the feedback records themselves. `detector`
+        contains machine verdicts together with people's verdicts on the same turn. Each verdict that counts for its
+        answer is exported, even if a turn has several answers. `GET …/exports/{wanted}/counts` tells which judged
+        answers are left out. Erased feedback is omitted. An unknown project gives 404.
+        """
+        try:
+            check_available(question.file)
+        except ParquetMissing:
+            raise RequestRefused(422, "file: parquet needs the extra parquet on the server; request jsonl") from None
+        if not await is_known(pool, Project(tenant, project)):
+            raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
+        if access_log is not None:
+            await access_log.note(caller.subject, tenant, project, "exported", wanted)
+        rows = examples(cases(pool, Project(tenant, project), question.span, question.filters_for(wanted)), wanted)
+        stream = as_jsonl(rows) if question.file == "jsonl" else as_parquet(rows, wanted)
+        # Read the first chunk before the response starts, so that an unavailable database gives a 503.
+        first = await anext(stream, b"")
+        name = f"{project}-{wanted}.{question.file}"
+        return StreamingResponse(
+            _joined(first, stream),
+            media_type=MEDIA_TYPES[question.file],
+            headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"},
+        )
+
+    @router.at(
+        "GET",
+        COUNTS,
+        EXPORT,
+        summary="Count training examples",
+        refuses={404: "The project has no messages and no feedback."},
+    )
+    async def count(
+        tenant: Name, project: Name, wanted: Format, question: Annotated[ExportQuestion, Query()]
+    ) -> ExportCounts:
+        """Count the examples of an export, and the judged answers that it leaves out, by reason."""
+        if not await is_known(pool, Project(tenant, project)):
+            raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
+        found = cases(pool, Project(tenant, project), question.span, question.filters_for(wanted))
+        number, reasons = await count_examples(found, wanted)
+        return ExportCounts(examples=number, left_out=reasons)
+
+    return router
+
+
+async def _joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece

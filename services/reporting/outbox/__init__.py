@@ -1,0 +1,1 @@
+"""Outgoing messages: signed webhooks, delivered with retries (Standard Webhooks)."""

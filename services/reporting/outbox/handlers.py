@@ -1,0 +1,100 @@
+"""Event handlers that turn events of the log into webhook deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from contracts.feedback import (
+    FeedbackCreated,
+    FeedbackErased,
+    FeedbackErasureRequested,
+    FeedbackSessionCreated,
+)
+from reporting.outbox.endpoints import WebhookEndpoint
+from reporting.outbox.payload import WebhookDelivery
+from reporting.outbox.store import Deliveries
+from servicekit import Clock, Handler, Outcome, Received
+
+UNWANTED = Outcome.ignored("no_webhook")
+
+
+class WebhookHandler(Handler, tombstones=True):
+    """Handler of the consumer group `webhooks`, which stores deliveries but does not send them.
+
+    It is wrapped in an ErasingHandler.
+    """
+
+    def __init__(self, endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> None:
+        self._endpoints = endpoints
+        self._deliveries = deliveries
+        self._clock = clock
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        made = [list(deliveries_of(one, self._endpoints)) for one in batch]
+        newest: dict[tuple[str, str], WebhookDelivery] = {}
+        for one in (delivery for group in made for delivery in group):
+            held = newest.get((one.endpoint, one.subject))
+            if held is None or held.revision < one.revision:
+                newest[one.endpoint, one.subject] = one
+        await self._deliveries.add(newest.values(), self._clock.now())
+        erased = [one.event for one in batch if isinstance(one.event, FeedbackErased)]
+        if erased:
+            await self._deliveries.drop([(str(one.feedback_id), one.revision) for one in erased])
+        return [
+            Outcome.STORED if isinstance(one.event, FeedbackErased) or group else UNWANTED
+            for one, group in zip(batch, made, strict=True)
+        ]
+
+
+class ErasureRequestHandler(Handler, tombstones=True):
+    """Handler that passes erasure requests to `events` and all other records to `inner`.
+
+    Erasure requests are delivered to webhooks because receivers may have stored the person's texts.
+    """
+
+    def __init__(self, inner: Handler, events: WebhookHandler) -> None:
+        self._inner = inner
+        self._events = events
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        requests = [one for one in batch if _is_request(one)]
+        rest = [one for one in batch if not _is_request(one)]
+        of_rest = iter(await self._inner.handle(rest)) if rest else iter(())
+        of_requests = iter(await self._events.handle(requests)) if requests else iter(())
+        return [next(of_requests if _is_request(one) else of_rest) for one in batch]
+
+
+def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[WebhookDelivery]:
+    """Yield a delivery for each endpoint that is subscribed to the event."""
+    event = received.event
+    project: str | None = None
+    user: str | None = None
+    match event:
+        case FeedbackCreated():
+            subject, revision, project, user = str(event.feedback_id), event.revision, event.project, event.user_id
+        case FeedbackSessionCreated():
+            subject, revision, user = str(event.id), 0, event.user_id_or_null
+        case FeedbackErasureRequested():
+            # Omit the user id: otherwise the erasure would delete the delivery of its own request.
+            subject, revision = f"erasure/{event.request_id}", 0
+        case _:
+            return
+    for endpoint in endpoints:
+        if endpoint.wants(received.topic, event.tenant, project):
+            yield WebhookDelivery(
+                endpoint.name,
+                subject,
+                event.event_id,
+                received.topic,
+                revision,
+                event.tenant,
+                user,
+                event.occurred_at,
+                event.model_dump_json(by_alias=True),
+                received.traceparent,
+            )
+
+
+def _is_request(one: Received[Any]) -> bool:
+    return isinstance(one.event, FeedbackErasureRequested)

@@ -1,0 +1,93 @@
+"""Access page: the caller's own rights, and the API keys that administrators manage."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import asyncpg
+from fastapi import Request, Response
+
+from contracts.access import MEMBER
+from contracts.scopes import ADMIN, ALL_SCOPES, READ
+from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys, Maker
+from reporting.access.log import MOST_ENTRIES, AccessLog
+from reporting.access.sign_in import refused_page
+from reporting.pages.alerts import FormOutcome
+from reporting.pages.erasure import tenants_of
+from reporting.pages.rendering import page
+from reporting.read_models.projects import projects
+from servicekit import Caller, Form, ProjectSet, RequestRefused, Routes
+
+ACCESS: Final = "/dashboard/access"
+KEYS: Final = ACCESS + "/keys"
+_ALL: Final = "*"
+
+
+def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
+    """Return the routes of the access page."""
+    router = Routes("pages", token=False, hidden=True, page=refused_page)
+
+    async def render(
+        request: Request, outcome: FormOutcome | None = None, status: int = 200, key: str = "", name: str = ""
+    ) -> Response:
+        caller: Caller = request.state.caller
+        access, is_admin = ProjectSet.of(caller), ADMIN in caller.scopes
+        own = await projects(reads, caller.tenant, caller.projects) if is_admin else []
+        names = [f"{project.tenant}/{project.project}" for project in own]
+        whole = [f"{access.tenant}/{_ALL}"] if access.projects == (_ALL,) and access.tenant != _ALL else []
+        return page(
+            "access.html",
+            status,
+            signed_in=True,
+            name=caller.subject.removeprefix(MEMBER) if caller.subject.startswith(MEMBER) else None,
+            scopes=sorted(caller.scopes),
+            all_scopes=sorted(ALL_SCOPES & caller.scopes),
+            access=access.names,
+            keys=await keys.list(access) if is_admin else [],
+            new_key=key,
+            new_name=name,
+            log=await log.newest(access) if is_admin else [],
+            most_entries=MOST_ENTRIES,
+            default_days=DEFAULT_DAYS,
+            most_days=MOST_DAYS,
+            admin=is_admin,
+            places=[*whole, *names],
+            tenants=await tenants_of(reads, caller) if is_admin else [],
+            outcome=outcome,
+        )
+
+    async def show(request: Request) -> Response:
+        return await render(request)
+
+    async def change_keys(request: Request) -> Response:
+        secret = ""
+        try:
+            form, maker = await Form.read(request), Maker.of(request.state.caller)
+            if "revoke" in form:
+                revoked = await keys.revoke(form.field("revoke"), maker.projects)
+                name, tenant, change = revoked.name, revoked.tenant, "revoked"
+                sentence = f"The key of {name} was revoked."
+            else:
+                if "renew" in form:
+                    secret, name, tenant = await keys.renew(form.field("renew"), str(DEFAULT_DAYS), maker)
+                    change = "renewed"
+                else:
+                    scopes, chosen = form.get("scope", []), _projects(form)
+                    added = await keys.add(form.field("name"), scopes, chosen, form.field("days"), maker)
+                    secret, name, tenant = added
+                    change = f"created with {' '.join(sorted(scopes))}"
+                sentence = f"Send this key to {name}: it is not stored and cannot be shown again."
+            await log.note(maker.name, tenant, None, "changed access", f"key {name}: {change}")
+        except RequestRefused as refusal:
+            return await render(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
+        return await render(request, FormOutcome(sentence), key=secret, name=name)
+
+    router.show("POST", KEYS, ADMIN, change_keys)
+    router.show("GET", ACCESS, READ, show)
+    return router
+
+
+def _projects(form: Form) -> list[str]:
+    """Return the projects that were selected or typed in the form."""
+    names = [*form.get("place", []), *form.field("places").replace(",", " ").split()]
+    return [name for name in names if name]

@@ -1,0 +1,144 @@
+"""Forms of the alerts page: change rules and channels, and test channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import Request
+from pydantic import ValidationError
+
+from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.channels import ChannelKind
+from reporting.alerts.rules import (
+    ALERT_RULE,
+    AlertRule,
+    NewIssue,
+    RegressedIssue,
+    SatisfactionBelow,
+    ShareRuleSettings,
+    Silence,
+)
+from reporting.model.selection import Project
+from servicekit import Form, RequestRefused
+
+CHANNEL_NAMES: Final[Mapping[ChannelKind, str]] = {
+    "slack": "Slack",
+    "teams": "Microsoft Teams",
+    "webhook": "Signed webhook",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormOutcome:
+    """Message about the outcome of a submitted form.
+
+    `failed` is True if nothing was changed or delivered.
+    """
+
+    said: str
+    failed: bool = False
+
+
+async def carry_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:
+    """Carry out a submitted form and return the outcome.
+
+    If the request is refused or the form is invalid, the outcome states the reason.
+    """
+    try:
+        said = await Form.read(request)
+        if "remove" in said:
+            await administration.remove_rule(at, said["remove"][0], request.state.caller.subject)
+            return FormOutcome(f"The rule {said['remove'][0]} was removed.")
+        if "channel" in said:
+            return await _set_channel(administration, at, request, said)
+        if "remove_channel" in said:
+            await administration.remove_channel(at, said.field("remove_channel"), request.state.caller.subject)
+            return FormOutcome(f"The channel {said.field('remove_channel')} was removed.")
+        if "rule" in said:
+            name, channels = said.field("rule"), said.get("channels", [])
+            await administration.set_rule_channels(at, name, channels, request.state.caller.subject)
+            if not channels:
+                return FormOutcome(f"Alerts of the rule {name} are shown on this page only.")
+            return FormOutcome(f"Alerts of the rule {name} are announced in {', '.join(channels)}.")
+        if "test" in said:
+            return await _tested(administration, at, said["test"][0])
+        rule = ALERT_RULE.validate_python(_rule_of(said))
+        await administration.set_rule(at, rule, request.state.caller.subject)
+    except RequestRefused as refusal:
+        return FormOutcome(str(refusal), failed=True)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        return FormOutcome(f"{fault['loc'][-1] if fault['loc'] else 'rule'}: {fault['msg']}.", failed=True)
+    except ValueError:
+        return FormOutcome("The form could not be read.", failed=True)
+    return FormOutcome(f"The rule {rule.name} was saved. It is evaluated every minute.")
+
+
+async def _set_channel(administration: AlertAdministration, at: Project, request: Request, said: Form) -> FormOutcome:
+    """Store a channel, add it to the rules and test it, as the form asks."""
+    base = f"{request.url.scheme}://{request.url.netloc}"
+    name, kind, url = (said.field(field).strip() for field in ("channel", "channel_kind", "url"))
+    channel = await administration.set_channel(at, name, kind, url, base, request.state.caller)
+    outcome = f"The channel {name} was saved. Select it in a rule."
+    if "announce" in said:
+        count = await administration.announce_all_in(at, name, request.state.caller.subject)
+        rules = "1 rule announces" if count == 1 else f"{count} rules announce"
+        outcome = f"The channel {name} was saved, and {rules} in it."
+    if channel.secret:
+        outcome += f" Its signing key, shown only now: {channel.secret}"
+    if "and_test" not in said:
+        return FormOutcome(outcome)
+    tested = await _tested(administration, at, name)
+    return FormOutcome(f"{outcome} {tested.said}", tested.failed)
+
+
+async def _tested(administration: AlertAdministration, at: Project, channel: str) -> FormOutcome:
+    """Send a test message to the channel.
+
+    Raises RequestRefused if the channel does not exist.
+    """
+    result = await administration.test(at, channel)
+    if result.delivered:
+        return FormOutcome(f"The channel {channel} accepted the test message.")
+    return FormOutcome(f"The test message was not delivered: {result.what}.", failed=True)
+
+
+def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
+    """Return the rule described by a form, as input for validation.
+
+    Percentages become proportions, and empty fields are omitted.
+    """
+    rule: dict[str, Any] = {name: values[0] for name, values in said.items() if name != "channels" and values[0]}
+    if "below" in rule:
+        rule["below"] = float(rule["below"]) / 100
+    return {**rule, "channels": said.get("channels", [])}
+
+
+def rule_in_words(rule: AlertRule) -> str:
+    """Describe the condition of a rule in a sentence."""
+    match rule:
+        case ShareRuleSettings():
+            each = (
+                f"each version of {rule.agent or 'each agent'}" if rule.per == "version" else rule.agent or "each agent"
+            )
+            by = "people's verdicts" if rule.verdicts == "people" else "machine verdicts"
+            if isinstance(rule, SatisfactionBelow):
+                return f"Satisfaction with {each} is below {100 * rule.below:.4g}% ({by}, up to {rule.days} days)."
+            return f"Satisfaction with {each} dropped from the 28 days before ({by}, up to {rule.days} days)."
+        case Silence():
+            about = f" on {rule.agent}" if rule.agent is not None else ""
+            return f"No feedback{about} for {rule.hours} hours, but at least {rule.least} verdicts a week before."
+        case NewIssue():
+            of = f" of {rule.agent}" if rule.agent is not None else ""
+            people = "1 person" if rule.people == 1 else f"{rule.people:,} people"
+            return f"An issue{of} affects {people} or more, and its first rejection is at most {rule.days} days old."
+        case RegressedIssue():
+            of = f" of {rule.agent}" if rule.agent is not None else ""
+            return f"A resolved issue{of} came back."
+
+
+def rules_shown(rules: Sequence[AlertRule]) -> list[dict[str, Any]]:
+    """Return the values that the template needs for each rule."""
+    return [{"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels} for rule in rules]

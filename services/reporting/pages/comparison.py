@@ -1,0 +1,178 @@
+"""Data for the comparison page and for the releases (versions) on the agent page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import asyncpg
+from markupsafe import Markup
+
+from contracts.base import Origin
+from reporting.figures.comparison import compare
+from reporting.figures.comparison_models import ValueComparison
+from reporting.figures.dimension_votes import ValueVotes, first_verdicts, known_dimensions, value_votes
+from reporting.model.dimensions import KNOWN, Dimension, dimension
+from reporting.model.selection import Bucket, Filters, Project, TimeSpan
+from reporting.pages import charts
+from reporting.pages.overview import Link, chart_steps
+from reporting.pages.queries.breakdown import Breakdown, breakdown
+from reporting.pages.view import View
+from reporting.pages.zones import bucket_of, starts
+
+_MARKERS: Final = 12
+"""Maximum number of release markers in a chart. Only the latest versions are marked."""
+_MOST_AGENTS: Final = 5
+"""Maximum number of agents (those with the most verdicts) that are searched for one with two versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonPage:
+    """Data of the comparison page.
+
+    Attributes:
+        values: Verdict counts of each value of the dimension, in alphabetical order.
+        comparison: None if there are no two values to compare.
+        agent: Agent whose verdicts are counted, or None for all agents. It comes from the URL or from
+            `_agent_with_versions`.
+    """
+
+    by: Dimension
+    dimensions: list[Dimension]
+    values: list[ValueVotes]
+    comparison: ValueComparison | None
+    agent: str | None
+
+    def cases(self, value: str) -> dict[str, str | None]:
+        """Return the URL parameters that filter the feedback list by this value."""
+        return {"agent": self.agent, **self.by.cases(value)}
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """Satisfaction with an agent over time, its releases, and a comparison of its two latest versions.
+
+    Attributes:
+        first_at: Time of the first verdict on each version, in microseconds.
+        comparison: None if fewer than two versions have verdicts in the time window.
+    """
+
+    charted: Origin
+    bucket: Bucket
+    wide: Markup
+    narrow: Markup
+    first_at: dict[str, int]
+    comparison: ValueComparison | None
+
+
+async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> ComparisonPage:
+    """Return the data of the comparison page.
+
+    If the user has not chosen any values, the page compares the two latest versions or, for another dimension, the two
+    most frequent values. By default, the two versions belong to the same agent, because a difference between agents
+    says nothing about a release.
+    """
+    filters, by = replace(view.filters, origins=None), dimension(view.dimension or "version")
+    known, values = await asyncio.gather(
+        known_dimensions(pool, at, span, view.agent),
+        value_votes(pool, at, span, filters, by),
+    )
+    if by.name not in {one.name for one in known}:
+        known = [*known, by]
+    a, b = await _chosen(pool, at, view, by, values)
+    pair, agent = _pair(a, b, by, values), view.agent
+    if by.name == "version" and agent is None and a is None and b is None:
+        agents = await value_votes(pool, at, span, filters, KNOWN["agent"])
+        if len(agents) > 1:
+            agent, values = await _agent_with_versions(pool, at, span, filters, agents) or (None, values)
+            filters = replace(filters, agent_id=agent)
+            pair = None if agent is None else _pair(None, None, by, values)
+    comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, known=values)
+    return ComparisonPage(by, known, sorted(values, key=lambda value: value.value), comparison, agent)
+
+
+async def releases(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, counted: Breakdown, link: Link
+) -> Releases:
+    """Return the satisfaction over time and the releases of the agent selected in `view`.
+
+    Args:
+        counted: Verdict counts by time step, from `steps_of`.
+    """
+    bucket = bucket_of(span)
+    begins = starts(span, bucket, view.zone)
+    only_machine = counted.whole["machine"].total and not counted.whole["user"].total
+    charted: Origin = "machine" if only_machine else "user"
+    steps = chart_steps(counted, charted, begins, span, view, link)
+    first_at = await first_verdicts(pool, at, view.agent or "")
+    newest = sorted(first_at, key=lambda name: (first_at[name], name))
+    markers = [(first_at[name], name) for name in newest if span.start < first_at[name] < span.end][-_MARKERS:]
+    seen = {version.name for _, version in counted.versions}
+    pair = [name for name in newest if name in seen][-2:]
+    filters = replace(view.filters, origins=None, agent_version=None)
+    comparison = None
+    if len(pair) == 2:
+        comparison = await compare(pool, at, span, filters, KNOWN["version"], (pair[0], pair[1]), brief=True)
+    return Releases(
+        charted,
+        bucket,
+        charts.over_time(steps, bucket, 1120, 300, view.zone, markers),
+        charts.over_time(steps, bucket, 350, 280, view.zone, markers),
+        first_at,
+        comparison,
+    )
+
+
+async def steps_of(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> Breakdown:
+    """Count the verdicts on the agent selected in `view`, by the time steps of its chart."""
+    filters = replace(view.filters, origins=None)
+    return await breakdown(pool, at, span, filters, starts(span, bucket_of(span), view.zone))
+
+
+async def _chosen(
+    pool: asyncpg.Pool, at: Project, view: View, by: Dimension, values: Sequence[ValueVotes]
+) -> tuple[str | None, str | None]:
+    """Return the two values that the user chose. A value that was not chosen is None.
+
+    A choice is ignored if it was made for another dimension, or if it is a version that the selected agent never had.
+    """
+    if view.chosen_by is not None and view.chosen_by != by.name:
+        return None, None
+    unknown = {one for one in (view.a, view.b) if one is not None} - {one.value for one in values}
+    if by.name != "version" or view.agent is None or not unknown:
+        return view.a, view.b
+    unknown -= (await first_verdicts(pool, at, view.agent)).keys()
+    return (None if view.a in unknown else view.a), (None if view.b in unknown else view.b)
+
+
+async def _agent_with_versions(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, agents: Sequence[ValueVotes]
+) -> tuple[str, list[ValueVotes]] | None:
+    """Find the first of the agents that has verdicts on at least two versions.
+
+    Returns:
+        The agent's id and its verdict counts by version, or None if there is no such agent.
+    """
+    by = KNOWN["version"]
+    for one in agents[:_MOST_AGENTS]:
+        values = await value_votes(pool, at, span, replace(filters, agent_id=one.value), by)
+        if len(values) > 1:
+            return one.value, values
+    return None
+
+
+def _pair(a: str | None, b: str | None, by: Dimension, values: Sequence[ValueVotes]) -> tuple[str, str] | None:
+    """Return the two values to compare, or None if there are fewer than two.
+
+    If the user has not chosen both, the latest version is added or, for another dimension, the most frequent value.
+    """
+    a = None if a == b else a
+    likely = list(values)
+    if by.name == "version":
+        likely.sort(key=lambda one: (one.first_at, one.value), reverse=True)
+    others = [one.value for one in likely if one.value not in (a, b)]
+    b = b or (others.pop(0) if others else None)
+    a = a or (others.pop(0) if others else None)
+    return None if a is None or b is None else (a, b)

@@ -1,0 +1,59 @@
+"""Export of the feedback list as CSV and JSONL files, streamed in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import AsyncIterator
+from typing import Final
+
+import asyncpg
+
+from reporting.feedback.search import FoundFeedback, as_answer
+
+COLUMNS: Final = tuple(FoundFeedback.model_fields)
+_CHUNK: Final = 200
+# A spreadsheet evaluates a cell as a formula if it begins with one of these characters.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
+    """Yield a CSV file (RFC 4180, UTF-8) with a header, in chunks.
+
+    Text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(COLUMNS)
+    count = 0
+    async for row in rows:
+        found = as_answer(row).model_dump(mode="json")
+        writer.writerow([_cell(found[name]) for name in COLUMNS])
+        count += 1
+        if count % _CHUNK == 0:
+            yield _taken(buffer)
+    yield _taken(buffer)
+
+
+async def as_jsonl(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
+    """Yield JSON lines with the fields of a search result, in chunks."""
+    buffer, count = io.StringIO(), 0
+    async for row in rows:
+        buffer.write(as_answer(row).model_dump_json() + "\n")
+        count += 1
+        if count % _CHUNK == 0:
+            yield _taken(buffer)
+    yield _taken(buffer)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list):
+        value = "; ".join(value)
+    return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _taken(buffer: io.StringIO) -> bytes:
+    text = buffer.getvalue()
+    buffer.seek(0)
+    buffer.truncate()
+    return text.encode()

@@ -1,0 +1,296 @@
+"""Data for the overview page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+import asyncpg
+from markupsafe import Markup
+
+from contracts.base import Origin
+from reporting.feedback.found_counts import COUNTED
+from reporting.feedback.search import found, with_answers
+from reporting.figures.answered import AnsweredTurns, answered_by_agent
+from reporting.figures.ranking import ENOUGH_VOTES, AgentEvidence
+from reporting.figures.ratings import ScaleFigures, ratings
+from reporting.figures.replies import reply_count
+from reporting.figures.votes import SatisfactionChange, Votes
+from reporting.model.selection import Bucket, Filters, Project, TimeSpan
+from reporting.pages import charts
+from reporting.pages.queries.breakdown import SPARK_STEPS, Breakdown, Version, breakdown
+from reporting.pages.queries.changes import changed_since, stamp
+from reporting.pages.view import View
+from reporting.pages.zones import bucket_of, local, starts
+from reporting.read_models.projects import first_reaction
+
+_NEWEST: Final = 12
+_AGENTS: Final = 12
+_VERSIONS: Final = 3
+_MOVED: Final = 8
+BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
+Link = Callable[..., str]
+"""Function that returns a URL with the current view's parameters: `link(path, **changes)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Part of the overview that is refreshed by polling.
+
+    Attributes:
+        stamp: Stamp to send with the next poll.
+        newest: The newest feedback.
+    """
+
+    stamp: str
+    newest: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Verdicts of one origin.
+
+    `change` compares them with the previous period. It is None if either period has no verdicts.
+    """
+
+    origin: Origin
+    votes: Votes
+    change: SatisfactionChange | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """Verdicts on an agent.
+
+    Attributes:
+        change: Change in satisfaction since the previous period, computed from the verdicts of `origin`. None if one of
+            the two periods has no such verdicts.
+        origin: Origin of the verdicts that rank the agent. The sparkline shows the same verdicts.
+        enough: True if there are enough of these verdicts to rank the agent.
+        versions: The agent's versions with the most verdicts.
+        more_versions: Number of further versions.
+        answered: Answered turns among the newest answers of the project, and those with feedback by people. None if
+            the agent gave none of these answers.
+    """
+
+    agent_id: str
+    people: Votes
+    machine: Votes
+    change: SatisfactionChange | None
+    origin: Origin
+    enough: bool
+    steps: Sequence[Votes]
+    """Verdicts of `origin` by the time steps of the sparkline."""
+    versions: Sequence[str]
+    more_versions: int
+    answered: AnsweredTurns | None
+
+    @property
+    def spark(self) -> Markup:
+        """Draw the sparkline. It is drawn on demand, because not all agents are listed."""
+        return charts.spark(self.steps)
+
+    @property
+    def ranked(self) -> Votes:
+        return self.machine if self.origin == "machine" else self.people
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Agent or agent version whose satisfaction changed significantly."""
+
+    what: Version
+    origin: Origin
+    change: SatisfactionChange
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Data of the overview page.
+
+    People's verdicts and machine verdicts (including reviews) are never added together.
+    """
+
+    span: TimeSpan
+    bucket: Bucket
+    people: Side
+    machine: Side
+    charted: Origin
+    chart_wide: Markup
+    chart_narrow: Markup
+    steps: list[charts.Step]
+    replies: int
+    more_replies: bool
+    ratings: list[ScaleFigures]
+    agents: list[AgentRow]
+    more_agents: int
+    moved: list[Moved]
+    compared: bool
+    live: Live
+
+    @property
+    def empty(self) -> bool:
+        return self.people.votes.total + self.machine.votes.total == 0
+
+
+async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | None:
+    """Return the newest feedback, or None if nothing has changed since the stamp in `view`.
+
+    `now` is in microseconds.
+    """
+    if view.stamp is not None and not await changed_since(pool, at, view.stamp):
+        return None
+    read_from = await stamp(pool)
+    first = await first_reaction(pool, at) if view.period == "all" else None
+    return Live(read_from, await _newest(pool, at, view.span(now, first), view.filters))
+
+
+async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> Overview:
+    """Return the data of the overview page.
+
+    `now` is in microseconds.
+    """
+    read_from = await stamp(pool)
+    first = await first_reaction(pool, at) if view.period == "all" else None
+    span = view.span(now, first)
+    earlier = view.before(span)
+    bucket = bucket_of(span)
+    begins = starts(span, bucket, view.zone)
+    # Independent statements run at the same time on several connections.
+    (counted, before), (answered, newest), (replies, scales) = await asyncio.gather(
+        asyncio.gather(
+            breakdown(pool, at, span, view.filters, begins),
+            _before(pool, at, earlier, view.filters),
+        ),
+        asyncio.gather(
+            answered_by_agent(pool, at, view.span_of_answers(span), view.filters),
+            _newest(pool, at, span, view.filters),
+        ),
+        asyncio.gather(
+            reply_count(pool, at, span, view.filters, COUNTED + 1),
+            ratings(pool, at, span, view.filters),
+        ),
+    )
+    only_machine = counted.whole["machine"].total and not counted.whole["user"].total
+    by_machine = only_machine if view.origin is None else view.origin != "user"
+    charted: Origin = "machine" if by_machine else "user"
+    steps = chart_steps(counted, charted, begins, span, view, link)
+    agents = ranked_agents(counted, before, answered)
+    return Overview(
+        span=span,
+        bucket=bucket,
+        people=_side("user", counted, before),
+        machine=_side("machine", counted, before),
+        charted=charted,
+        chart_wide=charts.over_time(steps, bucket, 1120, 330, view.zone),
+        chart_narrow=charts.over_time(steps, bucket, 350, 300, view.zone),
+        steps=steps,
+        replies=min(replies, COUNTED),
+        more_replies=replies > COUNTED,
+        ratings=scales,
+        agents=agents if view.every else agents[:_AGENTS],
+        more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
+        moved=moved(counted, before),
+        compared=any(votes.total for votes in before.whole.values()),
+        live=Live(read_from, newest),
+    )
+
+
+def ranked_agents(
+    counted: Breakdown, before: Breakdown, answered: Mapping[str, AnsweredTurns] = MappingProxyType({})
+) -> list[AgentRow]:
+    """Return all agents with verdicts, worst first."""
+    found = [
+        AgentEvidence(agent, *(counted.agents.get((origin, agent), Votes()) for origin in BOTH))
+        for agent in {agent for _, agent in counted.agents}
+    ]
+    rows, none, versions_of = [], Votes(), _versions(counted)
+    for one in sorted(found, key=AgentEvidence.rank):
+        agent = one.agent_id
+        origin: Origin = "user" if one.shown() == "people" else "machine"
+        versions = versions_of.get(agent, [])
+        rows.append(
+            AgentRow(
+                agent,
+                one.people,
+                one.machine,
+                counted.agents.get((origin, agent), Votes()).since(before.agents.get((origin, agent), Votes())),
+                origin,
+                one.judged_by() is not None,
+                [counted.sparks.get((origin, agent, step), none) for step in range(SPARK_STEPS)],
+                versions[:_VERSIONS],
+                max(0, len(versions) - _VERSIONS),
+                answered.get(agent),
+            )
+        )
+    return rows
+
+
+def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
+    """Return the agents and versions whose satisfaction changed significantly, greatest change first."""
+    found = []
+    for origin in BOTH:
+        pairs: list[tuple[Version, Votes, Votes]] = [
+            (Version(agent, None), votes, before.agents.get((origin, agent), Votes()))
+            for (of, agent), votes in counted.agents.items()
+            if of == origin
+        ]
+        pairs += [
+            (version, votes, before.versions.get((origin, version), Votes()))
+            for (of, version), votes in counted.versions.items()
+            if of == origin and version.name is not None
+        ]
+        for what, votes, was in pairs:
+            change = votes.since(was)
+            if change is not None and change.certain and min(votes.total, was.total) >= ENOUGH_VOTES:
+                found.append(Moved(what, origin, change))
+    return sorted(found, key=lambda one: -abs(one.change.points))[:_MOVED]
+
+
+def _side(origin: Origin, counted: Breakdown, before: Breakdown) -> Side:
+    votes = counted.whole[origin]
+    return Side(origin, votes, votes.since(before.whole[origin]))
+
+
+def _versions(counted: Breakdown) -> dict[str, list[str]]:
+    """Return the versions of each agent, those with the most verdicts first."""
+    totals: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for (_, version), votes in counted.versions.items():
+        if version.name is not None:
+            totals[version.agent_id][version.name] += votes.total
+    return {
+        agent: [name for name, _ in sorted(of.items(), key=lambda one: (-one[1], one[0]))]
+        for agent, of in totals.items()
+    }
+
+
+def chart_steps(
+    counted: Breakdown, origin: Origin, begins: Sequence[int], span: TimeSpan, view: View, link: Link
+) -> list[charts.Step]:
+    """Return the time steps for a chart of one origin's verdicts.
+
+    Each step links to the feedback from that step.
+    """
+    steps = []
+    for number, begin in enumerate(begins):
+        votes = counted.steps.get((origin, number), Votes())
+        end = begins[number + 1] if number + 1 < len(begins) else span.end
+        first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, 0), end - 1))
+        of_step = {"from": first, "to": last, "origin": origin, "type": view.type or "verdict"}
+        href = link("/dashboard/feedback", period=None, **of_step)
+        steps.append(charts.Step(begin, votes.ok, votes.neutral, votes.not_ok, href))
+    return steps
+
+
+async def _before(pool: asyncpg.Pool, at: Project, earlier: TimeSpan | None, filters: Filters) -> Breakdown:
+    """Count the verdicts of the previous period, or return empty counts if there is none."""
+    return Breakdown() if earlier is None else await breakdown(pool, at, earlier, filters)
+
+
+async def _newest(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[dict[str, Any]]:
+    rows, _ = await found(pool, at, span, filters, _NEWEST)
+    return await with_answers(pool, at, rows)

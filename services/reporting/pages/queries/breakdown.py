@@ -1,0 +1,101 @@
+"""Verdict counts in a time window, by origin, time step, agent and version."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import asyncpg
+
+from contracts.base import Origin
+from reporting.figures.rollup_counts import LONG, steps, votes
+from reporting.figures.votes import Votes
+from reporting.model.selection import Filters, Project, TimeSpan
+from reporting.sql import SQL
+
+SPARK_STEPS: Final = 14
+"""Number of time steps in an agent's sparkline."""
+WITH_SPARKS: Final = {
+    "spark": "e.spark",
+    "of_spark": "grouping(e.spark) = 0",
+    "sparks": ", (e.origin, e.agent_id, e.spark)",
+}
+WITHOUT_SPARKS: Final = {"spark": "null::int", "of_spark": "false", "sparks": ""}
+"""SQL fragments for the placeholders of `break_down`."""
+
+
+class Version(NamedTuple):
+    """Agent version.
+
+    `name` is None if the answers have no version.
+    """
+
+    agent_id: str
+    name: str | None
+
+
+@dataclass(slots=True)
+class Breakdown:
+    """Verdict counts by origin.
+
+    The origin is `user` or `machine`. The latter includes the reviews that replace machine verdicts.
+
+    Attributes:
+        whole: Counts of the entire time window.
+        steps: Counts by time step of the chart, numbered from 0.
+        agents: Counts by agent.
+        versions: Counts by agent version.
+        sparks: Counts by agent and time step of the agent's sparkline.
+    """
+
+    whole: dict[Origin, Votes] = field(default_factory=lambda: defaultdict(Votes))
+    steps: dict[tuple[Origin, int], Votes] = field(default_factory=lambda: defaultdict(Votes))
+    agents: dict[tuple[Origin, str], Votes] = field(default_factory=lambda: defaultdict(Votes))
+    versions: dict[tuple[Origin, Version], Votes] = field(default_factory=lambda: defaultdict(Votes))
+    sparks: dict[tuple[Origin, str, int], Votes] = field(default_factory=lambda: defaultdict(Votes))
+
+
+async def breakdown(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int] = ()
+) -> Breakdown:
+    """Count the effective reactions in a time window.
+
+    In windows of 14 days or more, each step of a sparkline consists of whole UTC days.
+
+    Args:
+        starts: Start times of the chart's steps, in microseconds and ascending order. If empty, nothing is counted by
+            time step, neither for the chart nor for the sparklines.
+    """
+    found = Breakdown()
+    source = votes(at, span, filters, by_days=not starts or span.end - span.start >= LONG)
+    statement = SQL.break_down.filled(source=source.sql, **(WITH_SPARKS if starts else WITHOUT_SPARKS))
+    rows, rows_of_steps = await asyncio.gather(
+        pool.fetch(*statement(**source.values, spark_steps=SPARK_STEPS)),
+        _counted_steps(pool, at, span, filters, starts),
+    )
+    for row in rows:
+        counted, origin = Votes(row["ok"], row["neutral"], row["not_ok"]), row["origin"]
+        if row["of_version"]:
+            found.versions[origin, Version(row["agent_id"], row["agent_version"])] = counted
+        elif row["of_spark"]:
+            found.sparks[origin, row["agent_id"], row["spark"]] = counted
+        elif row["of_agent"]:
+            found.agents[origin, row["agent_id"]] = counted
+        else:
+            found.whole[origin] = counted
+    for row in rows_of_steps:
+        counted = Votes(row["ok"], row["neutral"], row["not_ok"])
+        found.steps[row["origin"], max(0, row["step"] - 1)] += counted
+    return found
+
+
+async def _counted_steps(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]
+) -> Sequence[asyncpg.Record]:
+    if not starts:
+        return []
+    source = steps(at, span, filters, starts)
+    return await pool.fetch(*SQL.count_steps.filled(source=source.sql)(**source.values, starts=list(starts)))

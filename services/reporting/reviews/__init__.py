@@ -1,0 +1,1 @@
+"""Random sample of answers for review, and the precision that its reviews show."""

@@ -1,0 +1,51 @@
+"""Figures of the audit: precision of announced rejections, and rejections that the machine missed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from contracts.intervals import wilson
+from reporting.model.responses import ResponseModel, Window
+from reporting.reviews.kinds import VerdictKind
+
+
+class SampledShare(ResponseModel):
+    """Share of rejected answers in a random sample, with its 95 % confidence interval (Wilson)."""
+
+    answers: Annotated[int, Field(description="Number of answers from which the sample was drawn.")]
+    reviewed: Annotated[int, Field(description="Number of these answers that were drawn at random and reviewed.")]
+    rejected: Annotated[int, Field(description="Number of reviewed answers that the person rejected.")]
+    share: Annotated[float | None, Field(description="rejected / reviewed, 0 to 1; null without reviews.")]
+    low: Annotated[float, Field(description="Lower bound of the interval, 0 to 1.")]
+    high: Annotated[float, Field(description="Upper bound of the interval, 0 to 1.")]
+
+
+class Audit(ResponseModel):
+    """Accuracy of the machine's rejections, measured by reviews of randomly drawn answers."""
+
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
+    window: Annotated[Window, Field(description="Window of the answers: `start` inclusive, `end` exclusive.")]
+    pending: Annotated[int, Field(description="Number of drawn answers that nobody has reviewed yet.")]
+    precision: Annotated[
+        SampledShare, Field(description="Answers with a rejection by the machine: `share` is its precision.")
+    ]
+    missed: Annotated[
+        SampledShare,
+        Field(description="All other answers: 100 times `share` is the number of missed rejections per 100 of them."),
+    ]
+    kinds: Annotated[
+        list[VerdictKind],
+        Field(description="Precision by kind of verdict, as shown with each verdict; not limited to the window."),
+    ]
+
+
+def sampled(answers: int, reviewed: int, rejected: int) -> SampledShare:
+    """Return the share of rejected answers among the reviewed ones."""
+    bounds = wilson(rejected, reviewed)
+    share = rejected / reviewed if reviewed else None
+    return SampledShare(
+        answers=answers, reviewed=reviewed, rejected=rejected, share=share, low=bounds.low, high=bounds.high
+    )

@@ -1,0 +1,1 @@
+"""Queries on conversations and turns: periods, turns with feedback, the latest feedback, artifacts."""

@@ -1,0 +1,141 @@
+"""Query for the conversations with reactions in a time window."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Annotated
+
+import asyncpg
+from pydantic import Field
+
+from contracts.instants import format_instant
+from reporting.figures.counts import counts_of
+from reporting.model.cursor import TIMED, BadCursor, decode, encode, question
+from reporting.model.paging import ITEM_BYTES, page_of
+from reporting.model.responses import Counts, FeedbackItem, ResponseModel, Time, Window, feedback_item
+from reporting.model.selection import Project, TimeSpan
+from reporting.sql import SQL
+from reporting.sql.connection import Connection
+from reporting.turns.snapshots import Snapshot, snapshot_of, usable_watermark
+
+
+@dataclass(slots=True)
+class PeriodTurn:
+    """A turn with its reactions in the window."""
+
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    ts: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
+    feedbacks: Annotated[list[FeedbackItem], Field(description="The effective reactions.")]
+
+
+class PeriodItem(ResponseModel):
+    """A conversation with reactions in the window. Counts and turns cover only the reactions in the window."""
+
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    last_activity_at: Annotated[Time, Field(description="Time of the newest reaction in the window.")]
+    started_at: Annotated[Time | None, Field(description="Time of the first message; null if no message is known.")]
+    feedback_counts: Annotated[Counts, Field(description="Numbers of reactions in the window.")]
+    turns: Annotated[
+        list[PeriodTurn], Field(description="Turns with their reactions; empty unless `include_turns` is set.")
+    ]
+    turns_cut: Annotated[
+        bool,
+        Field(description="True if `turns` has only the newest reactions, because all reactions exceed 1 MiB."),
+    ] = False
+
+
+class ConversationsInPeriod(ResponseModel):
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
+    window: Annotated[Window, Field(description="The requested window; both ends are inclusive.")]
+    items: Annotated[
+        list[PeriodItem], Field(description="Conversations, newest activity first, at most 2 MiB of text.")
+    ]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
+
+
+async def conversations_in_period(
+    pool: asyncpg.Pool, at: Project, span: TimeSpan, *, include_turns: bool, limit: int, cursor: str | None
+) -> ConversationsInPeriod:
+    """Return a page of the conversations with reactions in a time window, most recently active first.
+
+    No conversation is listed twice. If a conversation changes after the first page, it may be missing from later pages.
+    A new query then lists it.
+
+    Raises:
+        BadCursor: If the cursor belongs to another time window, project or database.
+    """
+    asked = question("period", *at, *span)
+    after = None if cursor is None else decode(cursor, asked, TIMED)
+    async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+        now = await snapshot_of(connection)
+        first, seen = await _first_page(connection, now, after)
+        window = {**at._asdict(), **span._asdict()}
+        moment, conversation = after[:2] if after else (None, None)
+        heads = await connection.fetch(
+            *SQL.list_active_conversations(**window, after=moment, after_id=conversation, seen=seen, limit=limit + 1)
+        )
+        ids = [row["conversation_id"] for row in heads]
+        counted = await connection.fetch(*SQL.count_reactions_of_conversations(**window, ids=ids))
+        counts = {row["conversation_id"]: row for row in counted}
+        sizes = (counts[one]["size"] if include_turns else 0 for one in ids)
+        page, more = page_of(heads, sizes, limit)
+        ids = ids[: len(page)]
+        started = await connection.fetch(*SQL.starts_of_conversations(**at._asdict(), ids=ids))
+        starts = {row["conversation_id"]: row["occurred_at"] for row in started}
+        turns = await _turns(connection, at, span, ids) if include_turns else {}
+    items = [
+        PeriodItem(
+            conversation_id=row["conversation_id"],
+            last_activity_at=format_instant(row["occurred_at"]),
+            started_at=_instant(starts.get(row["conversation_id"])),
+            feedback_counts=Counts(**counts_of(counts[row["conversation_id"]])),
+            turns=turns.get(row["conversation_id"], []),
+            turns_cut=include_turns and counts[row["conversation_id"]]["size"] > ITEM_BYTES,
+        )
+        for row in page
+    ]
+    last = page[-1] if more else None
+    return ConversationsInPeriod(
+        tenant=at.tenant,
+        project=at.project,
+        window=Window(start=format_instant(span.start), end=format_instant(span.end - 1)),
+        items=items,
+        next_cursor=encode(asked, (last["occurred_at"], last["conversation_id"], str(first))) if last else None,
+    )
+
+
+async def _first_page(
+    connection: Connection, now: Snapshot, after: tuple[int, str, str] | None
+) -> tuple[Snapshot | str, str | None]:
+    """Return the database snapshot of the query's first page.
+
+    Returns:
+        The snapshot to put into the next cursor, and the snapshot to pass to the SQL statement. The latter is None on
+        the first page.
+
+    Raises:
+        BadCursor: If the snapshot in the cursor is from another database.
+    """
+    if after is None:
+        return now, None
+    seen = await usable_watermark(connection, after[2], now)
+    if seen is None:
+        raise BadCursor
+    return after[2], seen
+
+
+def _instant(moment: int | None) -> str | None:
+    return None if moment is None else format_instant(moment)
+
+
+async def _turns(connection: Connection, at: Project, span: TimeSpan, ids: list[str]) -> dict[str, list[PeriodTurn]]:
+    found: dict[str, dict[str, list[FeedbackItem]]] = defaultdict(lambda: defaultdict(list))
+    statement = SQL.reactions_of_conversations(**at._asdict(), **span._asdict(), ids=ids)
+    for row in await connection.fetch(*statement):
+        found[row["conversation_id"]][row["turn_id"]].append(feedback_item(row))
+    return {
+        conversation: [PeriodTurn(turn, items[-1].ts, items) for turn, items in turns.items()]
+        for conversation, turns in found.items()
+    }

@@ -1,0 +1,211 @@
+"""Queries for the latest feedback on the turns of a conversation, and for one person's feedback on a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, NamedTuple
+from uuid import UUID
+
+import asyncpg
+from pydantic import Field, TypeAdapter
+
+from contracts.base import FeedbackType, Origin, Reaction
+from contracts.fields import BestRating, Rating, WorstRating
+from contracts.instants import format_instant
+from reporting.model.cursor import TIMED, SnapshotText, decode, encode, question
+from reporting.model.paging import page_of
+from reporting.model.projection import person_slot
+from reporting.model.responses import ResponseModel, Time
+from reporting.model.selection import ConversationScope
+from reporting.sql import SQL
+from reporting.sql.connection import Connection
+from reporting.turns.snapshots import Snapshot, snapshot_of, usable_watermark
+
+
+@dataclass(slots=True)
+class LatestItem:
+    """The latest effective reaction to a turn. A null `reaction` means that all feedback on the turn was retracted.
+
+    `recorded_at` is the time of the last change of any feedback on the turn. `turn_ts` is null if no message of the
+    turn is known.
+    """
+
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    turn_ts: Annotated[Time | None, Field(description="Time of the turn's last message.")]
+    feedback_id: Annotated[UUID, Field(description="Id of the feedback record; it is derived from the recorded facts.")]
+    user_id: Annotated[str, Field(description="The person.")]
+    ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
+    recorded_at: Annotated[Time, Field(description="Time of the last change of any feedback on the turn.")]
+    reaction: Annotated[
+        Reaction | None, Field(description="The latest verdict that counts; null if all feedback was retracted.")
+    ]
+    text: Annotated[str | None, Field(description="The person's text.")]
+    confidence: Annotated[float, Field(description="Confidence that the person meant this verdict, 0 to 1.")]
+    origin: Annotated[
+        Origin, Field(description="`user` (a person), `machine` (inferred from a message) or `reviewer`.")
+    ]
+    rn: Annotated[str, Field(description="The feedback's resource name.")]
+
+
+class Latest(ResponseModel):
+    """The latest feedback on each changed turn, oldest change first. A page has at most 2 MiB of text."""
+
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    items: Annotated[list[LatestItem], Field(description="Turns with their latest feedback.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
+    watermark: Annotated[
+        str | None,
+        Field(
+            description="Send it with the next query to get all changes that these pages do not contain. A change may "
+            "occur twice. Null except on the last page."
+        ),
+    ]
+
+
+class LatestQuestion(NamedTuple):
+    """Query for changed turns. None as `turn_ids` selects all turns. `since` is in microseconds."""
+
+    turn_ids: Sequence[str] | None = None
+    since: int | None = None
+    watermark: str | None = None
+    limit: int = 500
+    cursor: str | None = None
+
+
+_WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-f]{16})$")], SnapshotText])
+
+
+class OwnRating(ResponseModel):
+    """A person's rating of an answer on one of the project's own scales."""
+
+    scale: Annotated[str, Field(description="Name of the scale.")]
+    rating: Annotated[int, Field(description="The rating.")]
+    worst_rating: Annotated[int, Field(description="The worst rating of the scale.")]
+    best_rating: Annotated[int, Field(description="The best rating of the scale.")]
+    text: Annotated[str | None, Field(description="The person's text.")]
+    ts: Annotated[Time, Field(description="Time of the rating, RFC 3339.")]
+    rn: Annotated[str, Field(description="The rating's resource name.")]
+
+
+class OwnFeedback(ResponseModel):
+    """A person's effective reaction to a turn, and the person's ratings of it.
+
+    If there is no reaction, the fields from `reaction` to `best_rating` are null or empty.
+    """
+
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    user_id: Annotated[str, Field(description="The person.")]
+    reaction: Annotated[Reaction | None, Field(description="The verdict; null without a reaction.")] = None
+    feedback_type: Annotated[FeedbackType | None, Field(description="`reaction` or `explicit`.")] = None
+    text: Annotated[str | None, Field(description="The person's text.")] = None
+    tags: Annotated[tuple[str, ...], Field(description="Reasons that the person chose.")] = ()
+    correction: Annotated[str | None, Field(description="The correct answer, in the person's words.")] = None
+    emoji: Annotated[str | None, Field(description="The emoji, if the feedback is one.")] = None
+    ts: Annotated[Time | None, Field(description="Time of the feedback, RFC 3339.")] = None
+    rn: Annotated[str | None, Field(description="The feedback's resource name; null without a reaction.")] = None
+    rating: Rating = None
+    worst_rating: WorstRating = None
+    best_rating: BestRating = None
+    ratings: Annotated[
+        tuple[OwnRating, ...],
+        Field(description="The person's ratings on the project's own scales, which are not part of the reaction."),
+    ] = ()
+
+
+async def latest(connection: Connection, at: ConversationScope, asked: LatestQuestion) -> Latest:
+    """Return a page of changed turns with their latest feedback.
+
+    No transaction is needed, because the snapshot for the watermark is taken before the rows are read. A row that is
+    written between these two steps may be returned both now and by the next query.
+
+    Raises:
+        BadCursor: If the cursor belongs to another query, or the watermark belongs to another conversation.
+    """
+    now = await snapshot_of(connection)
+    turns = "*" if asked.turn_ids is None else question(sorted(asked.turn_ids))
+    here = question("latest", *at)
+    page_of_question = question("latest page", *at, turns, asked.since, asked.watermark)
+    after = None if asked.cursor is None else decode(asked.cursor, page_of_question, TIMED)
+    unseen = await _not_shown_before(connection, asked.watermark, here, turns, now)
+    since = -1 if asked.since is None else asked.since
+    moment, turn = (None, None) if after is None else after[:2]
+    position = {"after": moment, "after_turn": turn, "limit": asked.limit + 1}
+    wanted = {**at._asdict(), "turn_ids": asked.turn_ids, "since": since, **position}
+    statement = SQL.latest_of_turns(**wanted)
+    if unseen is not None:
+        statement = SQL.latest_of_changed_turns(**wanted, seen=unseen)
+    rows = await connection.fetch(*statement)
+    page, more = page_of(rows, (row["size"] for row in rows), asked.limit)
+    first = str(now) if after is None else after[2]
+    return Latest(
+        conversation_id=at.conversation_id,
+        items=[_item(row) for row in page],
+        next_cursor=encode(page_of_question, (page[-1]["changed_at"], page[-1]["turn_id"], first)) if more else None,
+        watermark=None if more else encode(here, (turns, first)),
+    )
+
+
+async def _not_shown_before(
+    connection: Connection, watermark: str | None, here: str, turns: str, now: Snapshot
+) -> str | None:
+    """Return the PostgreSQL snapshot in the watermark, or None if all turns must be returned.
+
+    All turns must be returned if there is no watermark, if it was issued for other turns, or if the database has been
+    moved or restored.
+    """
+    if watermark is None:
+        return None
+    of_turns, seen = decode(watermark, here, _WATERMARK)
+    return await usable_watermark(connection, seen, now) if of_turns in ("*", turns) else None
+
+
+def _item(row: asyncpg.Record) -> LatestItem:
+    return LatestItem(  # positional for speed, as in `answers`
+        row["turn_id"],
+        None if row["turn_ts"] is None else format_instant(row["turn_ts"]),
+        row["feedback_id"],
+        row["user_id"],
+        format_instant(row["occurred_at"]),
+        format_instant(row["changed_at"]),
+        row["reaction"],
+        row["text"],
+        row["confidence"],
+        row["origin"],
+        row["rn"],
+    )
+
+
+def _without_time(row: asyncpg.Record) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "occurred_at"}
+
+
+async def own_feedback(connection: Connection, at: ConversationScope, turn_id: str, user_id: str) -> OwnFeedback:
+    """Return a person's feedback on a turn.
+
+    The result is the same for an unknown turn and for a turn without feedback.
+    """
+    slot = person_slot(*at, turn_id, user_id)
+    row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **at._asdict()))
+    rated = await connection.fetch(*SQL.own_ratings(turn_id=turn_id, user_id=user_id, **at._asdict()))
+    ratings = tuple(OwnRating(ts=format_instant(one["occurred_at"]), **_without_time(one)) for one in rated)
+    if row is None:
+        return OwnFeedback(conversation_id=at.conversation_id, turn_id=turn_id, user_id=user_id, ratings=ratings)
+    return OwnFeedback(
+        conversation_id=at.conversation_id,
+        turn_id=turn_id,
+        user_id=user_id,
+        rating=row["rating"],
+        worst_rating=row["worst_rating"],
+        best_rating=row["best_rating"],
+        ratings=ratings,
+        reaction=row["reaction"],
+        feedback_type=row["feedback_type"],
+        text=row["text"],
+        tags=row["tags"],
+        correction=row["correction"],
+        emoji=row["emoji"],
+        ts=format_instant(row["occurred_at"]),
+        rn=row["rn"],
+    )

@@ -1,0 +1,166 @@
+"""Query for the turns of a conversation with their texts and effective reactions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import asyncpg
+from pydantic import Field, TypeAdapter
+
+from contracts.base import Id
+from contracts.instants import format_instant
+from reporting.model.cursor import Moment, decode, encode, question
+from reporting.model.paging import page_of
+from reporting.model.responses import (
+    AgentText,
+    FeedbackItem,
+    ReactionItem,
+    ResponseModel,
+    UserText,
+    feedback_item,
+    joined,
+    reaction_item,
+)
+from reporting.model.selection import ConversationScope
+from reporting.sql import SQL
+from reporting.sql.connection import Connection
+
+
+@dataclass(slots=True)
+class TurnLog:
+    """Metadata of a turn's answer. Fields are null if the platform did not provide them."""
+
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    ts: Annotated[str, Field(description="Time of the turn's last message.")]
+    messages: Annotated[int, Field(description="Number of messages in the turn.")]
+    agent_id: Annotated[str | None, Field(description="The agent.")]
+    intent: Annotated[str | None, Field(description="The platform's classification of the question.")]
+    strategy: Annotated[str | None, Field(description="The agent's strategy for the answer.")]
+    track_id: Annotated[str | None, Field(description="The platform's track that the answer belongs to.")]
+    bundle_id: Annotated[str | None, Field(description="The platform's bundle that produced the answer.")]
+
+
+@dataclass(slots=True)
+class TurnWithFeedbacks:
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    user: Annotated[UserText | None, Field(description="The person's question.")]
+    assistant: Annotated[AgentText | None, Field(description="The agent's answer.")]
+    feedbacks: Annotated[list[FeedbackItem], Field(description="The effective reactions.")]
+    reactions: Annotated[list[ReactionItem], Field(description="The same reactions as artifacts.")]
+    turn_log: Annotated[TurnLog | None, Field(description="Summary of the answer's metadata.")]
+    cut: Annotated[
+        bool,
+        Field(description="True if only the first 1 MiB of texts, or the newest 1 MiB of reactions, is included."),
+    ] = False
+
+
+class TurnsWithFeedbacks(ResponseModel):
+    """A page of a conversation's turns with their reactions.
+
+    `user_id` is the first person who sent a message. It is null if no person has sent a message, or if the person was
+    erased.
+    """
+
+    user_id: Annotated[str | None, Field(description="The first person who sent a message in the conversation.")]
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turns: Annotated[list[TurnWithFeedbacks], Field(description="The turns in time order, at most 2 MiB of text.")]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
+
+
+_POSITION: Final = TypeAdapter(tuple[Moment, Id])
+
+
+async def turns_with_feedbacks(
+    connection: Connection,
+    at: ConversationScope,
+    turn_ids: Sequence[str] | None,
+    since: int,
+    limit: int = 500,
+    cursor: str | None = None,
+) -> TurnsWithFeedbacks:
+    """Return a page of turns in time order, with their effective reactions.
+
+    Args:
+        turn_ids: The turns to return, or None for all turns with a reaction.
+        since: Reactions before this time (microseconds) are ignored.
+
+    Raises:
+        BadCursor: If the cursor belongs to another conversation or other `turn_ids`.
+    """
+    asked = question("turns", *at, turn_ids)
+    here = at._asdict()
+    moment, turn = (None, None) if cursor is None else decode(cursor, asked, _POSITION)
+    position = {"after": moment, "after_turn": turn, "limit": limit + 1}
+    heads = await connection.fetch(*SQL.list_turns(**here, since=since, turn_ids=turn_ids, **position))
+    page, more = page_of(heads, (row["size"] for row in heads), limit)
+    wanted = [row["turn_id"] for row in page]
+    reactions: dict[str, list[asyncpg.Record]] = defaultdict(list)
+    for row in await connection.fetch(*SQL.reactions_of_turns(**here, since=since, turn_ids=wanted)):
+        reactions[row["turn_id"]].append(row)
+    messages: dict[str, list[asyncpg.Record]] = defaultdict(list)
+    for row in await connection.fetch(*SQL.messages_of_turns(**here, turn_ids=wanted)):
+        messages[row["turn_id"]].append(row)
+    questions: dict[str, list[asyncpg.Record]] = defaultdict(list)
+    for row in await connection.fetch(*SQL.questions_of_turns(**here, turn_ids=wanted)):
+        questions[row["turn_id"]].append(row)
+    turns = [
+        _turn(turn, messages.get(turn, []), questions.get(turn, []), reactions.get(turn, []), cut=row["cut"])
+        for turn, row in zip(wanted, page, strict=True)
+    ]
+    return TurnsWithFeedbacks(
+        user_id=await connection.fetchval(*SQL.first_person(**here)),
+        conversation_id=at.conversation_id,
+        turns=turns,
+        next_cursor=encode(asked, (page[-1]["occurred_at"], page[-1]["turn_id"])) if more else None,
+    )
+
+
+def _turn(
+    turn_id: str,
+    messages: list[asyncpg.Record],
+    questions: list[asyncpg.Record],
+    reactions: list[asyncpg.Record],
+    *,
+    cut: bool,
+) -> TurnWithFeedbacks:
+    # If the question is one of the turn's own messages, all people's messages of the turn are shown.
+    own = [row for row in messages if row["sender_type"] == "human"]
+    asked = {row["message_id"] for row in questions}
+    people = own if not asked or asked <= {row["message_id"] for row in own} else questions
+    answers = [row for row in messages if row["sender_type"] == "agent"]
+    feedbacks = [feedback_item(row) for row in reactions]
+    return TurnWithFeedbacks(  # positional for speed, as in `answers`
+        turn_id,
+        _asked(people) if people else None,
+        _answered(answers) if answers else None,
+        feedbacks,
+        [reaction_item(row, item) for row, item in zip(reactions, feedbacks, strict=True)],
+        _log(turn_id, messages, answers[-1] if answers else messages[-1]) if messages else None,
+        cut,
+    )
+
+
+def _asked(people: list[Any]) -> UserText:
+    first = people[0]
+    return UserText(first["message_id"], first["sender_id"], joined(people), format_instant(first["occurred_at"]))
+
+
+def _answered(answers: list[asyncpg.Record]) -> AgentText:
+    last = answers[-1]
+    return AgentText(last["message_id"], last["agent_id"], joined(answers), format_instant(last["occurred_at"]))
+
+
+def _log(turn_id: str, messages: list[asyncpg.Record], made: asyncpg.Record) -> TurnLog:
+    return TurnLog(
+        turn_id,
+        format_instant(messages[-1]["occurred_at"]),
+        len(messages),
+        made["agent_id"],
+        made["intent"],
+        made["strategy"],
+        made["track_id"],
+        made["bundle_id"],
+    )
