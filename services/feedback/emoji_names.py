@@ -35,7 +35,7 @@ _NAMES: Final = {
     "😄": "laugh big_smile",
     "😮": "wow surprise surprised",
     "🤯": "shocked_face_with_exploding_head mind_blown shocked",
-    "😢": "sad",
+    "😢": "sad sorry",
     "🙁": "frown slight_frown",
     "☹": "big_frown frowning2",
     "😕": "oh_no half_frown concerned",

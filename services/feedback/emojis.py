@@ -82,13 +82,14 @@ _CODED = re.compile(r"([0-9a-f]{4,5}(?:-[0-9a-f]{4,5})*)_[a-z0-9_-]*")
 def normalise(written: str) -> str:
     """Return an emoji without skin tone, gender, variation selector and surrounding spaces.
 
-    Accepts emojis, platforms' names (`emoji_names.py`), and `:shortcodes:` with or without colons. All variants of the
+    Accepts emojis, platforms' names (`emoji_names.py`) of one or several words, and `:shortcodes:` with or without
+    colons. All variants of the
     red heart become the same emoji. An unknown ASCII name is returned in lower case between colons: `Foo` becomes
     `:foo:`. Any other text is only stripped of surrounding spaces.
     """
     text = written.strip()
     if text.isascii():
-        text = _named(_SKIN_TONE_NAME.sub("", text.lower()).strip(":"))
+        text = _named(_SKIN_TONE_NAME.sub("", text.lower()).strip(":").replace(" ", "_"))
     return _GENDER.sub("", text.translate(_DRAWN))
 
 
