@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import Request
 from pydantic import BaseModel, Field
 
-from chat_bridge.ingest import LINES_LIMIT, IngestProject, TooManyLines, check
-from chat_bridge.intake import Intake
+from chat_bridge.ingest import LINES_LIMIT, REFUSED_LIMIT, IngestProject, Intake, TooManyLines
 from contracts.base import Name
 from contracts.scopes import INGEST
 from contracts.topics import INBOUND_TOPICS
@@ -16,7 +16,6 @@ from servicekit import RequestRefused, Routes, read_body
 
 INGEST_LIMIT = 8 * 1024 * 1024
 """Maximum size of a request body, in bytes."""
-REFUSED_SHOWN = 1_000
 EVENTS = "/ingest/{tenant}/{project}/events"
 NDJSON = "application/x-ndjson"
 NDJSON_READERS = dict.fromkeys((NDJSON, "application/ndjson", "application/jsonl"), bytes)
@@ -82,18 +81,16 @@ def ingest_router(intake: Intake) -> Routes:
         """Write chat and post events to the log, one JSON object per line.
 
         Each line is validated on its own: valid lines are written, and invalid lines are listed in the response with
-        their errors. An event dated more than five minutes ahead of the log's time is written too, but consumers reject
-        it, and it becomes a dead letter. The response lists it with the reason `future`.
+        their errors. An event of an erased person, dated before the end of the fifth minute after the erasure, is
+        rejected with the reason `erased`. An event dated more than five minutes ahead of the log's time is written too,
+        but consumers reject it, and it becomes a dead letter. The response lists it with the reason `future`.
         """
-        body, place = await read_body(request, NDJSON_READERS), IngestProject(tenant, project)
+        body = await read_body(request, NDJSON_READERS)
         try:
-            checked = await check(body, place)
+            accepted, refused = await intake.take(IngestProject(tenant, project), body)
         except TooManyLines:
             raise RequestRefused(413, f"More than {LINES_LIMIT} lines.") from None
-        future = await intake.write(checked.valid)
-        await intake.refuse(place, body, checked.refused[:REFUSED_SHOWN])
-        refused = sorted([*checked.refused, *future], key=lambda one: one.line)
-        shown = [RefusedEvent(line=one.line, reason=one.reason, detail=one.detail) for one in refused[:REFUSED_SHOWN]]
-        return Ingested(accepted=len(checked.valid) - len(future), refused=shown, refused_total=len(refused))
+        shown = [RefusedEvent(**asdict(line)) for line in refused[:REFUSED_LIMIT]]
+        return Ingested(accepted=accepted, refused=shown, refused_total=len(refused))
 
     return router

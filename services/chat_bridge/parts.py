@@ -12,7 +12,7 @@ from fastapi import APIRouter
 
 from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.handlers import ChatHandler
-from chat_bridge.intake import Intake
+from chat_bridge.ingest import Intake
 from chat_bridge.parking import Parking, list_parked
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
@@ -81,5 +81,5 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
         store=store,
         refused=refused,
         sources=open_sources(settings),
-        intake=Intake(log, context.clock, context.judge_at, refused.note),
+        intake=Intake(log, context.clock, context.judge_at, pool.ledger.erased_at, refused.note),
     )

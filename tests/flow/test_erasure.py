@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -16,6 +17,7 @@ from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 
 SECRET = "zanzibar-landlord-7431"
+NDJSON = {"content-type": "application/x-ndjson"}
 
 
 def reply(conversation: str, original: str, **fields: Any) -> dict[str, Any]:
@@ -152,6 +154,19 @@ async def test_a_judgement_right_after_an_erasure_is_refused_and_not_dropped(sta
         assert 290 < int(answer.headers["retry-after"]) <= 300
         review = await http.post(f"{judged.removesuffix('feedback')}reviews", json={"reaction": "ok"})
         assert review.status_code == 202, "others are not affected"
+
+
+async def test_an_erased_persons_chat_events_are_refused_over_http(stack: RunningStack) -> None:
+    events = [*exchange("e-lines", "t1"), message("m9", "e-lines", senderId="lou", content="Hello.")]
+    body = "\n".join(json.dumps({"topic": "chat.message.ingested", **event}) for event in events)
+    async with stack.client() as http:
+        first = (await http.post("/ingest/acme/support/events", content=body, headers=NDJSON)).json()
+        assert (first["accepted"], first["refused"]) == (len(events), [])
+        await erased(stack, "lou")
+        again = (await http.post("/ingest/acme/support/events", content=body, headers=NDJSON)).json()
+        assert [(line["line"], line["reason"]) for line in again["refused"]] == [(len(events), "erased")]
+        listed = (await http.get("/conversations/acme/support/refused")).json()["items"]
+        assert [item["rule"] for item in listed if item["event_id"] == events[-1]["eventId"]] == ["erased"]
 
 
 async def test_what_an_erased_person_says_later_is_taken_in_again(postgres_url: str) -> None:

@@ -11,8 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from pydantic_core import from_json
 
-from chat_bridge.ingest import IngestProject, RefusedLine, ValidLine, check_line
-from chat_bridge.intake import Intake
+from chat_bridge.ingest import IngestProject, Intake
 from chat_bridge.metrics import SOURCE_REQUESTS
 from chat_bridge.sources.source import (
     Dropped,
@@ -121,16 +120,9 @@ async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
         return "refused"
     await intake.drop(project, source.name, [item.reason for item in converted if isinstance(item, Dropped)])
     lines = [_line(event) for event in converted if not isinstance(event, Dropped)]
-    checked = [check_line(line, project) for line in lines]
-    valid = [line._replace(number=number) for number, line in enumerate(checked, 1) if isinstance(line, ValidLine)]
-    refused = [
-        RefusedLine(number, *fault) for number, fault in enumerate(checked, 1) if not isinstance(fault, ValidLine)
-    ]
-    future = await intake.write(valid) if valid else []
-    await intake.refuse(project, b"\n".join(lines), refused)
-    if len(future) < len(valid):
-        return "published"
-    return "refused" if lines else "ignored"
+    if not lines:
+        return "ignored"
+    return "published" if (await intake.take(project, b"\n".join(lines))).accepted else "refused"
 
 
 def _line(event: Payload) -> bytes:

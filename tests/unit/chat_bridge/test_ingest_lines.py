@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from chat_bridge.ingest import IngestProject, TooManyLines, ValidLine, check, check_line
-from chat_bridge.intake import Intake
+from chat_bridge.ingest import IngestProject, Intake, TooManyLines, ValidLine, check, check_line
 from chat_bridge.refused import EventRefusal
+from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from contracts.instants import SECOND, format_instant, parse_instant
 from contracts.log_time import FUTURE_LIMIT
 from servicekit.log.messages import Message, Written
@@ -129,10 +129,18 @@ async def test_an_event_of_the_future_is_written_and_refused(
     clock, log = HandClock(), TimedLog(*log_times)
     clock.forward(LIMIT / SECOND - clock.monotonic())
     at = format_instant(LIMIT + FUTURE_LIMIT)
-    checked = await check(b"\n".join(line(occurredAt=at, messageId=f"m{n}") for n in (1, 2, 3)), HERE)
-    told = await Intake(log, clock, judge_at).write(checked.valid)
-    assert [(one.line, one.reason) for one in told] == [(number, "future") for number in refused]
-    assert len(log.messages) == 3
+    lines = [line(occurredAt=at, messageId=f"m{number}") for number in (1, 2, 3)]
+    taken = await Intake(log, clock, judge_at, nobody, ignore).take(HERE, b"\n".join(lines))
+    assert [(rejected.line, rejected.reason) for rejected in taken.refused] == [(n, "future") for n in refused]
+    assert (taken.accepted, len(log.messages)) == (3 - len(refused), 3)
+
+
+async def nobody(_: Collection[Person]) -> ErasedAt:
+    return {}
+
+
+async def ignore(_: Collection[EventRefusal]) -> None:
+    pass
 
 
 async def test_refused_lines_are_noted_with_their_own_event_ids() -> None:
@@ -142,18 +150,39 @@ async def test_refused_lines_are_noted_with_their_own_event_ids() -> None:
         assert refusals
         noted.extend(refusals)
 
+    intake = Intake(RecordingLog(), HandClock(), LIMIT, nobody, note)
     broken = line(eventId="e3", messageId=None)
     body = b"\n".join([line(eventId="e1"), line(eventId="e2", tenant="globex"), b"", broken])
-    checked = await check(body, HERE)
-    intake = Intake(RecordingLog(), HandClock(), note_refused=note)
-    await intake.refuse(HERE, body, checked.refused)
+    assert [rejected.line for rejected in (await intake.take(HERE, body)).refused] == [2, 4]
     assert [(one.tenant, one.project, one.event_id, one.field, one.rule) for one in noted] == [
         ("acme", "support", "e2", "", "other_tenant"),
         ("acme", "support", "e3", "messageId", noted[1].rule),
     ]
-    await intake.refuse(HERE, body, [])
-    await Intake(RecordingLog(), HandClock()).refuse(HERE, body, checked.refused)
+    assert (await intake.take(HERE, line())).accepted == 1
     assert len(noted) == 2
+
+
+@pytest.mark.parametrize(
+    ("after_erasure", "erased"), [(-FUTURE_LIMIT, True), (ERASURE_MARGIN, True), (ERASURE_MARGIN + 1, False)], ids=str
+)
+async def test_an_erased_persons_events_are_refused_and_noted(after_erasure: int, erased: bool) -> None:
+    noted: list[EventRefusal] = []
+
+    async def note(refusals: Collection[EventRefusal]) -> None:
+        noted.extend(refusals)
+
+    async def eve(people: Collection[Person]) -> ErasedAt:
+        return {person: LIMIT for person in people if person == ("acme", "eve")}
+
+    log, clock = RecordingLog(), HandClock()
+    clock.forward((LIMIT + ERASURE_MARGIN) / SECOND + 9 - clock.monotonic())
+    at = format_instant(LIMIT + after_erasure)
+    lines = [line(eventId=who, senderId=who, senderType="human", occurredAt=at) for who in ("eve", "ann")]
+    agent = line(eventId="bot", senderId="eve", senderType="agent", agentId="eve", occurredAt=at)
+    accepted, refused = await Intake(log, clock, None, eve, note).take(HERE, b"\n".join([*lines, agent]))
+    assert (accepted, len(log.messages)) == ((2, 2) if erased else (3, 3))
+    assert [(rejected.line, rejected.reason) for rejected in refused] == ([(1, "erased")] if erased else [])
+    assert [(refusal.event_id, refusal.rule) for refusal in noted] == ([("eve", "erased")] if erased else [])
 
 
 @pytest.mark.parametrize("missing", [(), ("tenant",), ("project",), ("tenant", "project")])
