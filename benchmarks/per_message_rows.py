@@ -6,7 +6,8 @@ import json
 
 import asyncpg
 
-from chat_bridge.model import IndexedMessage, MessageKey
+from chat_bridge.model import IndexedMessage
+from contracts.message_fields import MessageKey
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood
 from inference.store import IndexedMessage as JudgedMessage

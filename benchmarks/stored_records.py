@@ -41,7 +41,7 @@ COPIED: Final = (
         "inference.verdicts",
         "inference.user_reactions",
     ),
-    *("feedback.turns", "feedback.people", "feedback.feedback"),
+    *("feedback.messages", "feedback.feedback"),
     *("reporting.messages", "reporting.feedbacks", "reporting.replies"),
 )
 """Tables with one row per message, turn or feedback record."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 Fields = Mapping[str, str]
 """PostgreSQL type by column name, in column order."""
@@ -17,12 +17,19 @@ Fields = Mapping[str, str]
 MESSAGE_KEY: Final[Fields] = MappingProxyType(
     {"tenant": "text", "project": "text", "conversation_id": "text", "message_id": "text"}
 )
-ANSWER_FIELDS: Final[Fields] = MappingProxyType({"agent_id": "text"})
-"""Fields of answers that the turn registry stores as well."""
 MESSAGE_FIELDS: Final[Fields] = MappingProxyType(
-    {"turn_id": "text", "sender_id": "text", "sender_type": "text", **ANSWER_FIELDS, "content": "text"}
+    {"turn_id": "text", "sender_id": "text", "sender_type": "text", "agent_id": "text", "content": "text"}
 )
-"""Fields that the message indexes of chat_bridge, inference and reporting store.
+"""Fields that the message indexes of chat_bridge, feedback, inference and reporting store.
 
 In inference, two of the columns have other names.
 """
+
+
+class MessageKey(NamedTuple):
+    """Key of a message. It includes the conversation, because many chats number messages per conversation."""
+
+    tenant: str
+    project: str
+    conversation_id: str
+    message_id: str

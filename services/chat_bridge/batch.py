@@ -8,7 +8,6 @@ from typing import Any
 
 from chat_bridge.model import (
     IndexedMessage,
-    MessageKey,
     ParkedEvent,
     ParkedKey,
     RatedConversation,
@@ -19,6 +18,7 @@ from chat_bridge.model import (
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.exchange import Position
+from contracts.message_fields import MessageKey
 from contracts.posts import About, PostReacted, about_in
 from contracts.versions import COPY, message_in, place_of, same_source, version_of
 from servicekit import Message, Outcome, Received

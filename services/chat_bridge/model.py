@@ -10,21 +10,13 @@ from contracts.base import TEXT_LIMIT, Event, SenderType
 from contracts.chat import ChatMessageIngested, OriginalMessage
 from contracts.exchange import ExchangeMessage, Position, has_text, question_of, thread_of
 from contracts.ids import NAMESPACE, uuid5
+from contracts.message_fields import MessageKey
 from contracts.posts import About, about_in
 from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
 from contracts.topics import BY_NAME
 
 UNLOGGED_POSITION: Final = Position(0)
 """Position of a message that is known only from a copy in another event, and not stored."""
-
-
-class MessageKey(NamedTuple):
-    """Key of a message. It includes the conversation, because many chats number messages per conversation."""
-
-    tenant: str
-    project: str
-    conversation_id: str
-    message_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Protocol
 
-from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey, RatedConversation
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
+from contracts.message_fields import MessageKey
 
 
 class MessageStore(Protocol):

@@ -8,10 +8,10 @@ from typing import Final
 
 import asyncpg
 
-from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey, RatedConversation
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
 from chat_bridge.sql import SQL
 from contracts.exchange import ExchangeMessage, Position
-from contracts.message_fields import MESSAGE_KEY
+from contracts.message_fields import MESSAGE_KEY, MessageKey
 from contracts.provenance import Provenance
 from contracts.versions import FROM_MESSAGES
 from servicekit import Database, Statements

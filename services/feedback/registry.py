@@ -1,15 +1,19 @@
-"""Registry of turns, with the answer and the asker of each turn. No I/O, except through the store's interface."""
+"""Registry of messages, in which a judged turn's answer and question are found. No I/O, except by the interface."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, Protocol
 
-from contracts.chat import ChatMessageIngested
-from contracts.exchange import thread_of
-from contracts.provenance import Provenance, provenance_of
-from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, version_of
+from contracts.base import PERSON, UserType
+from contracts.exchange import ExchangeMessage, Position, has_text, thread_of
+from contracts.message_fields import MessageKey
+from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
+from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, place_of, version_of
+
+OPENING: Final = 300
+"""Number of registered characters of an answer. They contain the name of a person whom the answer addresses."""
 
 
 class TurnKey(NamedTuple):
@@ -20,115 +24,90 @@ class TurnKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AgentAnswer:
-    """An agent's answer in a turn.
+class RegisteredMessage:
+    """Message in the registry: its highest version, at the position of the earliest one.
 
-    If there are several messages, or several versions of a message, the one with the highest version is used.
+    Attributes:
+        turn_id: None for a person's message that names no turn. An agent's message without a turn has its own id.
+        content: The first OPENING characters of an agent's message. None for a person's message.
+        has_text: False if the message is empty or deleted.
+        thread_id: None for a message outside any thread.
     """
 
+    key: MessageKey
+    turn_id: str | None
+    sender_id: str
+    sender_type: str
+    agent_id: str | None
+    content: str | None
+    user_type: str | None
+    provenance: Provenance
+    reply_to: str | None
+    thread_id: str | None
+    has_text: bool
     version: bytes
+    position: Position
+
+    def merged(self, other: RegisteredMessage) -> RegisteredMessage:
+        """Merge this version with another version of the message, in any order."""
+        latest = other if other.version > self.version else self
+        return replace(latest, position=min(self.position, other.position))
+
+    @property
+    def exchange_message(self) -> ExchangeMessage:
+        """The parts of the message that decide which question an answer answers."""
+        return ExchangeMessage(
+            self.key.message_id,
+            self.turn_id or self.key.message_id,
+            self.thread_id or "",
+            self.sender_id,
+            self.agent_id is None,
+            self.has_text,
+            self.position,
+            self.reply_to,
+            self.content or "",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAnswer:
+    """The answer that feedback on a turn belongs to, with its question.
+
+    `question_message_id` is None if the registry does not contain the question.
+    """
+
     message_id: str
     agent_id: str
     provenance: Provenance
-    reply_to: str | None = None
     thread_id: str | None = None
-
-    @property
-    def rank(self) -> tuple[bytes, str]:
-        return self.version, self.message_id
+    question_message_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """The person who asked in a turn, or the first one if several people wrote.
-
-    `at` is the time of the question in microseconds.
-    """
-
-    at: int
-    user_id: str
-    message_id: str | None = None
-
-    @property
-    def place(self) -> tuple[int, str]:
-        return self.at, self.user_id
-
-
-class ProjectPerson(NamedTuple):
-    """Person in a project."""
-
-    tenant: str
-    project: str
-    user_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """A person's user type, according to the person's message with the highest version."""
-
-    person: ProjectPerson
-    user_type: str
-    version: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class RegisteredTurn:
-    """Known facts about a turn. `answer` is None until an agent has answered."""
-
-    key: TurnKey
-    answer: AgentAnswer | None = None
-    asker: Asker | None = None
-
-    @property
-    def question_message_id(self) -> str | None:
-        """Message id of the turn's question.
-
-        If the registry does not contain the question, this is the id of the message that the answer replies to, or
-        None.
-        """
-        if self.asker and self.asker.message_id:
-            return self.asker.message_id
-        answer = self.answer
-        return None if answer is None or answer.reply_to == answer.thread_id else answer.reply_to
-
-    def joined(self, other: RegisteredTurn) -> RegisteredTurn:
-        """Return these facts merged with other facts about the same turn, in any order."""
-        answer, asker = self.answer, self.asker
-        if answer is None or (other.answer is not None and other.answer.rank > answer.rank):
-            answer = other.answer
-        if asker is None or (other.asker is not None and other.asker.place < asker.place):
-            asker = other.asker
-        return RegisteredTurn(self.key, answer, asker)
-
-
-class KnownFacts(NamedTuple):
-    """Result of a look-up: the facts about a turn and a person. Unknown values are None.
+class TurnFacts(NamedTuple):
+    """Result of a look-up: the facts about a turn and a person.
 
     Attributes:
-        user_type: The person's latest user type.
-        erased_at: Time of the person's latest erasure in microseconds.
+        answer: None until an agent has answered.
+        user_type: The user type of the person's latest message that has one.
+        erased_at: Time of the person's latest erasure in microseconds. None if there was none.
     """
 
-    turn: RegisteredTurn | None = None
-    user_type: str | None = None
+    answer: TurnAnswer | None = None
+    user_type: UserType = PERSON
     erased_at: int | None = None
 
 
 class Registry(Protocol):
-    async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
-        """Merge turns and roles into the stored ones, and commit.
-
-        Args:
-            turns: At most one per key.
-            roles: At most one per person.
+    async def add(self, messages: Collection[RegisteredMessage]) -> set[MessageKey]:
+        """Merge messages, at most one per key, into the stored ones, and commit.
 
         Returns:
-            The keys of the turns that were added or changed.
+            The keys of the messages that were added or changed.
         """
         ...
 
-    async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
-        """Return the known facts about a turn, and the person's user type in the turn's project."""
+    async def find(self, key: TurnKey, user_id: str) -> TurnFacts:
+        """Return the facts about a turn, and about the person in the turn's project."""
         ...
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
@@ -136,66 +115,42 @@ class Registry(Protocol):
         ...
 
     async def only_tenant(self, conversation_id: str) -> str | None:
-        """Return the only tenant with turns in a conversation, or None if there are none or several."""
+        """Return the only tenant with messages in a conversation, or None if there are none or several."""
         ...
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        """Return True if all known questions in a conversation were asked by people other than `user_id`.
+        """Return True if people wrote in every known turn of a conversation, but not `user_id`.
 
-        Returns False if a turn's asker is unknown, or if the conversation has no known turns.
+        Returns False if the conversation has no known turns.
         """
         ...
 
 
-def turn_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> RegisteredTurn | None:
-    """Return the facts in a message about its turn: the answer, or the person who asked.
-
-    An agent's message without a turn id gets its message id as turn id. Returns None for a person's message without a
-    turn id.
-    """
+def registered(event: MessageEvent, logged: LogPosition = UNLOGGED) -> RegisteredMessage:
+    """Return the message in an event, without a person's words."""
     message = message_in(event)
-    if message.sender_type == "agent" and message.agent_id is not None:
-        answer = AgentAnswer(
-            version_of(event, logged),
-            message.message_id,
-            message.agent_id,
-            provenance_of(message),
-            message.reply_to_message_id,
-            thread_of(message.message_id, message.thread_id),
-        )
-        return RegisteredTurn(_key(message, message.turn_id or message.message_id), answer=answer)
-    if message.turn_id is None:
-        return None
-    asker = Asker(message.occurred_at, message.sender_id, message.message_id)
-    return RegisteredTurn(_key(message, message.turn_id), asker=asker)
+    from_agent = message.sender_type == "agent"
+    return RegisteredMessage(
+        key=MessageKey(message.tenant, message.project, message.conversation_id, message.message_id),
+        turn_id=message.turn_id or (message.message_id if from_agent else None),
+        sender_id=message.sender_id,
+        sender_type=message.sender_type,
+        agent_id=(message.agent_id or message.sender_id) if from_agent else None,
+        content=message.content[:OPENING] if from_agent else None,
+        user_type=None if from_agent else message.user_type,
+        provenance=provenance_of(message) if from_agent else NO_PROVENANCE,
+        reply_to=message.reply_to_message_id if from_agent else None,
+        thread_id=thread_of(message.message_id, message.thread_id),
+        has_text=has_text(message.content),
+        version=version_of(event, logged),
+        position=Position(*place_of(event), logged.log_time, logged.offset),
+    )
 
 
-def role_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> Role | None:
-    """Return the user type of a message's author, or None if it is not given or the author is an agent."""
-    message = message_in(event)
-    if message.sender_type == "agent" or message.user_type is None:
-        return None
-    person = ProjectPerson(message.tenant, message.project, message.sender_id)
-    return Role(person, message.user_type, version_of(event, logged))
-
-
-def newest_roles(roles: Iterable[Role | None]) -> list[Role]:
-    """Return the latest role of each person, sorted by person."""
-    newest: dict[ProjectPerson, Role] = {}
-    for role in roles:
-        if role is not None and (role.person not in newest or role.version > newest[role.person].version):
-            newest[role.person] = role
-    return [newest[person] for person in sorted(newest)]
-
-
-def collapse(turns: Iterable[RegisteredTurn]) -> list[RegisteredTurn]:
-    """Merge turns with the same key, and sort them by key."""
-    joined: dict[TurnKey, RegisteredTurn] = {}
-    for turn in turns:
-        held = joined.get(turn.key)
-        joined[turn.key] = turn if held is None else held.joined(turn)
-    return [joined[key] for key in sorted(joined)]
-
-
-def _key(event: ChatMessageIngested, turn_id: str) -> TurnKey:
-    return TurnKey(event.tenant, event.project, event.conversation_id, turn_id)
+def collapse(messages: Iterable[RegisteredMessage]) -> list[RegisteredMessage]:
+    """Merge the versions of each message, and sort the messages by key."""
+    merged: dict[MessageKey, RegisteredMessage] = {}
+    for message in messages:
+        previous = merged.get(message.key)
+        merged[message.key] = message if previous is None else previous.merged(message)
+    return [merged[key] for key in sorted(merged)]

@@ -1,75 +1,70 @@
-"""Turn registry in PostgreSQL. A batch takes one call to the database."""
+"""Message registry in PostgreSQL. A batch takes one call to the database, and so does a group of look-ups."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
 
 import asyncpg
 
+from contracts.base import PERSON
+from contracts.exchange import ExchangeMessage, Position, answer_of_turn, question_of
+from contracts.message_fields import MESSAGE_KEY, MessageKey
 from contracts.provenance import Provenance
-from feedback.registry import AgentAnswer, Asker, KnownFacts, RegisteredTurn, Registry, Role, TurnKey
+from feedback.registry import RegisteredMessage, Registry, TurnAnswer, TurnFacts, TurnKey
 from feedback.sql import SQL
 from servicekit import Database, Statements
 
 Lookup = tuple[TurnKey, str]
 """Arguments of a look-up: turn and user id."""
-_NAME: Final = "the turn registry"
+_NAME: Final = "the message registry"
 """Name of the registry in error messages."""
-_ROLE: Final = ("person_tenant", "person_project", "person_id", "user_type", "role_version")
-_ASKER: Final = ("user_id", "user_at", "user_message_id")
 _GUARD: Final = ("guarded_tenant", "guarded_user")
 """Names of the parameters that `Database.call` adds."""
 _ATTRIBUTES: Final = {
-    "agent_message_id": "message_id",
-    "answer_version": "version",
+    **{name: f"key.{name}" for name in MESSAGE_KEY},
     "about": "provenance.as_json",
     "thread": "thread_id",
+    "at": "position.at",
+    "sequence": "position.sequence",
+    "first_log_time": "position.log_time",
+    "log_offset": "position.log_offset",
 }
-"""Attribute of an answer by column name, for columns whose name differs from the attribute's."""
+"""Attribute path of a message by column name, for columns whose name differs from the attribute's."""
 
 
 class PostgresRegistry(Registry):
-    """PostgreSQL implementation of `Registry`. Needs the table `turns` on the pool's search path.
+    """PostgreSQL implementation of `Registry`. Needs the table `messages` on the pool's search path.
 
     Concurrent look-ups are combined into one query (`Database.batched`).
     """
 
     def __init__(self, pool: Database, sql: Statements = SQL) -> None:
         self._pool = pool
-        self._upsert = sql.upsert_turns
-        others = {*TurnKey._fields, *_ASKER, *_ROLE, *_GUARD}
-        self._values_of_answer = self._upsert.reader(other=others, **_ATTRIBUTES)
-        self._no_answer = (None,) * (len(self._upsert.values) - len(others))
+        self._register = sql.register_messages
+        self._values = self._register.reader(other=_GUARD, **_ATTRIBUTES)
         self._find = pool.batched(self._find_together, _NAME)
         self._only_tenant = pool.batched(self._only_tenants, _NAME)
 
-    async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
-        if not turns and not roles:
+    async def add(self, messages: Collection[RegisteredMessage]) -> set[MessageKey]:
+        if not messages:
             return set()
         # Sorted, to avoid deadlocks between batches.
-        rows = [self._row(turn) for turn in sorted(turns, key=lambda turn: turn.key)]
-        known = [(*role.person, role.user_type, role.version) for role in sorted(roles, key=lambda one: one.person)]
-        columns = {name: [row[at] for row in known] for at, name in enumerate(_ROLE)}
-        written = await self._pool.call(self._pool, self._upsert, rows, **columns)
-        return {TurnKey(*row) for row in written}
+        rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
+        return {MessageKey(*row) for row in await self._pool.call(self._pool, self._register, rows)}
 
-    async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
+    async def find(self, key: TurnKey, user_id: str) -> TurnFacts:
         return await self._find((key, user_id))
 
-    async def _find_together(self, asked: Sequence[Lookup]) -> list[KnownFacts]:
-        rows = await self._pool.fetch(*SQL.find_turns.bulk([(*key, user_id) for key, user_id in asked]))
-        return [KnownFacts(_turn(row), row["user_type"], row["erased_at"]) for row in rows]
-
-    def _row(self, turn: RegisteredTurn) -> tuple[Any, ...]:
-        answer, asker = turn.answer, turn.asker
-        said = self._values_of_answer(answer) if answer else self._no_answer
-        asked = (asker.user_id, asker.at, asker.message_id) if asker else (None, None, None)
-        return (*turn.key, *said, *asked)
+    async def _find_together(self, lookups: Sequence[Lookup]) -> list[TurnFacts]:
+        rows = await self._pool.fetch(*SQL.find_turns.bulk([(*key, user_id) for key, user_id in lookups]))
+        return [_facts([*of_turn]) for _, of_turn in groupby(rows, key=itemgetter("n"))]
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
-        of = {"tenant": tenant, "conversation_id": conversation_id}
-        statement = SQL.count_turns(**of) if project is None else SQL.count_turns_of_project(**of, project=project)
+        statement = SQL.count_turns(tenant=tenant, project=project, conversation_id=conversation_id)
         return int(await self._pool.fetchval(*statement))
 
     async def only_tenant(self, conversation_id: str) -> str | None:
@@ -84,16 +79,36 @@ class PostgresRegistry(Registry):
         return bool(await self._pool.fetchval(*statement))
 
 
-def _turn(row: asyncpg.Record) -> RegisteredTurn | None:
-    if row["turn_id"] is None:
-        return None
-    key = TurnKey(*(row[name] for name in TurnKey._fields))
-    answer = asker = None
-    if row["answer_version"] is not None:
-        made = Provenance.from_json(row["about"])
-        answer = AgentAnswer(
-            row["answer_version"], row["agent_message_id"], row["agent_id"], made, row["reply_to"], row["thread"]
-        )
-    if row["user_at"] is not None:
-        asker = Asker(row["user_at"], row["user_id"], row["user_message_id"])
-    return RegisteredTurn(key, answer, asker)
+def _facts(rows: Sequence[asyncpg.Record]) -> TurnFacts:
+    """Return the facts in the rows of a look-up: one for each message of an agent in the turn, or a single one."""
+    user_type, erased_at = rows[0]["person_type"] or PERSON, rows[0]["erased_at"]
+    answers = {row["message_id"]: row for row in rows if row["message_id"] is not None}
+    answer = answer_of_turn(map(_agent_message, answers.values()))
+    if answer is None:
+        return TurnFacts(None, user_type, erased_at)
+    row = answers[answer.message_id]
+    question = question_of(answer, [_question(candidate) for candidate in json.loads(row["candidates"] or "[]")])
+    provenance, question_id = Provenance.from_json(row["about"]), question.message_id if question else None
+    found = TurnAnswer(answer.message_id, row["agent_id"], provenance, row["thread"], question_id)
+    return TurnFacts(found, user_type, erased_at)
+
+
+def _agent_message(row: asyncpg.Record) -> ExchangeMessage:
+    position = Position(row["at"], row["sequence"], row["first_log_time"], row["log_offset"])
+    return ExchangeMessage(
+        row["message_id"],
+        row["turn_id"],
+        row["thread"] or "",
+        row["sender_id"],
+        False,
+        row["has_text"],
+        position,
+        row["reply_to"],
+        row["content"],
+    )
+
+
+def _question(candidate: Sequence[str | int | None]) -> ExchangeMessage:
+    message_id, turn_id, thread, sender_id, *position = candidate
+    names = str(message_id), str(turn_id or message_id), str(thread or ""), str(sender_id)
+    return ExchangeMessage(*names, True, True, Position(*(int(part or 0) for part in position)))

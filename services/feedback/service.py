@@ -39,8 +39,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     keeps=[
         # Feedback records never expire, because `feedback.created` is complete. Neither does the erasure ledger,
         # because it prevents a replay from restoring an erased person's words.
-        Keeps("turns", "turn_days", "stored_at"),
-        Keeps("people", "turn_days", "stored_at"),
+        Keeps("messages", "turn_days", "stored_at"),
         Keeps("session_feedback", "session_days", "recorded_at"),
         Keeps("erasure_receipts", "erasure_status_days", "confirmed_at", "microseconds"),
         Keeps("erasure_requests", "erasure_status_days", "requested_at", "microseconds"),
@@ -55,18 +54,17 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         ),
     ],
     holds={
-        "turns": SQL.held_turns,
-        "people": SQL.held_people,
+        "messages": SQL.held_messages,
         "session_feedback": SQL.held_session_feedback,
         "buckets": SQL.held_buckets,
         "erasure_requests": SQL.held_erasure_requests,
         "erasures": SQL.held_erasures,
     },
     leaves={
-        "turns": "a visitor may not rate a thread in which only others asked",
+        "messages": "a visitor may not rate a thread in which only others asked",
         "erasure_requests": "the status of the erasure itself",
         "erasures": "so that a replay restores nothing",
     },
-    erases="feedback up to a stub of its ids, roles, and the person's id in turns and ratings",
+    erases="feedback up to a stub of its ids, roles, and the person's id in messages and ratings",
 )
 """Definition of the service, which runs in its own process or in one process with the other services."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID, uuid4
 
-from contracts.base import PERSON, Reaction, UserType
+from contracts.base import Reaction
 from contracts.erasure import ERASURE_MARGIN, Person, is_erased
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import feedback_id
@@ -16,7 +16,7 @@ from contracts.log_time import at_log_time
 from contracts.sources import RATING, REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.rate_limit import PersonLimit
-from feedback.registry import AgentAnswer, Registry, TurnKey
+from feedback.registry import Registry, TurnFacts, TurnKey
 from servicekit import Clock, Message, Producer
 
 T = TypeVar("T")
@@ -95,15 +95,6 @@ class Accepted:
     occurred_at: int
 
 
-class KnownAnswer(NamedTuple):
-    """A turn's answer, its question if it is known, and the person's user type and latest erasure."""
-
-    answer: AgentAnswer
-    question_message_id: str | None
-    user_type: str | None
-    erased_at: int | None
-
-
 class TurnProgress(Protocol):
     """Progress of the consumer group `feedback_turns`, which fills the turn registry."""
 
@@ -170,41 +161,35 @@ class ExplicitIntake:
         """
         if self._rate_limit is not None and limited and judgement.reviews is None:
             await self._rate_limit.take(Person(key.tenant, judgement.user_id))
-        answer, question, role, erased_at = await self._answer(key, judgement.user_id)
+        facts = await self._facts(key, judgement.user_id)
         now = self._clock.now()
-        event = explicit_event(key, answer, judgement, now, self._judge_at, role or PERSON, question)
-        if is_erased(event.occurred_at, erased_at, now):
-            raise PersonErased(erased_at or 0, now)
-        [place] = await self._log.send([Message.of(EXPLICIT_RECEIVED, event)])
-        if place.log_time is not None:
-            event = at_log_time(event, place.log_time, place.offset, self._judge_at)
+        event = explicit_event(key, facts, judgement, now, self._judge_at)
+        if is_erased(event.occurred_at, facts.erased_at, now):
+            raise PersonErased(facts.erased_at or 0, now)
+        [written] = await self._log.send([Message.of(EXPLICIT_RECEIVED, event)])
+        if written.log_time is not None:
+            event = at_log_time(event, written.log_time, written.offset, self._judge_at)
         return Accepted(feedback_id_of(key, judgement), event.occurred_at)
 
-    async def _answer(self, key: TurnKey, user_id: str) -> KnownAnswer:
-        """Return the answer of a turn. If it is not known yet, wait for the registry to catch up.
+    async def _facts(self, key: TurnKey, user_id: str) -> TurnFacts:
+        """Return the facts about an answered turn. If no answer is known yet, wait for the registry to catch up.
 
         Raises:
             UnknownTurn: No agent has answered in the turn.
             RegistryBehind: The registry has not caught up in time.
             Unavailable: The log or the database does not respond.
         """
-        if known := await self._known(key, user_id):
-            return known
-        known, passed = await self._progress.look_until_read(self._wait_seconds, lambda: self._known(key, user_id))
-        if known:
-            return known
-        raise UnknownTurn if passed else RegistryBehind
 
-    async def _known(self, key: TurnKey, user_id: str) -> KnownAnswer | None:
-        """Return the turn's answer, or None if the registry does not contain it yet.
+        async def answered() -> TurnFacts | None:
+            facts = await self._registry.find(key, user_id)
+            return facts if facts.answer else None
 
-        Raises:
-            Unavailable: The database does not respond.
-        """
-        facts = await self._registry.find(key, user_id)
-        if facts.turn is None or facts.turn.answer is None:
-            return None
-        return KnownAnswer(facts.turn.answer, facts.turn.question_message_id, facts.user_type, facts.erased_at)
+        if facts := await answered():
+            return facts
+        facts, has_caught_up = await self._progress.look_until_read(self._wait_seconds, answered)
+        if facts:
+            return facts
+        raise UnknownTurn if has_caught_up else RegistryBehind
 
 
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
@@ -225,13 +210,7 @@ def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
 
 
 def explicit_event(
-    key: TurnKey,
-    answer: AgentAnswer,
-    judgement: Judgement,
-    now: int,
-    judge_at: int | None = None,
-    user_type: UserType = "human",
-    question_message_id: str | None = None,
+    key: TurnKey, facts: TurnFacts, judgement: Judgement, now: int, judge_at: int | None = None
 ) -> FeedbackExplicitReceived:
     """Return the event for a judgement that was received at `now` (microseconds).
 
@@ -242,7 +221,13 @@ def explicit_event(
     If the event's time is earlier than `now`, its sequence is `now`, otherwise None.
 
     A retraction drops rating, text, tags and correction.
+
+    Raises:
+        UnknownTurn: No agent has answered in the turn.
     """
+    answer = facts.answer
+    if answer is None:
+        raise UnknownTurn
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)
     said = (
@@ -260,10 +245,10 @@ def explicit_event(
         turn_id=key.turn_id,
         agent_id=answer.agent_id,
         agent_message_id=answer.message_id,
-        question_message_id=question_message_id,
+        question_message_id=answer.question_message_id,
         thread_id=answer.thread_id,
         user_id=said.user_id,
-        user_type=user_type,
+        user_type=facts.user_type,
         reaction=said.reaction,
         text=said.text or None,
         tags=said.tags,

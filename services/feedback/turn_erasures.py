@@ -1,7 +1,7 @@
-"""Erasure of people from the turn registry, session ratings and rate limits.
+"""Erasure of people from the message registry, session ratings and rate limits.
 
-Roles are deleted, and ratings become anonymous. If pseudonyms are enabled, a person's id in turns is replaced by a
-pseudonym.
+Roles are deleted, and ratings become anonymous. If pseudonyms are enabled, a person's id in the registry is replaced by
+a pseudonym.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _AT_ONCE: Final = 2_000
 
 
 class TurnErasures:
-    """Erasure of people from the turn registry's database.
+    """Erasure of people from the message registry's database.
 
     Call `erase` after each new entry in the erasure ledger, and again after any write that was in progress when the
     entry was made.
@@ -32,19 +32,18 @@ class TurnErasures:
     async def erase(self, erased: ErasedAt) -> None:
         """Delete these people's roles and rate limits, and make their ratings anonymous.
 
-        If pseudonyms are enabled for the tenant, the people's ids in turns are replaced, too. Each person must already
-        have an entry in the erasure ledger. Ratings that were stored before that entry are covered.
+        If pseudonyms are enabled for the tenant, the people's ids in the registry are replaced, too. Each person must
+        already have an entry in the erasure ledger. Ratings that were stored before that entry are covered.
         """
         for person, at in sorted(erased.items()):
             async with self._pool.acquire() as connection, connection.transaction():
                 await connection.execute(*SQL.await_ratings(**person._asdict()))
                 await connection.execute(*SQL.unname_ratings(**person._asdict()))
             await self._pool.execute(*SQL.delete_bucket(**person._asdict()))
-            covered = {**person._asdict(), "until": at + ERASURE_MARGIN}
-            await self._pool.execute(*SQL.delete_roles(**covered))
-            name = self._pseudonym_of(person)
-            rename = SQL.rename_asker(**covered, pseudonym=name, limit=_AT_ONCE)
-            while name != person.user_id and await self._pool.execute(*rename) != "UPDATE 0":
+            unname = SQL.unname_messages(
+                **person._asdict(), until=at + ERASURE_MARGIN, pseudonym=self._pseudonym_of(person), limit=_AT_ONCE
+            )
+            while await self._pool.execute(*unname) != "UPDATE 0":
                 pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
@@ -53,5 +52,5 @@ class TurnErasures:
         await self.erase({person: at for person, at in after.items() if before.get(person) != at})
 
     def name_of(self, person: Person) -> str:
-        """Return the name that replaces an erased person's id in turns."""
+        """Return the name that replaces an erased person's id in the registry."""
         return self._pseudonym_of(person)

@@ -26,7 +26,7 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, m
         try:
             async with database.transaction():
                 # Readers pass, writers wait, so the registry cannot continue.
-                await database.execute("lock table feedback.turns in exclusive mode")
+                await database.execute("lock table feedback.messages in exclusive mode")
                 await running.publish(*exchange("c1", "new"))
                 for turn in ("new", "nowhere"):
                     behind = await http.post(path.format(turn), json={"reaction": "ok"})
@@ -78,7 +78,7 @@ async def test_a_database_that_hangs_gets_503_in_time_on_every_route(postgres_ur
                 httpx.AsyncClient(transport=transport, base_url="http://stack", headers=headers) as http,
                 database.transaction(),
             ):
-                tables = ("feedback.turns", "inference.turns", "inference.messages", "reporting.messages")
+                tables = ("feedback.messages", "inference.turns", "inference.messages", "reporting.messages")
                 await database.execute(f"lock table {', '.join(tables)} in access exclusive mode")
                 project = "/conversations/acme/support"
                 for path, body in (

@@ -72,7 +72,7 @@ QUESTIONS: list[tuple[str, Ask, Any]] = [
     ("inference.turns", status("GET", f"{C1}/turns/t1/metadata"), 404),
     ("inference.turns", part("POST", f"{SUPPORT}/strategies/search", "items", json={"intent": "hours"}), []),
     ("inference.messages", part("POST", f"{C1}/detect", "target", json=SAID), None),
-    ("feedback.turns", status("POST", f"{C1}/turns/t1/feedback", json={"reaction": "ok"}), 404),
+    ("feedback.messages", status("POST", f"{C1}/turns/t1/feedback", json={"reaction": "ok"}), 404),
     ("feedback.session_feedback", part("GET", "/api/memory/status?thread_id=c1", "session_feedback_count"), 0),
     ("feedback.erasure_requests", erasure, 404),
     ("reporting.feedbacks", part("GET", f"{C1}/turns/t1/feedback?user_id=bob", "reaction"), None),

@@ -11,10 +11,11 @@ import pytest
 import pytest_asyncio
 
 import chat_bridge.service
-from chat_bridge.model import IndexedMessage, MessageKey, ParkedEvent, ParkedKey, RatedConversation
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
 from chat_bridge.store import MessageStore
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.exchange import Position
+from contracts.message_fields import MessageKey
 from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.db.pools import open_pool
 from tests.support.bridge_memory import MemoryMessageStore

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from chat_bridge.model import MessageKey, ParkedEvent, ParkedKey
+from chat_bridge.model import ParkedEvent, ParkedKey
 from chat_bridge.model import indexed as bridged
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import Erasure, Person
+from contracts.message_fields import MessageKey
 from contracts.versions import version_of
 from detector.encoders.embedder import WordLlamaEmbedder
-from feedback.registry import ProjectPerson, Role
+from feedback.registry import registered
 from feedback.registry_postgres import PostgresRegistry
 from feedback.store import Save
 from feedback.store_postgres import PostgresStore
@@ -59,7 +60,7 @@ class OnConnection:
 
 
 @pytest.fixture(
-    params=["messages of the bridge", "messages of inference", "turns of inference", "read models", "turn registry"]
+    params=["messages of the bridge", "messages of inference", "turns of inference", "read models", "message registry"]
 )
 async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIterator[Guarded]:
     vectors = TurnVectors(WordLlamaEmbedder())
@@ -72,10 +73,8 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
         await PostgresTurnIndex(pool, vectors).take([facts_of(SAID, version_of(SAID))], [])
 
     async def register(pool: Any) -> None:
-        registered = pool if isinstance(pool, Database) else OnConnection(pool)
-        await PostgresRegistry(cast("Database", registered)).add(
-            [], [Role(ProjectPerson("acme", "support", "eve"), "paid", version_of(SAID))]
-        )
+        connection = pool if isinstance(pool, Database) else OnConnection(pool)
+        await PostgresRegistry(cast("Database", connection)).add([registered(SAID)])
 
     writes: dict[str, tuple[str, Callable[[Any], Awaitable[object]], str]] = {
         "messages of the bridge": (
@@ -89,7 +88,7 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
             "messages",
         ),
         "turns of inference": ("inference", take, "turns"),
-        "turn registry": ("feedback", register, "people"),
+        "message registry": ("feedback", register, "messages"),
         "read models": ("reporting", project, "messages"),
     }
     schema, call, table = writes[request.param]

@@ -18,9 +18,9 @@ import reporting.sql
 from chat_bridge.model import IndexedMessage, indexed
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.chat import ChatMessageIngested
-from contracts.message_fields import ANSWER_FIELDS, MESSAGE_FIELDS
+from contracts.message_fields import MESSAGE_FIELDS
 from contracts.versions import version_of
-from feedback.registry import AgentAnswer, turn_of
+from feedback.registry import RegisteredMessage, registered
 from feedback.registry_postgres import PostgresRegistry
 from inference.handlers import indexed as message_of_conversation
 from inference.store import IndexedMessage as MessageOfConversation
@@ -52,10 +52,8 @@ async def to_reporting(pool: Database, event: ChatMessageIngested) -> None:
 
 
 async def to_registry(pool: Database, event: ChatMessageIngested) -> None:
-    sql = feedback.sql.statements({**ANSWER_FIELDS, **ADDED})
-    turn = turn_of(event)
-    assert turn is not None
-    await PostgresRegistry(pool, sql).add([turn])
+    sql = feedback.sql.statements({**MESSAGE_FIELDS, **ADDED})
+    await PostgresRegistry(pool, sql).add([registered(event)])
 
 
 @pytest.mark.parametrize(
@@ -64,7 +62,7 @@ async def to_registry(pool: Database, event: ChatMessageIngested) -> None:
         (chat_bridge.service, "messages", IndexedMessage, to_bridge),
         (inference.service, "messages", MessageOfConversation, to_inference),
         (reporting.service, "messages", MessageRow, to_reporting),
-        (feedback.service, "turns", AgentAnswer, to_registry),
+        (feedback.service, "messages", RegisteredMessage, to_registry),
     ],
     ids=["chat_bridge", "inference", "reporting", "feedback"],
 )

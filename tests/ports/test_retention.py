@@ -10,8 +10,6 @@ import feedback.service
 import inference.service
 import reporting.service
 from chat_bridge.settings import ChatBridgeSettings
-from feedback.registry import ProjectPerson, Role
-from feedback.registry_postgres import PostgresRegistry
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
@@ -104,19 +102,6 @@ async def test_session_ratings_go_with_the_other_tables_and_are_counted(postgres
         retention = Retention("feedback", pool, SystemClock(), EVERY["feedback"])
         assert (await retention.due())["session_feedback"] == 1
         assert await retention.sweep() == {"session_feedback": 1}
-
-
-async def test_a_persons_role_is_kept_from_the_last_time_it_was_said(postgres_url: str) -> None:
-    """Retention of roles counts from the newest message that named the role."""
-    async with empty_schema(postgres_url, "feedback") as pool:
-        registry = PostgresRegistry(pool)
-        ann, bob, cy = (ProjectPerson("acme", "support", name) for name in ("ann", "bob", "cy"))
-        await registry.add([], [Role(person, "free", b"2") for person in (ann, bob, cy)])
-        await pool.execute("update people set stored_at = now() - interval '800d'")
-        await registry.add([], [Role(ann, "paid", b"3"), Role(bob, "paid", b"1"), Role(cy, "paid", b"2")])
-        retention = Retention("feedback", pool, SystemClock(), EVERY["feedback"])
-        assert await retention.sweep() == {"people": 2}
-        assert await pool.fetchval("select array_agg(user_id || user_type) from people") == ["annpaid"]
 
 
 def test_the_oldest_moment_kept_is_exact() -> None:

@@ -77,8 +77,7 @@ RATING = {"tenant": "acme", "label": "skip", "session_id_opaque": "0" * 64, "sou
 LIMITS = [
     Limit("chat_bridge", "messages", "stored_at", 180),
     Limit("chat_bridge", "refused", "refused_at", 7, "microseconds"),
-    Limit("feedback", "turns", "stored_at", 730),
-    Limit("feedback", "people", "stored_at", 730),
+    Limit("feedback", "messages", "stored_at", 730),
     Limit("feedback", "session_feedback", "recorded_at", 180, also=RATING),
     Limit("feedback", "erasure_receipts", "confirmed_at", 730, "microseconds"),
     Limit("feedback", "erasure_requests", "requested_at", 730, "microseconds"),

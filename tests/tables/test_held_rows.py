@@ -83,8 +83,8 @@ def _parked(person: Person, at: int) -> dict[str, Any]:
     return row | {"value": example("post.commented", "on_post", **said)}
 
 
-def _role(person: Person, at: int) -> dict[str, Any]:
-    return {**person._asdict(), "version": b"\x01" + at.to_bytes(8, "big") + b"\0"}
+def _registered(person: Person, at: int) -> dict[str, Any]:
+    return {**_place(person, at), "sender_type": "human", "at": at}
 
 
 def _receipt(person: Person, _: int) -> dict[str, Any]:
@@ -98,8 +98,7 @@ def _artifact(person: Person, at: int) -> dict[str, Any]:
 
 TABLES: Mapping[str, Table] = {
     "chat_bridge.parked": Table(_parked),
-    "feedback.turns": Table(named(), stays=True),
-    "feedback.people": Table(_role),
+    "feedback.messages": Table(_registered, stays=True),
     "feedback.session_feedback": Table(named("user_id_or_null", **RATING), at_any_time=True),
     "feedback.buckets": Table(named(), at_any_time=True),
     "feedback.erasure_requests": Table(named(), stays=True),

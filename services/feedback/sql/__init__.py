@@ -3,17 +3,20 @@
 from pathlib import Path
 from typing import Final
 
-from contracts.message_fields import ANSWER_FIELDS, Fields
+from contracts.exchange import REACH
+from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from contracts.sources import REVIEW
 from servicekit import Statements
 
-_ANSWER: Final[Fields] = {
-    "agent_message_id": "text",
-    "answer_version": "bytea",
+_REGISTERED: Final[Fields] = {
+    "user_type": "text",
     "about": "text",
     "reply_to": "text",
     "thread": "text",
+    "has_text": "boolean",
+    "version": "bytea",
 }
+_POSITION: Final[Fields] = {"at": "bigint", "sequence": "bigint", "first_log_time": "bigint", "log_offset": "bigint"}
 _RECORD: Final[Fields] = {
     "feedback_id": "uuid",
     "tenant": "text",
@@ -32,21 +35,21 @@ _RECORD: Final[Fields] = {
     "created_revision": "bigint",
     "overruled_by": "uuid",
 }
-_ASKER: Final[Fields] = {"user_id": "text", "user_at": "bigint", "user_message_id": "text"}
 
 
-def statements(fields: Fields = ANSWER_FIELDS) -> Statements:
+def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     """Return the SQL statements of the service.
 
     Args:
-        fields: Columns of an answer in the turn registry.
+        fields: Columns of the message registry that all message indexes have.
     """
     rows: dict[str, Fields | type] = {
-        "answer": {**fields, **_ANSWER},
-        "asker": _ASKER,
+        "key": MESSAGE_KEY,
+        "said": {**fields, **_REGISTERED},
+        "position": _POSITION,
         "record": _RECORD,
     }
-    return Statements(Path(__file__).parent, rows, review=REVIEW)
+    return Statements(Path(__file__).parent, rows, review=REVIEW, reach=REACH)
 
 
 SQL: Final = statements()

@@ -14,17 +14,15 @@ select q.user_id, q.requested_at, r.service, r.confirmed_at, r.removed
 from erasure_requests q left join erasure_receipts r using (tenant, request_id)
 where q.tenant = :tenant and q.request_id = :request_id order by r.service
 
--- name: rename_asker
--- The asker is replaced, not deleted, because a person may not rate a thread in which only other people asked.
-update turns set user_id = :pseudonym where (tenant, project, conversation_id, turn_id) in (
-    select tenant, project, conversation_id, turn_id from turns
-    where user_id = :user_id and tenant = :tenant and user_at <= :until limit :limit)
-
--- name: delete_roles
-delete from people where user_id = :user_id and tenant = :tenant and said_at <= :until
+-- name: unname_messages
+-- The sender is replaced, not deleted, because a person may not rate a thread in which only other people asked.
+update messages set sender_id = :pseudonym, user_type = null where (message_id, conversation_id, tenant, project) in (
+    select message_id, conversation_id, tenant, project from messages
+    where sender_id = :user_id and tenant = :tenant and sender_type <> 'agent' and at <= :until
+        and (sender_id <> :pseudonym or user_type is not null) limit :limit)
 
 -- name: await_ratings
--- Inserts of ratings hold a shared lock (migration 0007). When this lock is granted, all ratings inserted before the
+-- Inserts of ratings hold a shared lock. When this lock is granted, all ratings inserted before the
 -- ledger's entry are therefore committed.
 select pg_advisory_xact_lock(hashtextextended(:tenant::text || ' ' || :user_id::text, 0))
 

@@ -28,51 +28,48 @@ create index feedback_by_person on feedback (tenant, user_id, feedback_id);
 create index feedback_on_turn on feedback (conversation_id, (slots -> '' -> 'payload' ->> 'turn_id'))
     where source in ('inference', 'review');
 
--- Turn registry: the latest answer of an agent and the first person who wrote.
-create table turns (
+-- Message registry, without people's words: which answer a judgement of a turn is about, and which question it answers.
+create table messages (
     tenant text not null,
     project text not null,
     conversation_id text not null,
-    turn_id text not null,
+    message_id text not null,
+    -- Null for a person's message that names no turn.
+    turn_id text,
+    -- A person's id is replaced by a pseudonym after their erasure, if the tenant asks for pseudonyms.
+    sender_id text not null,
+    sender_type text not null,
     agent_id text,
-    agent_message_id text,
-    -- The person who asked; after their erasure a pseudonym, if the tenant asks for pseudonyms.
-    user_id text,
-    user_at bigint,
-    -- The question: the first message of a person in the turn.
-    user_message_id text,
-    -- Orders the answers of a turn: the greatest is kept.
-    answer_version bytea,
-    -- Provenance of the answer, JSON.
+    -- The beginning of an agent's message, which may address a person by name.
+    content text,
+    -- The person's role; null once the person was erased.
+    user_type text,
+    -- Provenance of an agent's message, JSON.
     about text,
-    -- The message to which the answer was written as a reply.
+    -- The message to which an agent's message was written as a reply.
     reply_to text,
-    -- The thread of the answer; null: the channel.
+    -- The thread of the message; null: the channel.
     thread text,
+    -- False if the message is empty or deleted.
+    has_text boolean not null,
+    -- Position of the earliest version.
+    at bigint not null,
+    sequence bigint not null,
+    first_log_time bigint not null,
+    log_offset bigint not null,
+    -- Orders the versions of a message: the greatest is kept.
+    version bytea not null,
     -- Insertion time: retention counts from it, so that old chats can be replayed.
     stored_at timestamptz not null default now(),
-    primary key (tenant, project, conversation_id, turn_id)
+    primary key (message_id, conversation_id, tenant, project)
 );
-create index turns_by_age on turns using brin (stored_at);
--- Finds the tenant of a conversation whose caller has a token for all tenants.
-create index turns_of_conversation on turns (conversation_id, tenant);
--- Erasures rename the person in their turns.
-create index turns_of_person on turns (user_id, tenant);
-
--- The user type of each person, from their latest message that names one.
-create table people (
-    tenant text not null,
-    project text not null,
-    user_id text not null,
-    user_type text not null,
-    version bytea not null,
-    stored_at timestamptz not null default now(),
-    -- Time of the message that names the role: a part of `version` (contracts/versions.py).
-    said_at bigint not null
-        generated always as (('x' || encode(substring(version from 2 for 8), 'hex'))::bit(64)::bigint) stored,
-    primary key (user_id, tenant, project)
-);
-create index people_by_age on people using brin (stored_at);
+create index messages_by_age on messages using brin (stored_at);
+create index messages_of_turn on messages (turn_id, conversation_id, tenant, project) where turn_id is not null;
+-- Finds questions, and the tenant of a conversation whose caller has a token for all tenants.
+create index messages_of_thread on messages (conversation_id, tenant, project, coalesce(thread, ''), at desc);
+-- Erasures rename the person in their messages.
+create index messages_of_person on messages (sender_id, tenant) where sender_type <> 'agent';
+create index messages_of_role on messages (sender_id, tenant, project, version desc) where user_type is not null;
 
 -- Session ratings, in the columns of the specification.
 create table session_feedback (

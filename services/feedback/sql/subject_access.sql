@@ -1,8 +1,6 @@
--- name: held_turns
-select to_jsonb(r) - '{answer_version}'::text[] as held from turns r where r.tenant = :tenant and r.user_id = :user_id
-
--- name: held_people
-select to_jsonb(r) - '{version}'::text[] as held from people r where r.tenant = :tenant and r.user_id = :user_id
+-- name: held_messages
+select to_jsonb(r) - '{version}'::text[] as held from messages r
+where r.tenant = :tenant and r.sender_id = :user_id and r.sender_type <> 'agent'
 
 -- name: held_session_feedback
 select to_jsonb(r) as held from session_feedback r where r.tenant = :tenant and r.user_id_or_null = :user_id

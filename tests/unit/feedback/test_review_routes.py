@@ -15,7 +15,7 @@ from feedback.api_reviews import reviews_router
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.model import Record
-from feedback.registry import AgentAnswer, KnownFacts, RegisteredTurn, TurnKey
+from feedback.registry import TurnAnswer, TurnFacts, TurnKey
 from feedback.submission import ExplicitIntake
 from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded
@@ -24,15 +24,15 @@ from tests.support.feedback_memory import MemoryStore
 from tests.support.logs import NOW, RecordingLog
 from tests.support.reporting_client import Tokens
 
-ANSWER = AgentAnswer(b"", "a1", "bot", Provenance())
+ANSWER = TurnAnswer("a1", "bot", Provenance())
 HOME = "/dashboard/conversation?"
 
 
 class Answered:
     """Registry in which an agent has answered on every turn but those named t9."""
 
-    async def find(self, key: TurnKey, user_id: str) -> KnownFacts:
-        return KnownFacts(RegisteredTurn(key, None if key.turn_id == "t9" else ANSWER))
+    async def find(self, key: TurnKey, user_id: str) -> TurnFacts:
+        return TurnFacts(None if key.turn_id == "t9" else ANSWER)
 
 
 class Progress:

@@ -1,4 +1,4 @@
-"""The turn registry and erasures: in any order, the person's role is deleted and the asker gets the pseudonym."""
+"""The message registry and erasures: in any order, the person's role is deleted and the sender gets the pseudonym."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest_asyncio
 
 from contracts.erasure import ERASURE_MARGIN, Erasure, Person
 from contracts.instants import format_instant
+from contracts.message_fields import MessageKey
 from contracts.topics import BY_NAME
-from feedback.registry import Asker, RegisteredTurn, Role, TurnKey
+from feedback.registry import RegisteredMessage, registered
 from feedback.registry_postgres import PostgresRegistry
 from feedback.store_choice import SCHEMA
 from feedback.turn_erasures import TurnErasures
-from feedback.turns import NO_TURN, TurnHandler
+from feedback.turns import TurnHandler
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.log.outcome import Outcome
@@ -44,9 +45,9 @@ class InterruptedRegistry(PostgresRegistry):
         super().__init__(pool)
         self._before, self._after = before, after
 
-    async def add(self, turns: Collection[RegisteredTurn], roles: Collection[Role] = ()) -> set[TurnKey]:
+    async def add(self, messages: Collection[RegisteredMessage]) -> set[MessageKey]:
         await self._before()
-        written = await super().add(turns, roles)
+        written = await super().add(messages)
         await self._after()
         return written
 
@@ -57,6 +58,7 @@ async def nothing() -> None:
 
 def said(who: str = "eve", at: int = NOW, **changes: Any) -> Received[Any]:
     fields = {"turnId": "t1", "senderId": who, "userType": "paid", "occurredAt": format_instant(at)}
+    fields["messageId"] = f"{who} {changes.get('turnId', 't1')}"
     event = example(MESSAGE, "least", **fields | changes)
     one = read(raw(MESSAGE, event, log_time=at), {MESSAGE: BY_NAME[MESSAGE].event})
     assert isinstance(one, Received)
@@ -64,10 +66,9 @@ def said(who: str = "eve", at: int = NOW, **changes: Any) -> Received[Any]:
 
 
 async def kept(pool: Database) -> tuple[list[str], list[str]]:
-    """Return the stored askers and people with a role."""
-    turns = await pool.fetch("select user_id from turns order by 1")
-    people = await pool.fetch("select user_id from people order by 1")
-    return [row["user_id"] for row in turns], [row["user_id"] for row in people]
+    """Return the stored senders and the people with a role."""
+    rows = await pool.fetch("select sender_id, user_type from messages order by 1")
+    return [row["sender_id"] for row in rows], [row["sender_id"] for row in rows if row["user_type"]]
 
 
 async def erase(erasures: TurnErasures) -> None:
@@ -128,15 +129,11 @@ async def test_turns_and_roles_are_erased_up_to_the_margin(pool: Database) -> No
     assert await kept(pool) == ([ON(EVE), "eve", "eve"], ["eve", "eve"])
 
 
-async def test_the_outcome_of_a_message_says_if_its_turn_changed(pool: Database) -> None:
+async def test_the_outcome_of_a_message_says_if_it_changed(pool: Database) -> None:
     events = TurnHandler(PostgresRegistry(pool), TurnErasures(pool, OFF))
-    asked, without = said(turnId="t1"), said(turnId=None, messageId="m9")
-    assert await events.handle([asked, without]) == [Outcome.STORED, NO_TURN]
-    assert await events.handle([asked, said("bob", turnId="t2"), without]) == [
-        Outcome.UNCHANGED,
-        Outcome.STORED,
-        NO_TURN,
-    ]
+    first, second = said(turnId="t1"), said(turnId=None, messageId="m9")
+    assert await events.handle([first, second]) == [Outcome.STORED, Outcome.STORED]
+    assert await events.handle([first, said("bob", turnId="t2")]) == [Outcome.UNCHANGED, Outcome.STORED]
 
 
 @pytest.mark.parametrize(
@@ -147,16 +144,14 @@ async def test_a_conversation_is_of_others_if_somebody_else_asked_every_turn(
     pool: Database, askers: list[str], others: bool
 ) -> None:
     registry = PostgresRegistry(pool)
-    place = {"tenant": "acme", "project": "support", "conversation_id": "c1"}
 
-    async def register(turn_id: str, user_id: str | None, **where: str) -> None:
-        asker = None if user_id is None else Asker(NOW, user_id)
-        await registry.add([RegisteredTurn(TurnKey(**place | where, turn_id=turn_id), asker=asker)])
+    async def register(turn_id: str, who: str, **fields: Any) -> None:
+        await registry.add([registered(said(who, turnId=turn_id, conversationId="c1", **fields).event)])
 
     for number, user_id in enumerate(askers):
         await register(f"t{number}", user_id)
     await register("t1", "ann", tenant="globex")
-    await register("t2", "ann", conversation_id="c2")
+    await registry.add([registered(said("ann", turnId="t2", conversationId="c2").event)])
     assert await registry.is_of_others("acme", "c1", "ann") is others
-    await register("t9", None)
+    await register("t9", "bot", senderType="agent", agentId="bot")
     assert await registry.is_of_others("acme", "c1", "ann") is False, "a turn has no known asker"
