@@ -17,6 +17,7 @@ from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.sql import SQL
 from servicekit.db.database import Database
 from tests.support.reporting_events import START, Event, batch, feedback, feedback_id, message
 
@@ -207,3 +208,20 @@ async def test_concurrent_batches_see_each_other(read_models: Database) -> None:
         )
     rows = await read_models.fetch("select question_message_id from feedbacks")
     assert [row["question_message_id"] for row in rows] == ["q"] * 10
+
+
+async def test_without_statistics_an_answer_is_looked_up_in_its_conversation(read_models: Database) -> None:
+    # A fresh database has no statistics until the first autovacuum.
+    await read_models.execute("alter table messages set (autovacuum_enabled = false)")
+    pairs_of_messages = [
+        (question(f"q{n}", conversation=f"c{n // 10}"), answer(f"a{n}", conversation=f"c{n // 10}")) for n in range(500)
+    ]
+    await take(read_models, *(event for pair in pairs_of_messages for event in pair))
+    keys = [("acme", "support", f"c{n // 10}", f"q{n}") for n in range(40)]
+    columns = ("tenant", "project", "conversation")
+    no_feedback: dict[str, list[str]] = {
+        f"{about}_{name}": [] for about, id_name in (("of", "answer"), ("turn", "id")) for name in (*columns, id_name)
+    }
+    statement, *values = SQL.lock_answers.bulk(keys, **no_feedback)
+    plan = "\n".join(row[0] for row in await read_models.fetch(f"explain {statement}", *values))
+    assert "messages_of_thread" in plan and "messages_answers" not in plan
