@@ -21,11 +21,11 @@ from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.instants import DAY
 from detector.detector import Detector
 from feedback.emojis import DEFAULT_REWARDS
-from feedback.handlers import FeedbackHandler
+from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
 from feedback.registry_postgres import PostgresRegistry
 from feedback.store_postgres import PostgresStore
 from feedback.turn_erasures import TurnErasures
-from feedback.turns import TurnHandler
+from feedback.turns import TURN_TOPICS, TurnHandler
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
 from inference.service import PROGRAM as INFERENCE
@@ -44,6 +44,7 @@ from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
 from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Producer
+from servicekit.log.topic_handlers import TopicHandlers
 
 Watch = Callable[[asyncpg.Connection], Awaitable[None]]
 
@@ -84,11 +85,6 @@ class Groups:
             yield erasing
 
     @asynccontextmanager
-    async def feedback_turns(self) -> AsyncIterator[Handler]:
-        async with self._pool("feedback", feedback.store_choice) as pool:
-            yield TurnHandler(PostgresRegistry(pool), TurnErasures(pool, lambda person: person.user_id))
-
-    @asynccontextmanager
     async def inference(self) -> AsyncIterator[Handler]:
         async with self._pool("inference", inference.parts) as pool:
             turns = PostgresTurnIndex(pool, TurnVectors(self._detector.embedder))
@@ -100,8 +96,9 @@ class Groups:
     @asynccontextmanager
     async def feedback(self) -> AsyncIterator[Handler]:
         async with self._pool("feedback", feedback.store_choice) as pool:
+            turns = TurnHandler(PostgresRegistry(pool), TurnErasures(pool, lambda person: person.user_id))
             handler = FeedbackHandler(PostgresStore(pool), self.announced, DEFAULT_REWARDS)
-            yield handler
+            yield TopicHandlers({turns: TURN_TOPICS, handler: FEEDBACK_TOPICS})
 
     @asynccontextmanager
     async def inference_status(self) -> AsyncIterator[Handler]:

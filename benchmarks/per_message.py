@@ -55,9 +55,7 @@ FLOW: Final = (
     FEEDBACK_CREATED,
 )
 """Topics that have records in a run."""
-GROUPS: Final[tuple[Consumer, ...]] = (
-    *("chat_bridge", "feedback_turns", "inference", "feedback", "inference_status", "reporting"),
-)
+GROUPS: Final[tuple[Consumer, ...]] = (*("chat_bridge", "inference", "feedback", "inference_status", "reporting"),)
 
 
 def read_by(group: Consumer) -> Sequence[Topic]:

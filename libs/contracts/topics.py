@@ -27,7 +27,6 @@ Consumer = Literal[
     "chat_bridge",
     "feedback",
     "feedback_erasures",
-    "feedback_turns",
     "inference",
     "inference_status",
     "reporting",
@@ -106,14 +105,14 @@ CHAT_MESSAGE = _conversation(
     "chat.message.ingested",
     ChatMessageIngested,
     "chat services",
-    ("chat_bridge", "inference", "reporting", "feedback_turns"),
+    ("chat_bridge", "inference", "reporting", "feedback"),
     "a message was written",
 )
 CHAT_REPLY = _conversation(
     "chat.message.reply.ingested",
     ChatMessageReplyIngested,
     "chat services",
-    ("chat_bridge", "inference", "reporting", "feedback_turns"),
+    ("chat_bridge", "inference", "reporting", "feedback"),
     "a message was written as a reply to another",
 )
 CHAT_REACTION = _conversation(
@@ -127,14 +126,14 @@ POST_PUBLISHED = _conversation(
     "post.published",
     PostPublished,
     "services with posts",
-    ("chat_bridge", "reporting", "feedback_turns"),
+    ("chat_bridge", "reporting", "feedback"),
     "a post was published",
 )
 POST_COMMENTED = _conversation(
     "post.commented",
     PostCommented,
     "services with posts",
-    ("chat_bridge", "reporting", "feedback_turns"),
+    ("chat_bridge", "reporting", "feedback"),
     "a comment was written on a post or on another comment",
 )
 POST_REACTED = _conversation(

@@ -24,6 +24,7 @@ PUBLIC_NAMES: Final = {
         "log.messages": "Message Producer",
         "log.outcome": "Outcome",
         "log.records": "Received",
+        "log.topic_handlers": "TopicHandlers",
         "service": "Service",
         "stages": "stage",
         "settings": "FileSettings ReadSettings Settings",
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from servicekit.log.messages import Message, Producer
     from servicekit.log.outcome import Outcome
     from servicekit.log.records import Received
+    from servicekit.log.topic_handlers import TopicHandlers
     from servicekit.service import Service
     from servicekit.settings import FileSettings, ReadSettings, Settings
     from servicekit.stages import stage

@@ -18,7 +18,7 @@ from faststream.kafka import KafkaBroker
 
 from agent_feedback_kit.deadlines import within
 from contracts.erasure import Person
-from contracts.topics import Consumer
+from contracts.topics import Consumer, Topic
 from servicekit import metrics
 from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
@@ -150,12 +150,16 @@ class Service:
         """Return the subscription of `group`. Raises StopIteration if the service does not consume that group."""
         return next(one for one in self.subscriptions if one.group == group)
 
-    def progress(self, group: Consumer, *, seconds: float = 5.0) -> GroupProgress:
-        """Return the progress of `group`, which compares its committed offsets with the log.
+    def progress(
+        self, group: Consumer, topics: Collection[Topic] | None = None, *, seconds: float = 5.0
+    ) -> GroupProgress:
+        """Return the progress of `group` on `topics`, by default on all of its topics.
 
         A request to the log takes at most `seconds`.
         """
-        progress = GroupProgress(self.subscription(group), self.context.bootstrap, self.context.clock, seconds=seconds)
+        subscription = self.subscription(group)
+        topics = subscription.delivery.topics if topics is None else topics
+        progress = GroupProgress(subscription, topics, self.context.bootstrap, self.context.clock, seconds=seconds)
         self.resources.push_async_callback(progress.close)
         return progress
 

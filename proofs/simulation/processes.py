@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,8 +15,10 @@ from contracts.erasure import ErasedAt, Erasure, Person
 from contracts.feedback import FeedbackKeeper
 from contracts.instants import DAY
 from contracts.topics import Consumer
+from contracts.versions import MessageEvent
 from feedback.emojis import DEFAULT_REWARDS
-from feedback.handlers import FeedbackHandler
+from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
+from feedback.turns import TURN_TOPICS
 from inference.handlers import ConversationHandler
 from proofs.simulation.fake_clients import (
     FAILURES,
@@ -36,7 +38,10 @@ from servicekit.log.delivery import Delivery
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler
 from servicekit.log.late_outcomes import LateOutcomes
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 from servicekit.log.subscriber import Subscription
+from servicekit.log.topic_handlers import TopicHandlers
 
 SWEEP_SECONDS = 5.0
 SESSION_SECONDS = 10.0
@@ -220,6 +225,13 @@ class NoErasures:
         return 0
 
 
+class NoRegistry(Handler):
+    """Registers no turns, because no invariant of the histories reads the registry."""
+
+    async def handle(self, batch: Sequence[Received[MessageEvent]]) -> Sequence[Outcome]:
+        return [Outcome.UNCHANGED] * len(batch)
+
+
 def _erasing(process: Process, service: FeedbackKeeper, handler: Handler) -> Handler:
     return ErasingHandler(handler, NoErasures(), process.producer, service)
 
@@ -242,7 +254,8 @@ def _inference(process: Process) -> Handler:
 
 def _feedback(process: Process) -> Handler:
     store = process.store(process.world.feedback, FaultyFeedbackStore)
-    return process.wiring.feedback_events(store, process.producer, DEFAULT_REWARDS)
+    events = process.wiring.feedback_events(store, process.producer, DEFAULT_REWARDS)
+    return TopicHandlers({NoRegistry(): TURN_TOPICS, events: FEEDBACK_TOPICS})
 
 
 def _reporting(process: Process) -> Handler:

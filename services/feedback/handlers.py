@@ -6,22 +6,30 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from contracts.erasure import Erasure, Person, confirmation, erasure_of, latest
 from contracts.feedback import FeedbackErasureRequested
-from contracts.topics import ERASURE_CONFIRMED
+from contracts.topics import (
+    ERASURE_CONFIRMED,
+    ERASURE_REQUESTED,
+    EXPLICIT_RECEIVED,
+    INFERRED_RECEIVED,
+    REACTION_RECEIVED,
+    REPLY_RECEIVED,
+)
 from feedback.reward import change_of
 from feedback.store import Store
 from feedback.writer import BatchChange, FeedbackWriter, Update
 from servicekit import Handler, Message, Outcome, Producer, Received
 
+FEEDBACK_TOPICS: Final = (REPLY_RECEIVED, REACTION_RECEIVED, EXPLICIT_RECEIVED, INFERRED_RECEIVED, ERASURE_REQUESTED)
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})
 
 
 class FeedbackHandler(Handler):
-    """Handler of the consumer group `feedback`, which receives feedback and erasure requests.
+    """Handler of received feedback and erasure requests.
 
     `FeedbackWriter` keeps the store, the erasure ledger and the log consistent.
 

@@ -9,7 +9,7 @@ from typing import Final
 import asyncpg
 
 from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
-from feedback.handlers import FeedbackHandler
+from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
 from feedback.rate_limit import PersonLimit
 from feedback.registry_postgres import PostgresRegistry
 from feedback.sessions import SessionAnnouncer, Sessions
@@ -20,8 +20,8 @@ from feedback.store_choice import SCHEMA, open_store
 from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake, TurnProgress
 from feedback.turn_erasures import TurnErasures
-from feedback.turns import TurnHandler
-from servicekit import Database, Producer, Service
+from feedback.turns import TURN_TOPICS, TurnHandler
+from servicekit import Database, Producer, Service, TopicHandlers
 
 ANNOUNCEMENTS: Final = "session_announcements"
 """Name of the periodic task that announces session ratings."""
@@ -49,12 +49,16 @@ class FeedbackParts:
         """The store's connection pool; None if the store is not in PostgreSQL."""
         return self.store.pool if isinstance(self.store, PostgresStore) else None
 
-    def feedback_handler(self) -> FeedbackHandler:
-        settings = self.settings
-        return FeedbackHandler(self.store, self.service.producer, settings.rewards, settings.project_rewards)
+    def handler(self) -> TopicHandlers:
+        """Return the handler of the group `feedback`.
 
-    def turn_handler(self) -> TurnHandler:
-        return TurnHandler(PostgresRegistry(self.pool), self.turn_erasures)
+        Turns are registered first, because a judgement over HTTP may wait for its turn.
+        """
+        turns = TurnHandler(PostgresRegistry(self.pool), self.turn_erasures)
+        feedback = FeedbackHandler(
+            self.store, self.service.producer, self.settings.rewards, self.settings.project_rewards
+        )
+        return TopicHandlers({turns: TURN_TOPICS, feedback: FEEDBACK_TOPICS})
 
     def erasure_status_handler(self) -> ErasureStatusHandler:
         return ErasureStatusHandler(PostgresErasureStatuses(self.pool), self.turn_erasures)
@@ -65,13 +69,13 @@ class FeedbackParts:
 
     @cached_property
     def turn_progress(self) -> TurnProgress:
-        return self.service.progress("feedback_turns", seconds=self.settings.log_seconds)
+        return self.service.progress("feedback", TURN_TOPICS, seconds=self.settings.log_seconds)
 
     @cached_property
     def intake(self) -> ExplicitIntake:
         """Intake of judgements and reviews.
 
-        For an unknown turn, it waits for the consumer group `feedback_turns` to catch up with the log.
+        For an unknown turn, it waits until the registry has read the log.
         """
         context, settings = self.service.context, self.settings
         return ExplicitIntake(

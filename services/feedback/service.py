@@ -18,8 +18,7 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     FeedbackSettings,
     open_parts,
     reads=[
-        Reads("feedback", FeedbackParts.feedback_handler, erases_itself=True),
-        Reads("feedback_turns", FeedbackParts.turn_handler),
+        Reads("feedback", FeedbackParts.handler, erases_itself=True),
         Reads("feedback_erasures", FeedbackParts.erasure_status_handler, erases_itself=True),
     ],
     serves=[

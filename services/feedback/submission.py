@@ -96,7 +96,7 @@ class Accepted:
 
 
 class TurnProgress(Protocol):
-    """Progress of the consumer group `feedback_turns`, which fills the turn registry."""
+    """Progress of the consumer group that fills the turn registry, on the topics of its messages."""
 
     async def look_until_read(self, seconds: float, look: Callable[[], Awaitable[T | None]]) -> tuple[T | None, bool]:
         """Call `look` repeatedly until it finds something, the consumer group has caught up, or the time is up.

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from contracts.erasure import ErasedAt, author_of, is_erased
+from contracts.topics import CHAT_MESSAGE, CHAT_REPLY, POST_COMMENTED, POST_PUBLISHED
 from contracts.versions import MessageEvent
 from feedback.registry import RegisteredMessage, Registry, collapse, registered
 from feedback.turn_erasures import TurnErasures
 from servicekit import Handler, Outcome, Received
 
+TURN_TOPICS: Final = (CHAT_MESSAGE, CHAT_REPLY, POST_PUBLISHED, POST_COMMENTED)
+"""Topics from which the registry is filled."""
+
 
 class TurnHandler(Handler):
-    """Handler of the consumer group `feedback_turns`, which merges messages into the registry.
+    """Handler of messages, posts and comments, which merges them into the registry.
 
     An erased person's message is stored with the name that replaces the person's id, and without the person's role.
 

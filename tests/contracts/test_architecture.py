@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import re
 from collections import defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import get_args
 
-from contracts.topics import INBOUND_TOPICS, TOPICS, Consumer, consumed_by
+from contracts.topics import BY_NAME, INBOUND_TOPICS, TOPICS, Consumer, consumed_by
 
 PAGE = (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text()
 SERVICES = {"chat_bridge", "feedback", "inference", "reporting"}
@@ -33,6 +34,15 @@ def test_every_topic_of_ours_is_emitted_by_its_producer() -> None:
     assert dict(shown) == {
         name: SERVICES if who == "all services" else set(who.split(" and ")) for name, who in ours.items()
     }
+
+
+def test_no_group_waits_for_itself() -> None:
+    """A write to the in-process log waits until all readers of its topic have room; in a cycle none would get any."""
+    groups = {group.strip("`"): re.findall(r"`([^`]+)`", emits) for _, group, *_, emits in rows() if "`" in group}
+    readers = {
+        group: {reader for name in emits for reader in BY_NAME[name].consumers} for group, emits in groups.items()
+    }
+    TopologicalSorter(readers).prepare()
 
 
 def test_every_handler_is_where_the_table_says() -> None:

@@ -38,7 +38,7 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, m
         assert (await http.post(path.format("new"), json={"reaction": "ok"})).status_code == 202
         assert (await http.post(path.format("nowhere"), json={"reaction": "ok"})).status_code == 404
 
-        [turns] = [sub for sub in running.stack.services["feedback"].subscriptions if sub.group == "feedback_turns"]
+        [turns] = [sub for sub in running.stack.services["feedback"].subscriptions if sub.group == "feedback"]
         consumer = turns.consumer
         assert consumer is not None
         with monkeypatch.context() as held:

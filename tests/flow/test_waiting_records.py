@@ -47,7 +47,7 @@ class HeldUp(NoWork):
 @asynccontextmanager
 async def _consuming(bootstrap: str, handler: HeldUp) -> AsyncIterator[Subscription]:
     clock = SystemClock()
-    subscription = Subscription(Delivery("feedback_turns", handler, RecordingLog(), clock=clock), clock)
+    subscription = Subscription(Delivery("feedback", handler, RecordingLog(), clock=clock), clock)
     broker = build_broker(bootstrap, client_id="test", subscriptions=[subscription])
     await broker.start()
     try:

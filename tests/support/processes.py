@@ -22,7 +22,7 @@ from tests.support.command import COMMAND
 
 GROUPS: Mapping[str, tuple[Consumer, ...]] = {
     "chat_bridge": ("chat_bridge",),
-    "feedback": ("feedback", "feedback_turns"),
+    "feedback": ("feedback",),
     "inference": ("inference", "inference_status"),
     "reporting": ("reporting",),
 }

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
 
 from agent_feedback_kit.deadlines import within
-from contracts.topics import consumed_by
+from contracts.topics import Topic
 from servicekit.clock import Clock
 from servicekit.errors import Unavailable
 from servicekit.log.cluster import Bootstrap, client_options
@@ -28,9 +28,9 @@ async def _nothing() -> None:
 
 
 class GroupProgress:
-    """Progress of a consumer group: its committed offsets compared with the log's end offsets.
+    """Progress of a consumer group on some of its topics: its committed offsets compared with the log's end offsets.
 
-    All partitions of the group's topics are compared, because a foreign producer may write a conversation to any
+    All partitions of the topics are compared, because a foreign producer may write a conversation to any
     partition. The log is asked for the committed offsets of partitions that another process reads.
 
     End offsets are requested over a separate connection. On the subscription's own connection, the request would have
@@ -40,8 +40,17 @@ class GroupProgress:
         seconds: The timeout of a request to the log.
     """
 
-    def __init__(self, subscription: Subscription, bootstrap: Bootstrap, clock: Clock, *, seconds: float) -> None:
+    def __init__(
+        self,
+        subscription: Subscription,
+        topics: Collection[Topic],
+        bootstrap: Bootstrap,
+        clock: Clock,
+        *,
+        seconds: float,
+    ) -> None:
         self._subscription = subscription
+        self._topics = topics
         self._bootstrap = bootstrap
         self._clock = clock
         self._seconds = seconds
@@ -58,7 +67,7 @@ class GroupProgress:
     ) -> tuple[T | None, bool]:
         """Call `look` repeatedly until it returns a result, the group has caught up, or `seconds` have passed.
 
-        The group has caught up once it has handled all records that were in the log when the wait began.
+        The group has caught up once it has handled all records that were in the topics when the wait began.
 
         Args:
             seconds: The maximum duration of the wait.
@@ -78,7 +87,7 @@ class GroupProgress:
         return await look(), passed
 
     async def read_up(self, limit: float, seconds: float | None = None) -> bool:
-        """Wait until the group has read everything that is in the log now.
+        """Wait until the group has read everything that is in the topics now.
 
         Args:
             limit: The default and the maximum of `seconds`.
@@ -95,13 +104,13 @@ class GroupProgress:
         return passed
 
     async def ends(self) -> Ends:
-        """Return the current end offsets of the group's partitions.
+        """Return the current end offsets of the topics' partitions.
 
-        Raises Unavailable if the log does not respond in time, or if the group's partitions are not known yet.
+        Raises Unavailable if the log does not respond in time, or if the partitions are not known yet.
         """
         consumer = self._consumer
         wanted: list[TopicPartition] = []
-        for topic in consumed_by(self._subscription.group):
+        for topic in self._topics:
             partitions = consumer.partitions_for_topic(topic.name)
             if partitions is None:
                 raise Unavailable("the log", "its reader is starting")

@@ -37,7 +37,7 @@ class Outcomes:
         group, topic, outcome = observation.group, observation.topic, observation.outcome
         if outcome.kind == "dead_lettered":
             self.dead_letters[topic] += 1
-        elif outcome.kind == "ignored" and group in ("chat_bridge", "feedback"):
+        elif outcome.kind == "ignored" and (group == "chat_bridge" or (group == "feedback" and topic not in _INBOUND)):
             self.ignored[outcome.reason] += 1
         if not self._keep:
             return

@@ -94,13 +94,13 @@ async def test_a_handler_is_wrapped_only_if_its_group_reads_erasures_that_it_lea
 ) -> None:
     reads = [
         Reads("reporting", Parts.counting),
-        Reads("feedback_turns", Parts.counting),
+        Reads("inference_status", Parts.counting),
         Reads("feedback", Parts.counting, erases_itself=True),
     ]
     handlers = (await built(monkeypatch, SomeSettings(), reads=reads)).handlers
     assert {group: type(one) for group, one in handlers.items()} == {
         "reporting": ErasingHandler,
-        "feedback_turns": Counting,
+        "inference_status": Counting,
         "feedback": Counting,
     }
 

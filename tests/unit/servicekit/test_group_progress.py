@@ -60,7 +60,7 @@ class Reading:
 
 def progress_of(reading: Reading, clock: HandClock | None = None) -> GroupProgress:
     subscription: Any = reading
-    return GroupProgress(subscription, "localhost:1", clock or HandClock(), seconds=5)
+    return GroupProgress(subscription, consumed_by(GROUP), "localhost:1", clock or HandClock(), seconds=5)
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,7 @@ class Waiting(GroupProgress):
     def __init__(self, at: float) -> None:
         self.time = HandClock()
         subscription: Any = Reading()
-        super().__init__(subscription, "localhost:1", self.time, seconds=5)
+        super().__init__(subscription, consumed_by(GROUP), "localhost:1", self.time, seconds=5)
         self._at = at
         self.looks = 0
 

@@ -28,7 +28,7 @@ async def test_dead_letters_have_a_producer_of_their_own() -> None:
 
 async def test_a_subscription_is_found_by_its_group() -> None:
     service = Service("feedback", ServiceContext("localhost:1"))
-    groups: tuple[Consumer, ...] = ("feedback", "feedback_turns")
+    groups: tuple[Consumer, ...] = ("feedback", "feedback_erasures")
     for group in groups:
         service.consume(group, NoWork())
     assert [service.subscription(group).group for group in groups] == list(groups)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contracts.topics import Consumer
+from contracts.topics import REACTION_RECEIVED, Consumer
 from servicekit.log.outcome import Observation, Outcome
 from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import Line, RejectedLine, ReplayResult
@@ -107,9 +107,10 @@ def test_rows_are_in_the_files_order_and_a_rejected_line_has_one() -> None:
 @pytest.mark.parametrize("outcomes", [Outcomes(), Outcomes(keep=True)], ids=["counts", "keeps"])
 def test_ignored_records_of_bridge_and_feedback_and_all_dead_letters_are_counted(outcomes: Outcomes) -> None:
     for group in ("chat_bridge", "feedback", "inference", "reporting"):
-        outcomes(Observation(group, REACTION, "chat:0:1", Outcome.ignored(f"by {group}")))
+        outcomes(Observation(group, REACTION_RECEIVED.name, "chat:0:1", Outcome.ignored(f"by {group}")))
         outcomes(Observation(group, MESSAGE, "chat:0:2", Outcome.dead_lettered("invalid_event")))
         outcomes(Observation(group, MESSAGE, "chat:0:3", Outcome.STORED))
+    outcomes(Observation("feedback", MESSAGE, "chat:0:4", Outcome.ignored("set_aside_elsewhere")))
     assert outcomes.ignored == Counter({"by chat_bridge": 1, "by feedback": 1})
     assert outcomes.dead_letters == Counter({MESSAGE: 4})
 

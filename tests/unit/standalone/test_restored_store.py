@@ -126,7 +126,7 @@ def test_a_group_is_only_moved_back() -> None:
     assert earlier(committed, {lanes[0]: 3, lanes[1]: 12, lanes[2]: 0}) == {lanes[0]: 3}
 
 
-@pytest.mark.parametrize("busy", ["reporting", "feedback_turns"])
+@pytest.mark.parametrize("busy", ["reporting", "feedback_erasures"])
 async def test_no_group_is_rewound_while_one_has_members(monkeypatch: pytest.MonkeyPatch, busy: str) -> None:
     """A member's next commit would undo the reset."""
     asked: list[str] = []
