@@ -1,4 +1,4 @@
-"""JSON schemas, docs/asyncapi.json and docs/events.md, generated from the event models."""
+"""JSON schemas, the AsyncAPI document and docs/events.md, generated from the event models."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from contracts.asyncapi import asyncapi
 from contracts.topics import TOPICS, Topic
+from docgen.asyncapi import asyncapi
 from docgen.events_page import events_page
 
 ROOT = Path(__file__).parents[1]
-SCHEMAS = ROOT / "libs" / "contracts" / "schemas"
+CONTRACTS = ROOT / "libs" / "contracts"
+SCHEMAS = CONTRACTS / "schemas"
 DOCS = ROOT / "docs"
 
 
@@ -26,7 +27,7 @@ def schema_of(topic: Topic) -> str:
 def files() -> dict[Path, str]:
     """Return the text of every generated file, by path."""
     schemas = {SCHEMAS / f"{topic.name}.v1.schema.json": schema_of(topic) for topic in TOPICS}
-    return schemas | {DOCS / "asyncapi.json": _as_text(asyncapi()), DOCS / "events.md": events_page()}
+    return schemas | {CONTRACTS / "asyncapi.json": _as_text(asyncapi()), DOCS / "events.md": events_page()}
 
 
 def _as_text(document: Any, *, sort_keys: bool = False) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from contracts.asyncapi import examples_of
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, FOREVER, TOPICS, Topic
-from contracts.type_words import type_of
+from docgen.asyncapi import examples_of
+from docgen.type_words import type_of
 
 HEAD = """\
 # Events
@@ -16,7 +16,7 @@ HEAD = """\
 
 This page has the fields of all events, from those that chat services send to those that learners read. The same
 descriptions are in the JSON schemas (`libs/contracts/schemas`) and in the AsyncAPI document
-([asyncapi.json](asyncapi.json), `GET /asyncapi.json`, `agent-feedback topics --asyncapi`).
+([asyncapi.json](../libs/contracts/asyncapi.json), `GET /asyncapi.json`).
 
 - A chat service sends the three `chat.*` topics. The record key must be `<tenant>/<project>/<conversationId>`, so that
   a conversation's events stay in order. A record has at most 1 MiB.

@@ -14,16 +14,28 @@ import argparse
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import fsum
 from uuid import UUID
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
 
-from contracts.effective import TurnId, effective, reaction_to_turn
 from contracts.feedback import FeedbackAggregated, FeedbackCreated
 from contracts.ids import derived_id, revision_event_id
-from contracts.intervals import mean_reward
+from contracts.intervals import Interval, wilson
 from contracts.topics import FEEDBACK_AGGREGATED, FEEDBACK_CREATED
+from feedback.effective import TurnId, effective, reaction_to_turn
+
+
+def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
+    """Return the mean of one or more rewards from -1 to 1, and its 95 % confidence interval.
+
+    The interval is conservative. It assumes the largest possible variance, which is p(1-p) for rewards scaled to 0..1
+    with the mean p (Bhatia and Davis, 2000). Its width is therefore positive even if all rewards are equal.
+    """
+    total, count = fsum(rewards), len(rewards)
+    low, high = wilson((total + count) / 2, count)
+    return total / count, Interval(2 * low - 1, 2 * high - 1)
 
 
 class Aggregates:

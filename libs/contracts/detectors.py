@@ -1,4 +1,4 @@
-"""Format of detector versions, and their order of precedence if several detectors have judged the same message.
+"""Versions of detectors and their order of precedence, and the confidence from which verdicts are announced.
 
 A version is `YYYY-MM-DD.digest`. It consists of the date of the weights and the first eight hexadecimal digits of a
 digest of everything that affects a verdict. The suffix `-words` marks a detector without a sentence encoder, and
@@ -15,6 +15,12 @@ WORDS: Final = "-words"
 """Version suffix of a detector without a sentence encoder."""
 GATE: Final = "-gate"
 """Version suffix of a detector that asks a language model if no rule decides. It is the last suffix."""
+ANNOUNCEMENT_THRESHOLD: Final = 0.70
+"""Minimum confidence at which a verdict is announced as feedback.
+
+Verdicts with a lower confidence are dropped: they are neither announced nor stored as feedback, and they set no turn's
+status to rejected. The detector is calibrated for this threshold.
+"""
 _VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}(-words)?(-gate)?", re.ASCII)
 
 

@@ -1,10 +1,9 @@
-"""Wilson confidence intervals for proportions and mean rewards, which are valid even for small samples. No I/O."""
+"""Wilson confidence intervals for proportions, which are valid even for small samples. No I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
-from math import fsum, sqrt
+from math import sqrt
 from typing import Final, NamedTuple
 
 Z: Final = 1.959964
@@ -55,14 +54,3 @@ def difference(good: float, votes: float, good_before: float, votes_before: floa
         change - sqrt((share - now.low) ** 2 + (was.high - before) ** 2),
         change + sqrt((now.high - share) ** 2 + (before - was.low) ** 2),
     )
-
-
-def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
-    """Return the mean of one or more rewards from -1 to 1, and its 95 % confidence interval.
-
-    The interval is conservative. It assumes the largest possible variance, which is p(1-p) for rewards scaled to 0..1
-    with the mean p (Bhatia and Davis, 2000). Its width is therefore positive even if all rewards are equal.
-    """
-    total, count = fsum(rewards), len(rewards)
-    low, high = wilson((total + count) / 2, count)
-    return total / count, Interval(2 * low - 1, 2 * high - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
+from contracts.detectors import ANNOUNCEMENT_THRESHOLD
 from detector.detector import Detector
 from detector.encoders.choice import how_to_add_encoder
 from detector.model import Message, Neighbourhood, Verdict

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from contracts.base import DecidedBy as DecidedBy
+from contracts.detectors import ANNOUNCEMENT_THRESHOLD
 
 Role = Literal["human", "agent"]
 Feedback = Literal["rejected", "accepted", "neutral"]

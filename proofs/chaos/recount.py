@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
-from contracts import effective as rule
 from contracts.instants import parse_instant
+from feedback import effective as rule
 from proofs.chaos.ledger import Entry
 from proofs.chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY
 from proofs.chaos.phrases import EMOJI

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chat_bridge.model import IndexedMessage
+from chat_bridge.subjects import subject_of
 from contracts.base import PERSON, TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.exchange import thread_of
@@ -12,7 +13,6 @@ from contracts.feedback import FeedbackExplicitReceived, FeedbackReactionReceive
 from contracts.headers import Headers
 from contracts.ids import derived_id
 from contracts.posts import About
-from contracts.subjects import subject_of
 from contracts.topics import EXPLICIT_RECEIVED, REACTION_RECEIVED, REPLY_RECEIVED, Topic
 from servicekit import Message, Outcome
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from uuid import UUID
 
-from contracts.effective import TurnReaction, effective
+from feedback.effective import TurnReaction, effective
 from feedback.model import Record
 from feedback.registry import TurnKey
 

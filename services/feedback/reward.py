@@ -12,9 +12,9 @@ from functools import cache, singledispatch
 from operator import attrgetter
 from typing import Any
 
-from contracts.announcement_threshold import ANNOUNCEMENT_THRESHOLD
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.chat import DELETED
+from contracts.detectors import ANNOUNCEMENT_THRESHOLD
 from contracts.feedback import (
     FeedbackExplicitReceived,
     FeedbackInferredReceived,

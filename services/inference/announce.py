@@ -1,6 +1,6 @@
 """Conversion of verdicts to the events that announce or retract them. No I/O.
 
-The announcement threshold is defined in `contracts/announcement_threshold.py`.
+The announcement threshold is defined in `contracts/detectors.py`.
 """
 
 from __future__ import annotations

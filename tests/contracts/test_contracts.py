@@ -13,12 +13,12 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 import contracts
-from contracts.asyncapi import asyncapi
-from contracts.compatibility import facts_of, incompatibilities
 from contracts.topics import BY_NAME, TOPICS, Topic, consumed_by
 from docgen.__main__ import stale
+from docgen.asyncapi import asyncapi
 from docgen.contract_files import schema_of
 from docgen.events_page import STYLES, events_page
+from tests.support.compatibility import facts_of, incompatibilities
 
 EXAMPLES = Path(contracts.__file__).parent / "examples"
 BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.intervals import difference, mean_reward, satisfaction, wilson
+from contracts.intervals import difference, satisfaction, wilson
 
 
 @pytest.mark.parametrize(
@@ -32,16 +32,3 @@ def test_the_greatest_change_is_its_own_bound(good: int, good_before: int, bound
     interval = difference(good, 9, good_before, 9)
     assert -1 <= interval.low < interval.high <= 1
     assert bound in interval
-
-
-@pytest.mark.parametrize(
-    ("rewards", "mean", "good", "votes"),
-    [([1.0], 1.0, 1, 1), ([-1.0, -1.0], -1.0, 0, 2), ([0.6, -1.0, 1.0], 0.2, 1.8, 3), ([0.0], 0.0, 0.5, 1)],
-)
-def test_a_mean_reward_has_the_interval_of_its_share_of_the_way_from_worst_to_best(
-    rewards: list[float], mean: float, good: float, votes: int
-) -> None:
-    low, high = wilson(good, votes)
-    found, interval = mean_reward(rewards)
-    assert found == pytest.approx(mean)
-    assert interval == pytest.approx((2 * low - 1, 2 * high - 1))

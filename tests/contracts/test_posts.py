@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contracts.asyncapi import examples_of
 from contracts.posts import PostCommented, PostPublished, PostReacted, about_in
 from contracts.topics import BY_NAME, CHAT_TOPICS, POST_TOPICS, Topic
 from contracts.versions import message_in
+from docgen.asyncapi import examples_of
 
 PUBLISHED, COMMENTED, REACTED = (topic.name for topic in POST_TOPICS)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from contracts.asyncapi import examples_of
 from contracts.topics import BY_NAME
+from docgen.asyncapi import examples_of
 from docgen.events_page import STYLES, events_page
 
 MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"

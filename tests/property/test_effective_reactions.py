@@ -1,4 +1,4 @@
-"""The rule of `contracts/effective.py`: its cases, and the views in SQL, in any order and batching of announcements."""
+"""The rule of `feedback/effective.py`: its cases, and the views in SQL, in any order and batching of announcements."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest_asyncio
 from aiokafka import ConsumerRecord
 
 import inference.service
-from contracts.effective import TurnId, TurnReaction, effective, reaction_to_turn, status_of_turns
 from contracts.feedback import FeedbackCreated
 from detector.encoders.embedder import WordLlamaEmbedder
+from feedback.effective import TurnId, TurnReaction, effective, reaction_to_turn, status_of_turns
 from inference.turns.rules import status_of
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler

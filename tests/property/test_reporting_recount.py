@@ -11,9 +11,9 @@ import asyncpg
 import pytest
 
 from contracts.base import NO_VERDICTS
-from contracts.effective import effective as effective_reactions
-from contracts.effective import reaction_to_turn
 from contracts.feedback import FeedbackCreated
+from feedback.effective import effective as effective_reactions
+from feedback.effective import reaction_to_turn
 from reporting.feedback.search import every
 from reporting.figures.calibration import calibration
 from reporting.figures.ratings import ratings

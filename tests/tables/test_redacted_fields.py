@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackExplicitReceived
-from contracts.identifiers import IDENTIFIERS
 from contracts.posts import PostCommented, PostPublished, PostReacted
 from contracts.topics import CHAT_TOPICS, INBOUND_TOPICS, TOPICS
 from feedback.api_reviews import GivenReview
@@ -19,6 +18,7 @@ from feedback.submission_body import GivenFeedback
 from inference.api_bodies import NewMessage
 from servicekit.log.messages import Message
 from servicekit.log.reader import records_of
+from servicekit.redaction.identifiers import IDENTIFIERS
 from tests.support.running_stack import RunningStack, message, running_stack
 from tests.tables.test_erased_columns import columns_holding
 

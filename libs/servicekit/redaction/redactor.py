@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from contracts.identifiers import IDENTIFIERS
 from servicekit import metrics
+from servicekit.redaction.identifiers import IDENTIFIERS
 from servicekit.redaction.json_text import is_json, kept_values, redact_json
 from servicekit.redaction.numbers import IBAN_LENGTHS, SEPARATOR, cards, ibans
 from servicekit.redaction.patterns import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
+from importlib import resources
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -18,7 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
 
-from contracts.asyncapi import asyncapi
+import contracts
 from contracts.scopes import ADMIN
 from servicekit.errors import RequestRefused
 from servicekit.request_batcher import RequestBatcher
@@ -56,7 +57,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     own, documents = Routes("health", token=False), Routes("documents", token=False, hidden=True)
     app.state.documents = [
         documents.file("/openapi.json", lambda: _as_json(app.openapi()), "application/json"),
-        documents.file("/asyncapi.json", lambda: _as_json(asyncapi()), "application/json"),
+        documents.file("/asyncapi.json", (resources.files(contracts) / "asyncapi.json").read_bytes, "application/json"),
     ]
     why_not_ready = RequestBatcher(partial(_for_all, not_ready))
 

@@ -12,9 +12,9 @@ from fastapi import APIRouter, Depends, HTTPException, Path, Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import Message
 
-from contracts.path_names import PATH_NAMES
 from servicekit.web.auth import Caller, caller_of
 from servicekit.web.documents import Document
+from servicekit.web.path_names import PATH_NAMES
 from servicekit.web.permissions import Access, Need, need_of
 from servicekit.web.refusals import RefusedPage, documented
 
@@ -74,7 +74,7 @@ class Routes(APIRouter):
     """Router for routes with the same `tag`, which groups them in the OpenAPI document.
 
     A handler declares `caller: Caller` and typed path parameters, which the document describes with the texts in
-    `contracts/path_names.py`.
+    `path_names.py`.
 
     Args:
         refuses: The meaning of each status of a refused request.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from contracts.compatibility import facts_of, incompatibilities
+from tests.support.compatibility import facts_of, incompatibilities
 
 Part = Mapping[str, Any]
 TEXT: Part = {"type": "string"}

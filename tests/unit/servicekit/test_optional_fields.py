@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import contracts
-from contracts.compatibility import facts_of
 from contracts.optional_fields import DECISIVE, droppable
 from contracts.topics import BY_NAME, CHAT_TOPICS, FEEDBACK_CREATED
 from servicekit.log.records import Received, Unreadable, read
+from tests.support.compatibility import facts_of
 from tests.support.logs import example, raw
 
 BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.identifiers import IDENTIFIERS
 from contracts.topics import EXPLICIT_RECEIVED, INBOUND_TOPICS, TOPICS
 from servicekit.errors import StartError
 from servicekit.log.messages import Message
 from servicekit.log.redacting import RedactingProducer, redact, redact_all
 from servicekit.metrics import REDACTED
 from servicekit.redaction import redactor as redactor_module
+from servicekit.redaction.identifiers import IDENTIFIERS
 from servicekit.redaction.json_text import redact_json
 from servicekit.redaction.numbers import cards
 from servicekit.redaction.redactor import Redactor

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contracts.type_words import type_of
+from docgen.type_words import type_of
 
 
 @pytest.mark.parametrize(

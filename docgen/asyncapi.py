@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from contracts.topics import FOREVER, KAFKA_PARTITIONS, TOPICS, Topic
 
-EXAMPLES = Path(__file__).parent / "examples"
+EXAMPLES = Path(__file__).parents[1] / "libs" / "contracts" / "examples"
 DESCRIPTION = (
     "Events that chat services and forums send, and that learners read. Records are JSON in UTF-8. Readers ignore "
     "unknown fields. A duplicate of an event changes nothing."
