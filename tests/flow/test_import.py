@@ -1,8 +1,7 @@
-"""`agent-feedback import` next to running services: recounted from its file, twice, and after a kill."""
+"""`agent-feedback import` next to running services: recounted from its file, twice."""
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 from collections import Counter
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback, agent_feedback_here
+from tests.support.command import agent_feedback, agent_feedback_here
 from tests.support.running_stack import RunningStack, exchange
 
 HEADER = ("id", "chat", "answer", "bot", "user", "rated_at", "stars", "why")
@@ -119,29 +118,6 @@ async def test_an_imported_judgement_is_the_persons_own_on_a_known_answer(stack:
     assert (await stack.rows(texts))[0][0] == 0, "an import does not restore what was erased"
 
 
-async def test_a_killed_import_goes_on_where_it_stopped(stack: RunningStack, tmp_path: Path) -> None:
-    early, late = ([rating(number, "5") for number in numbers] for numbers in (range(400), range(400, 800)))
-    between = [rating(number, "n/a") for number in range(60_000)]
-    file = written(tmp_path / "long.csv", early + between + late)
-    position = tmp_path / "long.csv.position.json"
-    killed = await asyncio.create_subprocess_exec(
-        COMMAND, *map(str, command(stack.broker.bootstrap, file, project="resumed")), stdout=asyncio.subprocess.PIPE
-    )
-    async with asyncio.timeout(HANG_SECONDS):
-        while not position.exists():
-            await asyncio.sleep(0.005)
-    killed.kill()
-    await killed.communicate()
-    left = json.loads(position.read_text())["progress"]["rows"]
-    assert 0 < left < 60_800
-    ended = await agent_feedback(*command(stack.broker.bootstrap, file, project="resumed"))
-    assert (ended.code, ended.facts["rows"], ended.facts["sent"]) == (0, 60_800, {"ok": 800})
-    assert f"Going on after row {left:,}" in ended.err
-    assert not position.exists()
-    await stack.quiet()
-    assert len(await stored(stack, "resumed")) == 800
-
-
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -150,7 +126,6 @@ async def test_a_killed_import_goes_on_where_it_stopped(stack: RunningStack, tmp
         (("--verdict", "5=great"), "a verdict is ok, not_ok, neutral, skip"),
         (("--verdict", "5"), "write NAME=VALUE"),
         (("--format", "excel"), "There is no format excel"),
-        (("--map", "missing.toml"), "missing.toml cannot be read"),
     ],
 )
 def test_wrong_options_are_refused_in_one_sentence(tmp_path: Path, changed: tuple[str, ...], said: str) -> None:
@@ -164,14 +139,3 @@ def test_an_empty_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     ended = agent_feedback_here(*command("127.0.0.1:1", tmp_path / "r.csv"))
     assert ended.code == 2
     assert "r.csv is empty: there is nothing to import." in ended.err
-
-
-def test_a_file_may_have_the_mapping(tmp_path: Path) -> None:
-    file = written(tmp_path / "r.csv", [rating(1, "5"), rating(2, "up")])
-    mapping = tmp_path / "map.toml"
-    columns = "\n".join(f'{fact} = "{column}"' for fact, column in (one.split("=") for one in COLUMNS))
-    mapping.write_text(f'[columns]\n{columns}\n[verdicts]\nup = "ok"\n"1..5" = "neutral"\n')
-    where = ("--tenant", "acme", "--project", "support", "--dry-run")
-    ended = agent_feedback_here("import", file, "--map", mapping, *where)
-    assert ended.code == 0
-    assert "Would import 2 of 2 rows: 1 neutral, 1 ok." in ended.err

@@ -17,8 +17,7 @@ from standalone.terminal import FAILED, AsJson, Running, State, print_json, run,
 
 if TYPE_CHECKING:
     from standalone.data_import.mapping import ImportMapping
-    from standalone.data_import.mapping_file import MappingFile
-    from standalone.data_import.position import ImportProgress
+    from standalone.operations.data_import import ImportCounts
 
 
 def register(app: typer.Typer) -> None:
@@ -33,9 +32,6 @@ def import_feedback(
     source: Annotated[
         str, typer.Option("--format", help=f"The tool that wrote the file: {', '.join(FORMATS)} (columns by --column).")
     ] = "mapped",
-    mapping: Annotated[
-        Path | None, typer.Option("--map", help="A TOML file with the mapping. Options override it.")
-    ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(help=f"FACT=COLUMN, repeatable. Facts: {', '.join(Fact)}.", metavar="FACT=COLUMN"),
@@ -56,7 +52,7 @@ def import_feedback(
     time_unit: Annotated[
         TimeUnit | None, typer.Option(help="The unit of times that are numbers: seconds or milliseconds since 1970.")
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="The delimiter of a .csv file; default: a comma.")] = None,
+    delimiter: Annotated[str, typer.Option(help="The delimiter of a .csv file.")] = ",",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check and count the rows without importing them.")
     ] = False,
@@ -77,13 +73,12 @@ def import_feedback(
     no --verdict is rejected, because verdicts are never guessed; --dry-run prints all values with their verdicts.
     Scores given by models are skipped. Annotations by the other tool's own users become reviews.
 
-    It is safe to repeat an import: rows that were already imported change nothing. An import that was killed continues
-    where it stopped when it is run again. The exit code is 1 if any row was rejected or if two rows judge one
-    answer for one person; all other rows are imported.
+    It is safe to repeat an import, also one that was killed: rows that were already imported change nothing. The exit
+    code is 1 if any row was rejected or if two rows judge one answer for one person; all other rows are imported.
     """
     from servicekit.clock import SystemClock
-    from standalone.data_import.position import PositionFile
-    from standalone.data_import.verdicts import MappingInvalid
+    from standalone.data_import.mapping import ImportMapping
+    from standalone.data_import.verdicts import MappingInvalid, verdicts_of
     from standalone.operations.data_import import import_file
     from standalone.operations.import_target import import_log
 
@@ -91,95 +86,57 @@ def import_feedback(
         raise typer.BadParameter(f"There is no file {file}.")
     if not file.stat().st_size:
         raise typer.BadParameter(f"{file} is empty: there is nothing to import.")
-    options = {
-        "name": name, "agent": agent, "person": person,
-        "time_zone": time_zone, "time_unit": time_unit, "delimiter": delimiter,
-    }  # fmt: skip
     try:
-        settings = _settings(mapping, options, column or (), verdict or ())
-        import_mapping = _mapping(settings, tenant, project, source)
-        separator = settings.delimiter or ","
-        _check_columns(import_mapping, file, separator)
+        if source not in FORMATS:
+            raise MappingInvalid(f"There is no format {source}: it is one of {', '.join(FORMATS)}.")
+        verdicts = [_pair(option, "--verdict", last=True) for option in verdict or ()]
+        mapping = ImportMapping(
+            tenant=tenant,
+            project=project,
+            format=FORMATS[source],
+            columns=_columns(column or ()),
+            constants={fact: value for fact, value in ((Fact.agent, agent), (Fact.person, person)) if value},
+            verdicts=verdicts_of(verdicts or FORMATS[source].verdicts.items()),
+            name=name,
+            zone=time_zone,
+            time_unit=time_unit,
+        )
+        _check_columns(mapping, file, delimiter)
     except MappingInvalid as error:
         raise typer.BadParameter(str(error)) from None
-    position = None if dry_run else PositionFile(file, f"{import_mapping} {separator} {broker} {state.absolute()}")
-    unfinished = position.read() if position else None
-    if unfinished is not None:
-        say(f"Going on after row {unfinished.rows:,}, where an import was stopped.")
 
-    async def work() -> ImportProgress:
+    async def work() -> ImportCounts:
         with progress_bar("Importing", file.stat().st_size, as_json) as advance:
             async with import_log(broker, state, dry_run=dry_run) as log:
-                return await import_file(
-                    file, import_mapping, log, SystemClock(), position=position, delimiter=separator, advance=advance
-                )
+                return await import_file(file, mapping, log, SystemClock(), delimiter=delimiter, advance=advance)
 
-    progress = run(work())
+    counts = run(work())
     if as_json:
-        print_json({"dry_run": dry_run, **facts_of(progress)})
+        print_json({"dry_run": dry_run, **facts_of(counts)})
     else:
-        _print(progress, dry_run)
-    if progress.rejections or progress.repeated:
+        _print(counts, dry_run)
+    if counts.rejections or counts.repeated:
         raise typer.Exit(FAILED)
 
 
-def facts_of(progress: ImportProgress) -> dict[str, Any]:
+def facts_of(counts: ImportCounts) -> dict[str, Any]:
     """Return the result of an import for `--json`, including the first rejected rows."""
-    rejected = [{"line": line, "reason": reason} for line, reason in progress.rejected]
-    return {**asdict(progress), "rejected": rejected}
+    rejected = [{"line": line, "reason": reason} for line, reason in counts.rejected]
+    return {**asdict(counts), "rejected": rejected}
 
 
-def _settings(
-    path: Path | None, options: Mapping[str, str | None], columns: Sequence[str], verdicts: Sequence[str]
-) -> MappingFile:
-    """Return the mapping file's settings, overridden by the options that are set.
+def _columns(options: Sequence[str]) -> dict[Fact, str]:
+    """Return the columns that the options name, by the kind of their values.
 
     Raises:
-        typer.BadParameter: The file is missing or invalid.
-        MappingInvalid: A column or verdict is malformed.
+        MappingInvalid: An option is malformed, or there is no such kind.
     """
-    from servicekit.errors import StartError
-    from standalone.data_import.mapping_file import MappingFile
     from standalone.data_import.verdicts import MappingInvalid
 
-    try:
-        file = MappingFile() if path is None else MappingFile.read(path)
-    except StartError as error:
-        raise typer.BadParameter(str(error)) from None
-    named = dict(_pair(option, "--column") for option in columns)
-    if unknown := sorted(set(named) - set(Fact)):
+    columns = dict(_pair(option, "--column") for option in options)
+    if unknown := sorted(set(columns) - set(Fact)):
         raise MappingInvalid(f"--column has no fact {unknown[0]}: facts are {', '.join(Fact)}.")
-    changes: dict[str, Any] = {
-        **{name: value for name, value in options.items() if value},
-        "columns": {**file.columns, **{Fact(fact): column for fact, column in named.items()}},
-        "verdicts": dict(_pair(option, "--verdict", last=True) for option in verdicts) or file.verdicts,
-    }
-    return file.model_copy(update=changes)
-
-
-def _mapping(settings: MappingFile, tenant: str, project: str, source: str) -> ImportMapping:
-    """Build the mapping.
-
-    Raises:
-        MappingInvalid: A format or verdict is invalid, or a required column is missing.
-    """
-    from standalone.data_import.mapping import ImportMapping
-    from standalone.data_import.verdicts import MappingInvalid, verdicts_of
-
-    if source not in FORMATS:
-        raise MappingInvalid(f"There is no format {source}: it is one of {', '.join(FORMATS)}.")
-    constants = {Fact.agent: settings.agent, Fact.person: settings.person}
-    return ImportMapping(
-        tenant=tenant,
-        project=project,
-        format=FORMATS[source],
-        columns=settings.columns,
-        constants={fact: value for fact, value in constants.items() if value},
-        verdicts=verdicts_of((settings.verdicts or FORMATS[source].verdicts).items()),
-        name=settings.name,
-        zone=settings.time_zone,
-        time_unit=settings.time_unit,
-    )
+    return {Fact(fact): column for fact, column in columns.items()}
 
 
 def _pair(text: str, option: str, *, last: bool = False) -> tuple[str, str]:
@@ -202,32 +159,32 @@ def _check_columns(mapping: ImportMapping, file: Path, delimiter: str) -> None:
         raise MappingInvalid(f"{file.name} has no column {missing[0]}; its columns are {', '.join(header or ())}.")
 
 
-def _print(progress: ImportProgress, dry_run: bool) -> None:
+def _print(counts: ImportCounts, dry_run: bool) -> None:
     from standalone.operations.data_import import MISSING
 
-    sent = sum(progress.sent.values())
-    verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(progress.sent.items()))
+    sent = sum(counts.sent.values())
+    verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(counts.sent.items()))
     done = "Would import" if dry_run else "Imported"
-    say(f"{done} {sent:,} of {progress.rows:,} rows{f': {verdicts}' if verdicts else ''}.")
-    missing = progress.values.get(MISSING, {})
+    say(f"{done} {sent:,} of {counts.rows:,} rows{f': {verdicts}' if verdicts else ''}.")
+    missing = counts.values.get(MISSING, {})
     if dry_run or missing:
-        _print_values(progress.values)
+        _print_values(counts.values)
     if missing:
         options = " ".join(shlex.join(["--verdict", f"{value}=VERDICT"]) for value in missing)
         say(f"Add a verdict (ok, not_ok, neutral or skip) for each value without one: {options}", "red")
-    if progress.repeated:
+    if counts.repeated:
         say(
-            f"{progress.repeated:,} rows judge an answer that another row judges for the same person: only the newest "
+            f"{counts.repeated:,} rows judge an answer that another row judges for the same person: only the newest "
             "judgement counts. If answers or people differ, map --column turn=COLUMN or --column person=COLUMN.",
             "red",
         )
-    for reason, count in sorted(progress.skipped.items()):
+    for reason, count in sorted(counts.skipped.items()):
         say(f"Left out {count:,}: {reason}.")
-    if progress.rejections:
-        say(f"Rejected {progress.rejections:,}:", "red")
-        for line, reason in progress.rejected:
+    if counts.rejections:
+        say(f"Rejected {counts.rejections:,}:", "red")
+        for line, reason in counts.rejected:
             say(f"  line {line}: {reason}.")
-        if more := progress.rejections - len(progress.rejected):
+        if more := counts.rejections - len(counts.rejected):
             say(f"  and {more:,} more.")
 
 

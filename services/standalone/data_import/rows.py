@@ -1,4 +1,4 @@
-"""Reader for rows of CSV, JSON Lines and JSON files, with line numbers and bounded memory.
+"""Reader for rows of CSV, JSON Lines and JSON files. Only a JSON array is read into memory as a whole.
 
 After an invalid row, reading continues at the next line.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-import re
-from codecs import BOM_UTF8, getincrementaldecoder
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,9 +20,6 @@ from standalone.data_import.verdicts import MappingInvalid
 
 ROW_LIMIT: Final = 16 * RECORD_LIMIT
 """Maximum size of a row in bytes. Some tools write the whole conversation into each row."""
-_PIECE: Final = 65_536
-_BETWEEN: Final = re.compile(r"[\s,]*")
-"""Text between the elements of a JSON array."""
 _TOO_LARGE: Final = RejectedRow(f"it is larger than {ROW_LIMIT} bytes")
 _NO_TEXT: Final = RejectedRow("it is not UTF-8")
 
@@ -33,7 +29,7 @@ class FileRow:
     """A row with its content, or with the reason for its rejection.
 
     Attributes:
-        line: Number of the row's first line, counted from 1.
+        line: Number of the row's first line, counted from 1, or of the element in a JSON array.
         read: Number of bytes read from the file so far.
     """
 
@@ -178,13 +174,14 @@ def _json_lines(file: BinaryIO, _: str) -> Iterator[FileRow]:
         except StopIteration:
             return
         if line.strip():
-            content = _TOO_LARGE if len(line) > ROW_LIMIT else _json(line)
+            content = _TOO_LARGE if len(line) > ROW_LIMIT else _object(_json(line))
             yield FileRow(lines.number, file.tell(), content)
 
 
-def _json(line: bytes) -> Cells | RejectedRow:
+def _json(text: bytes) -> Any:
+    """Return the JSON value in `text`, or the reason why there is none."""
     try:
-        return _object(json.loads(line.decode()))
+        return json.loads(text.decode())
     except UnicodeDecodeError:
         return _NO_TEXT
     except (ValueError, RecursionError):
@@ -192,7 +189,7 @@ def _json(line: bytes) -> Cells | RejectedRow:
 
 
 def _object(value: Any) -> Cells | RejectedRow:
-    return value if isinstance(value, Mapping) else RejectedRow("it is not a JSON object")
+    return value if isinstance(value, Mapping | RejectedRow) else RejectedRow("it is not a JSON object")
 
 
 def _json_file(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
@@ -200,46 +197,16 @@ def _json_file(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
     start = file.tell()
     while (first := file.read(1)).isspace():
         pass
-    if first == b"[":
-        return _json_array(file)
     file.seek(start)
-    return _json_lines(file, delimiter)
+    return _json_array(file) if first == b"[" else _json_lines(file, delimiter)
 
 
 def _json_array(file: BinaryIO) -> Iterator[FileRow]:
-    """Yield the elements of an array, starting after its `[`.
-
-    Reading stops at an invalid element, because there is no way to tell where it ends.
-    """
-    line = 1 + _newlines_before(file)
-    decoder, decode = json.JSONDecoder(), getincrementaldecoder("utf-8")("surrogateescape").decode
-    text, at = "", 0
-    while True:
-        start = _BETWEEN.match(text, at).end()  # type: ignore[union-attr] # also matches an empty text
-        line += text.count("\n", at, start)
-        if text.startswith("]", start):
-            return
-        try:
-            value, at = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            unread = len(text) - start
-            # Doubling the text keeps parsing linear: it starts again at the element's begin.
-            piece = file.read(min(max(_PIECE, unread), ROW_LIMIT + 1 - unread))
-            if not piece:
-                if start < len(text):
-                    yield FileRow(line, file.tell(), RejectedRow("it is not JSON, or too large: the rest was not read"))
-                return
-            text, at = text[start:] + decode(piece), 0
-            continue
-        yield FileRow(line, file.tell(), _object(value))
-        line += text.count("\n", start, at)
-
-
-def _newlines_before(file: BinaryIO) -> int:
-    """Return the number of line breaks before the file's current position."""
-    done = file.tell()
-    file.seek(0)
-    return file.read(done).count(b"\n")
+    """Yield the elements of an array, which is read as a whole."""
+    content = _json(file.read())
+    elements = [content] if isinstance(content, RejectedRow) else content
+    for number, element in enumerate(elements, 1):
+        yield FileRow(number, file.tell(), _object(element))
 
 
 _READERS: Final[dict[str, Callable[[BinaryIO, str], Iterator[FileRow]]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,6 @@ from contracts.topics import EXPLICIT_RECEIVED
 from servicekit.clock import Clock
 from servicekit.log.messages import Message, Producer, Written
 from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
-from standalone.data_import.position import ImportProgress, PositionFile
 from standalone.data_import.rows import FileRow, rows_of
 from standalone.data_import.verdicts import number_of
 
@@ -25,6 +25,29 @@ _VALUES: Final = 50
 """Maximum number of different values that are counted one by one."""
 _VALUE_LENGTH: Final = 60
 _OTHER_VALUES: Final = "(other values)"
+
+
+@dataclass
+class ImportCounts:
+    """Number of rows that an import has read, by outcome.
+
+    Attributes:
+        rows: Number of rows read.
+        sent: Number of rows written to the log, by verdict.
+        skipped: Number of rows left out on purpose, by reason.
+        values: Number of rows by verdict and value; rows whose value has no verdict are under `missing`.
+        repeated: Number of imported rows that judge an answer which another row judges for the same person.
+        rejections: Number of rejected rows.
+        rejected: Line numbers and reasons of the first rejected rows.
+    """
+
+    rows: int = 0
+    sent: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+    values: dict[str, dict[str, int]] = field(default_factory=dict)
+    repeated: int = 0
+    rejections: int = 0
+    rejected: list[tuple[int, str]] = field(default_factory=list)
 
 
 class JudgedAnswers:
@@ -53,76 +76,66 @@ async def import_file(
     producer: Producer,
     clock: Clock,
     *,
-    position: PositionFile | None,
     delimiter: str = ",",
     advance: Callable[[int], None] = lambda _: None,
-) -> ImportProgress:
-    """Publish the judgements in a file, continuing an unfinished import from its stored position.
+) -> ImportCounts:
+    """Publish the judgements in a file.
 
-    The position is stored once the log has acknowledged a batch. If the process is killed in between, the batch is
-    published again, which changes nothing because a row always produces the same event.
+    An import that was interrupted is repeated from the start, which changes nothing for the rows that it had published,
+    because a row always produces the same event.
 
     Args:
-        position: File for the progress, or None to store no progress.
         advance: Called with the number of bytes read since its last call.
     """
-    progress = (position.read() if position else None) or ImportProgress()
-    rows = rows_of(path, delimiter)
-    answers = JudgedAnswers()
-    for event in _events(islice(rows, progress.rows), mapping, ImportProgress(), clock.now()):
-        answers.is_repeated(event)
-    read = 0
+    counts, answers = ImportCounts(), JudgedAnswers()
+    rows, read = rows_of(path, delimiter), 0
     while batch := list(islice(rows, BATCH)):
-        events = list(_events(batch, mapping, progress, clock.now()))
+        events = list(_events(batch, mapping, counts, clock.now()))
         await producer.send([Message.of(EXPLICIT_RECEIVED, event) for event in events])
         for event in events:
-            _count(progress.sent, event.reaction or "none")
-            progress.repeated += answers.is_repeated(event)
-        progress.rows += len(batch)
+            _count(counts.sent, event.reaction or "none")
+            counts.repeated += answers.is_repeated(event)
+        counts.rows += len(batch)
         advance(batch[-1].read - read)
         read = batch[-1].read
-        if position:
-            position.write(progress)
-    if position:
-        position.remove()
-    return progress
+    return counts
 
 
 def _events(
-    rows: Iterable[FileRow], mapping: ImportMapping, progress: ImportProgress, now: int
+    rows: Iterable[FileRow], mapping: ImportMapping, counts: ImportCounts, now: int
 ) -> Iterator[FeedbackExplicitReceived]:
     """Convert rows to events, and count values and the reasons why rows are skipped or rejected."""
     for row in rows:
         cells = row.content
         if isinstance(cells, RejectedRow):
-            _reject(progress, row, cells.reason)
+            _reject(counts, row, cells.reason)
             continue
         match mapping.event_of(cells, now):
             case RejectedRow(reason, value):
-                _reject(progress, row, reason)
+                _reject(counts, row, reason)
                 if value is not None:
-                    _count_value(progress, MISSING, value)
+                    _count_value(counts, MISSING, value)
             case SkippedRow(reason, value):
-                _count(progress.skipped, reason)
+                _count(counts.skipped, reason)
                 if value is not None:
-                    _count_value(progress, "skip", value)
+                    _count_value(counts, "skip", value)
             case event:
-                _count_value(progress, event.reaction or "none", mapping.value_of(cells) or "")
+                _count_value(counts, event.reaction or "none", mapping.value_of(cells) or "")
                 yield event
 
 
-def _reject(progress: ImportProgress, row: FileRow, reason: str) -> None:
-    progress.rejections += 1
-    if len(progress.rejected) < SHOWN:
-        progress.rejected.append((row.line, reason))
+def _reject(counts: ImportCounts, row: FileRow, reason: str) -> None:
+    counts.rejections += 1
+    if len(counts.rejected) < SHOWN:
+        counts.rejected.append((row.line, reason))
 
 
-def _count_value(progress: ImportProgress, verdict: str, value: str) -> None:
+def _count_value(counts: ImportCounts, verdict: str, value: str) -> None:
     number = number_of(value)
     name = value.strip().casefold() if number is None else f"{number:.15g}"
     name = "".join(character if character.isprintable() else " " for character in name[:_VALUE_LENGTH])
-    counts = progress.values.setdefault(verdict, {})
-    _count(counts, name if name in counts or len(counts) < _VALUES else _OTHER_VALUES)
+    by_name = counts.values.setdefault(verdict, {})
+    _count(by_name, name if name in by_name or len(by_name) < _VALUES else _OTHER_VALUES)
 
 
 def _count(counts: dict[str, int], name: str) -> None:
