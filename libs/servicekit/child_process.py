@@ -27,12 +27,17 @@ With three seconds of processor time for a start, starts cost at most 1 % of a c
 RETRY_SECONDS: Final = 10.0
 """Delay before a start after the child process has died, in seconds. It doubles with each death until a call succeeds,
 up to IDLE_SECONDS."""
+DEADLINE_SECONDS: Final = 1800.0
+"""Maximum time of a call, in seconds. Then the child process counts as hung and is replaced."""
 _END_SECONDS: Final = 2.0
 """Time that the child process has to end by itself, in seconds. It rolls back its transaction meanwhile."""
 
 
 class ChildFailed(Exception):
-    """Raised if a call failed or the child process died. The message is an error class or an exit code."""
+    """Raised if a call failed, or the child process died or hung.
+
+    The message is an error class, an exit code or the exceeded deadline.
+    """
 
 
 class ChildProcess:
@@ -62,6 +67,7 @@ class ChildProcess:
         *,
         idle_seconds: float = IDLE_SECONDS,
         retry_seconds: float = RETRY_SECONDS,
+        deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
         self._clock = clock
         self._settings = {
@@ -74,6 +80,7 @@ class ChildProcess:
         }
         self._idle_seconds = idle_seconds
         self._retry_seconds = retry_seconds
+        self._deadline_seconds = deadline_seconds
         self._process: asyncio.subprocess.Process | None = None
         self._ending: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -90,7 +97,7 @@ class ChildProcess:
         """Call the function in the child process and return its result. Only one call may run at a time.
 
         Raises:
-            ChildFailed: If the function raised another error, or the child process died.
+            ChildFailed: If the function raised another error, or the child process died or exceeded the deadline.
             StartError: If the function raised one.
             Unavailable: If the function raised a transient error.
         """
@@ -125,7 +132,11 @@ class ChildProcess:
         assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(_line(request))
-            line = await process.stdout.readline()
+            async with asyncio.timeout(self._deadline_seconds):
+                line = await process.stdout.readline()
+        except TimeoutError:
+            self._deaths += 1
+            raise ChildFailed(f"no response within {self._deadline_seconds:g} s") from None
         except (OSError, RuntimeError):  # uvloop raises a RuntimeError if the child has closed the pipe
             line = b""
         if not line:

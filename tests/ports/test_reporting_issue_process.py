@@ -193,6 +193,21 @@ async def test_the_death_of_a_process_is_an_error_and_delays_the_next(issues: Is
     waiting.cancel()
 
 
+async def test_a_hung_process_is_replaced_after_its_deadline(
+    issues: Issues, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    options = {"started": str(tmp_path / "started")}
+    child = issues.child_with(
+        "tests.support.child_work:open_hanging_once", options, retry_seconds=0.01, deadline_seconds=20
+    )
+    with pytest.raises(ChildFailed, match=r"^no response within "):
+        await child.run()
+    assert await child.run() == 1
+    await child.close()
+    assert _children() == []
+
+
 def test_the_delay_doubles_up_to_five_minutes() -> None:
     assert [retry_delay(deaths) for deaths in (1, 2, 3, 6, 2_000)] == [10, 20, 40, 300, 300]
 
