@@ -75,6 +75,33 @@ async def test_each_access_to_texts_is_logged_with_who_did_it(stack: RunningStac
     assert ("ann", "changed rule", "few", *place) in await entries(stack)
 
 
+async def test_searches_are_logged_if_they_return_texts(stack: RunningStack) -> None:
+    async with stack.client("ann") as ann, stack.client("reviewer") as rita:
+        assert (await ann.post(f"{PLACE}/c1/turns/t1/feedback", json={"reaction": "not_ok"})).status_code == 202
+        await stack.quiet()
+        period = {"start": "2020-01-01T00:00:00Z", "end": "2100-01-01T00:00:00Z"}
+        for path, body in (
+            ("feedback/search", {"user_id": "nobody"}),
+            ("feedback/search", {}),
+            ("feedback/search", {"reaction": "not_ok"}),
+            ("feedback/artifacts", {"conversation_id": "c1"}),
+            ("feedback/conversations-in-period", period),
+            ("feedback/conversations-in-period", {**period, "include_turns": True}),
+            ("c1/feedback/latest", {}),
+        ):
+            entries_before = await entries(stack)
+            assert (await rita.post(f"{PLACE}/{path}", json=body)).status_code == 200, path
+            if body in ({"user_id": "nobody"}, period):
+                assert await entries(stack) == entries_before
+    place = ("acme", "support")
+    assert await entries(stack) == [
+        ("rita", "searched", "search", *place),
+        ("rita", "searched", "artifacts", *place),
+        ("rita", "searched", "conversations-in-period", *place),
+        ("rita", "read", "c1", *place),
+    ]
+
+
 async def test_administrators_see_the_entries_of_their_projects_alone(stack: RunningStack) -> None:
     async with stack.client("all") as local, stack.client("acme") as acme, stack.client("reviewer") as rita:
         assert (await local.get(TRANSCRIPT)).status_code == 200

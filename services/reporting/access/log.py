@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import asyncpg
+import structlog
 
 from contracts.feedback import FeedbackErasureRequested
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 from servicekit import Clock, ProjectSet
 
-AccessAction = Literal["read", "exported", "erased", "changed rule", "changed access"]
+AccessAction = Literal["read", "searched", "exported", "erased", "changed rule", "changed access"]
 _ALL: Final = "*"
+log = structlog.get_logger(__name__)
 MOST_ENTRIES: Final = 100
 """Maximum number of entries shown on the page."""
 
@@ -53,7 +55,8 @@ class AccessLog:
     ) -> None:
         """Add an entry to the log.
 
-        Repeated reads of a conversation by the same caller are logged only once per clock hour.
+        Repeated reads of a conversation, and repeated searches, by the same caller are stored only once per clock hour.
+        Each access is also a log line, for who collects those.
 
         Args:
             project: The project, or None if the entry is about the whole tenant.
@@ -62,6 +65,7 @@ class AccessLog:
         """
         values = {"actor": actor, "tenant": tenant, "project": project, "action": action, "about": about}
         await (connection or self._pool).execute(*SQL.note_access(**values, now=self._clock.now()))
+        log.info("access", **values)
 
     async def note_erasure(self, request: FeedbackErasureRequested) -> None:
         """Log an erasure request, without the id of the erased person.

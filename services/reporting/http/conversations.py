@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Annotated
 
 import asyncpg
@@ -10,7 +11,7 @@ from fastapi import Query
 from contracts.base import Id, Name
 from contracts.instants import DAY
 from contracts.scopes import DETECT, READ
-from reporting.access.log import AccessLog
+from reporting.access.log import AccessAction, AccessLog
 from reporting.feedback.search import FoundFeedbacks, search
 from reporting.http.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
 from reporting.model.selection import ConversationScope, Project
@@ -43,20 +44,25 @@ def conversations_router(
     """Return the query routes for conversations, turns and their feedback.
 
     Args:
-        access_log: Log in which reads of turns are recorded.
+        access_log: Log in which callers are recorded who get texts of messages or feedback.
         current: Connection pool for queries that return watermarks or must see the latest writes. Defaults to `pool`.
     """
     current = current or pool
     router = Routes("reporting", FAILURES)
 
+    async def note(caller: Caller, project: Project, texts: Sized, action: AccessAction, about: str) -> None:
+        """Record the caller unless the response has no texts."""
+        if access_log is not None and texts:
+            await access_log.note(caller.subject, *project, action, about)
+
     @router.at("POST", PROJECT + "/feedback/conversations-in-period", READ)
-    async def period(tenant: Name, project: Name, body: PeriodBody) -> ConversationsInPeriod:
+    async def period(tenant: Name, project: Name, body: PeriodBody, caller: Caller) -> ConversationsInPeriod:
         """List the conversations with reactions in a period, most recently active first.
 
         No conversation is listed twice. If a conversation changes after the first page, it may be missing from later
         pages. A new query then lists it.
         """
-        return await conversations_in_period(
+        response = await conversations_in_period(
             current,
             Project(tenant, project),
             body.span,
@@ -64,14 +70,17 @@ def conversations_router(
             limit=body.limit,
             cursor=body.cursor,
         )
+        if body.include_turns:
+            await note(caller, Project(tenant, project), response.items, "searched", "conversations-in-period")
+        return response
 
     @router.at("POST", PROJECT + "/feedback/search", READ)
-    async def find(tenant: Name, project: Name, body: SearchBody) -> FoundFeedbacks:
+    async def find(tenant: Name, project: Name, body: SearchBody, caller: Caller) -> FoundFeedbacks:
         """List the feedback records that match all filters, including replies to answers.
 
         The newest records come first, unless `sort` is `oldest`.
         """
-        return await search(
+        response = await search(
             pool,
             Project(tenant, project),
             body.span,
@@ -80,17 +89,21 @@ def conversations_router(
             body.cursor,
             oldest_first=body.sort == "oldest",
         )
+        await note(caller, Project(tenant, project), response.items, "searched", "search")
+        return response
 
     @router.at("POST", PROJECT + "/feedback/artifacts", READ)
-    async def find_artifacts(tenant: Name, project: Name, body: ArtifactsBody) -> Artifacts:
+    async def find_artifacts(tenant: Name, project: Name, body: ArtifactsBody, caller: Caller) -> Artifacts:
         """Search for the artifacts of a conversation or a person: effective reactions and turn logs."""
-        return await artifacts(
+        response = await artifacts(
             pool,
             Project(tenant, project),
             body.search(clock.now()),
             with_payload=body.with_payload,
             store_url=artifact_store_url,
         )
+        await note(caller, Project(tenant, project), response.items, "searched", "artifacts")
+        return response
 
     @router.at("POST", CONVERSATION + "/turns-with-feedbacks", READ)
     async def turns(
@@ -101,12 +114,13 @@ def conversations_router(
         at = ConversationScope(tenant, project, conversation_id)
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
             found = await turns_with_feedbacks(connection, at, body.turn_ids, since, body.limit, body.cursor)
-        if access_log is not None and found.turns:
-            await access_log.note(caller.subject, tenant, project, "read", conversation_id)
+        await note(caller, Project(tenant, project), found.turns, "read", conversation_id)
         return found
 
     @router.at("POST", CONVERSATION + "/feedback/latest", (READ, DETECT))
-    async def latest_feedback(tenant: Name, project: Name, conversation_id: Id, body: LatestBody) -> Latest:
+    async def latest_feedback(
+        tenant: Name, project: Name, conversation_id: Id, body: LatestBody, caller: Caller
+    ) -> Latest:
         """List the latest reaction of each changed turn, oldest change first.
 
         A null reaction means that the last reaction to the turn was retracted and none is left. To get only later
@@ -116,7 +130,9 @@ def conversations_router(
         at = ConversationScope(tenant, project, conversation_id)
         asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
         async with current.acquire() as connection:
-            return await latest(connection, at, asked)
+            response = await latest(connection, at, asked)
+        await note(caller, Project(tenant, project), response.items, "read", conversation_id)
+        return response
 
     @router.at("GET", CONVERSATION + "/turns/{turn_id:segment}/feedback", "any token")
     async def own(

@@ -911,8 +911,8 @@ create table api_keys (
 );
 create unique index api_keys_by_hash on api_keys (key_hash);
 
--- Who read transcripts, exported, erased, or changed alert rules, views or access. One row for all readings of a
--- conversation by one caller in an hour
+-- Who read transcripts, searched, exported, erased, or changed alert rules, views or access. One row for all readings of a
+-- conversation, or all searches by one route, by one caller in an hour
 create table access_log (
     id bigint generated always as identity,
     -- Time in microseconds
@@ -923,16 +923,16 @@ create table access_log (
     -- Subject of the token or key
     actor text not null,
     action text not null,
-    -- The conversation, the format of an export, the id of an erasure request, the name of a rule, or what was
+    -- The conversation, the route of a search, the format of an export, the id of an erasure request, the name of a rule, or what was
     -- changed in the views or the access
     about text not null,
     primary key (id, tenant),
-    check (action = any (array['read', 'exported', 'erased', 'changed rule', 'changed access']))
+    check (action = any (array['read', 'searched', 'exported', 'erased', 'changed rule', 'changed access']))
 );
 create index access_log_at on access_log (at);
 create unique index access_log_erased on access_log (tenant, about) where action = 'erased';
 create unique index access_log_read on access_log (actor, about, tenant, project, (at / '3600000000'::bigint))
-    where action = 'read';
+    where action in ('read', 'searched');
 create index access_log_tenant on access_log (tenant, at desc);
 
 -- No policy allows a connection that reads for callers to see these rows.
