@@ -25,7 +25,6 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -79,8 +78,8 @@ SEARCHES: Final = {
     "model": Filters(model="m1"),
     "reaction": Filters(reaction="neutral"),
     "origin": Filters(origins=("user",)),
-    "tag of 2.5 %": Filters(reason="wrong"),
-    "tag of nobody": Filters(reason="none"),
+    "tag of 2.5 %": Filters(tag="wrong"),
+    "tag of nobody": Filters(tag="none"),
     "person": Filters(user_id="u7"),
     "confidence": Filters(min_confidence=0.99),
     "text of all": Filters(text="wrong"),
@@ -175,7 +174,7 @@ async def measure(pool: Database, times: int) -> Figures:
         "latest of 200 turns": (newest, 20 * times),
         **{f"search, {name}": (searched(filters), 4 * times) for name, filters in SEARCHES.items()},
         **{
-            f"search, {name}, {kind} only": (searched(replace(filters, feedback_type=wanted)), 4 * times)
+            f"search, {name}, {kind} only": (searched(filters.replace(feedback_type=wanted)), 4 * times)
             for name, filters in SEARCHES.items()
             for kind, wanted in FOUND_TYPES.items()
             if filters.has_non_verdicts

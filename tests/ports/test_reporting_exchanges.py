@@ -189,7 +189,7 @@ async def test_feedback_has_the_answers_properties_whatever_comes_first(read_mod
     for filters in (
         Filters(strategy="short"),
         Filters(thread="q"),
-        Filters(attributes=(("language", "de"),)),
+        Filters(attributes={"language": "de"}),
     ):
         rows, _ = await found(read_models, HERE, ALWAYS, filters, 10)
         assert {row["feedback_id"] for row in rows} == expected

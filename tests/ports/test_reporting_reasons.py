@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import asyncpg
 import pytest
 
@@ -21,14 +19,14 @@ async def test_reasons_of_verdicts_with_a_reason_are_paged(read_models: asyncpg.
         feedback(f"f{n}", kind="explicit", turn=f"t{n}", reaction="not_ok", tags=tags)
         for n, tags in enumerate((("slow", "wrong"), ("wrong",), ("slow",), ("rude", "wrong")))
     ))  # fmt: skip
-    wrong = Filters(reason="wrong")
+    wrong = Filters(tag="wrong")
     whole = await reasons(read_models, AT, WEEK, wrong)
     assert [(one.reason, one.not_ok) for one in whole.reasons] == [("wrong", 3), ("rude", 1), ("slow", 1)]
     first = await reasons(read_models, AT, WEEK, wrong, limit=2)
     assert first.next_cursor is not None
     second = await reasons(read_models, AT, WEEK, wrong, limit=2, cursor=first.next_cursor)
     assert first.reasons + second.reasons == whole.reasons
-    assert (await reasons(read_models, AT, WEEK, replace(wrong, reason="nothing"))).reasons == []
+    assert (await reasons(read_models, AT, WEEK, wrong.replace(tag="nothing"))).reasons == []
 
 
 @pytest.mark.parametrize("filters", [Filters(), Filters(user_id="ann")])

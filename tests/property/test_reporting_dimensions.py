@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -115,16 +114,16 @@ async def check(pool: Database, span: TimeSpan, filters: Filters) -> None:
             )
             value = one.value
             given: dict[str, Any] = (
-                {"attributes": ((name.removeprefix("attributes."), value),)} if "." in name else {field: value}
+                {"attributes": {name.removeprefix("attributes."): value}} if "." in name else {field: value}
             )
-            narrowed = replace(filters, **{"agent_id": filters.agent_id, **given})
+            narrowed = filters.replace(**{"agent_id": filters.agent_id, **given})
             if name == "agent" and filters.agent_id not in (None, value):
                 continue
             whole = (await breakdown(pool, AT, span, narrowed, [span.start])).whole
             assert {origin: votes for origin, votes in whole.items() if votes.total} == {
                 origin: votes for origin in SIDES if (votes := one.of(origin)).total
             }, name
-            of_list = replace(narrowed, feedback_type="verdict")
+            of_list = narrowed.replace(feedback_type="verdict")
             assert await count_found(pool, AT, span, of_list) == (one.people.total + one.machine.total, True)
             rows_found, _ = await search.found(pool, AT, span, of_list, 500)
             assert len(rows_found) == one.people.total + one.machine.total

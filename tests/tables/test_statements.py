@@ -6,7 +6,6 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,33 +47,31 @@ from servicekit.db.statements import Statement, Statements
 ROOT = Path(__file__).parents[2]
 AT, SPAN = Project("acme", "support"), TimeSpan(DAY // 2, 40 * DAY)
 EVERY = Filters(
-    "a",
-    "1",
-    "m",
-    "ok",
-    ("user",),
-    "verdict",
-    "intent",
-    0.5,
-    None,
-    "u",
-    "c",
-    "d",
-    "rules",
-    "person",
-    "post",
-    False,
-    1,
-    True,
-    "b",
-    "k",
-    "i",
-    "t",
-    "s",
-    "h",
-    (("arm", "a"),),
+    agent_id="a",
+    agent_version="1",
+    model="m",
+    reaction="ok",
+    origins=("user",),
+    feedback_type="verdict",
+    tag="intent",
+    min_confidence=0.5,
+    user_id="u",
+    conversation_id="c",
+    detector="d",
+    decided_by="rules",
+    given_by="person",
+    source="post",
+    issue=1,
+    unreviewed=True,
+    bundle_id="b",
+    track_id="k",
+    intent="i",
+    user_type="t",
+    strategy="s",
+    thread="h",
+    attributes={"arm": "a"},
 )
-WHERE = where(AT, SPAN, replace(EVERY, text="x"))[0]
+WHERE = where(AT, SPAN, EVERY.replace(text="x"))[0]
 FEEDBACK_SLOTS = [{"table": table, "is_live": is_live} for table, is_live in IS_LIVE.items()]
 Parts = Sequence[Mapping[str, str]]
 FILLED: Mapping[tuple[str, ...], Parts] = {

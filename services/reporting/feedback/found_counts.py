@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 import asyncpg
@@ -79,7 +78,7 @@ async def _count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filte
     if filters.scans:
         return None
     span = await narrowed(pool, at, span, filters)
-    verdicts, views, plain = 0, sources_of(filters), replace(filters, feedback_type=None)
+    verdicts, views, plain = 0, sources_of(filters), filters.replace(feedback_type=None)
     if "feedbacks" in views and filters.feedback_type in (None, "verdict") and is_rolled(plain):
         del views["feedbacks"]
         source = votes(at, span, plain)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import asyncpg
@@ -26,7 +25,7 @@ async def looked_up(pool: asyncpg.Pool, at: Project, filters: Filters) -> Filter
         return filters
     wanted = patterns(filters.words)
     if not wanted:
-        return replace(filters, words=None, among=())
+        return filters.replace(words=None, among=())
     row = await pool.fetchrow(*SQL.feedback_about(**at._asdict(), words=filters.words, patterns=wanted, most=MOST))
     assert row is not None
-    return filters if row["texts"] >= MOST else replace(filters, words=None, among=tuple(row["ids"]))
+    return filters if row["texts"] >= MOST else filters.replace(words=None, among=tuple(row["ids"]))

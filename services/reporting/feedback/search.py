@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict, replace
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -154,7 +153,7 @@ async def found(
     Raises:
         BadCursor: If the cursor belongs to another query or another order.
     """
-    asked = question("search", *at, *span, asdict(filters), *(("oldest first",) if oldest_first else ()))
+    asked = question("search", *at, *span, filters.model_dump(), *(("oldest first",) if oldest_first else ()))
     after = None if cursor is None else decode(cursor, asked, _POSITION)
     filters = resolved or await looked_up(pool, at, filters)
     span = await narrowed(pool, at, span, filters)
@@ -267,7 +266,7 @@ def _statement(
     sources = sources_of(filters)
     if not sources:
         return SQL.search_nothing()
-    filtered = replace(filters, text=None, words=None)
+    filtered = filters.replace(text=None, words=None)
     condition, values = where(at, span, filtered)
     place = ""
     values["limit"] = limit

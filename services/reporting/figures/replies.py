@@ -5,8 +5,6 @@ Replies measure engagement. They are not verdicts and affect no rate.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import asyncpg
 
 from reporting.model.selection import Filters, Project, TimeSpan, where
@@ -23,5 +21,5 @@ async def reply_count(
     if not filters.has_non_verdicts:
         return 0
     # All replies are people's. With a filter by origin, PostgreSQL may scan the table.
-    condition, values = where(at, span, replace(filters, feedback_type=None, origins=None))
+    condition, values = where(at, span, filters.replace(feedback_type=None, origins=None))
     return int(await pool.fetchval(*SQL.count_replies.filled(where=condition)(**values, most=most)))

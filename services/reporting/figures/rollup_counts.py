@@ -8,7 +8,6 @@ counted for hours that are only partly in the window, for hours in which a time 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from contracts.instants import DAY
@@ -135,11 +134,11 @@ def _source(
         field, dimension, value = of_dimension
         grains = _Grains("dimension hour", grains.days and "dimension day")
         rest: dict[str, Any] = {field: None}
-        rolled_filter = conditions(at, span, replace(filters, **rest))[1]
+        rolled_filter = conditions(at, span, filters.replace(**rest))[1]
         rolled_filter += " and e.kind = :dimension::text and e.reason = :dimension_value::text"
         values |= {"dimension": dimension, "dimension_value": value}
     values |= {"first": first, "last": last, "broken": broken, "hours": grains.hours}
-    of_range = conditions(at, span, replace(filters, origins=None))[1]
+    of_range = conditions(at, span, filters.replace(origins=None))[1]
     of_range += (_ORIGINS if filters.origins is not None else "") + of_rows
     counted = SQL.part("rolled_votes" if kind == "votes" else "rolled_details")
     here = f"e.tenant = :tenant and e.project = :project{rolled_filter}"
@@ -166,6 +165,6 @@ def is_rolled(filters: Filters) -> bool:
 def _may_be_rolled(filters: Filters, kind: _Kind) -> bool:
     if filters.of_dimension is not None and kind == "votes":
         rest: dict[str, Any] = {filters.of_dimension[0]: None}
-        filters = replace(filters, **rest)
-    given = {name for name, value in asdict(filters).items() if value not in (None, False)}
+        filters = filters.replace(**rest)
+    given = {name for name, value in filters.model_dump().items() if value not in (None, False)}
     return given <= {*_ROLLED_FILTERS, *(("feedback_type",) if filters.feedback_type == "verdict" else ())}

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from contracts.base import Confidence, DecidedBy, Id, Label, Origin, Reaction
+from contracts.base import Id, Label
 from contracts.instants import DAY, Instant
-from contracts.sources import FeedbackSource
 from reporting.model.cursor import CURSOR_LIMIT
-from reporting.model.dimensions import ATTRIBUTES
-from reporting.model.selection import ALWAYS, Filters, FoundType, GivenBy, TimeSpan, attribute_pairs
+from reporting.model.selection import ALWAYS, Filters, ListFilter, TimeSpan, filters_of
 from reporting.turns.artifacts import KINDS, Operator, Search
 
 
@@ -28,12 +25,6 @@ Days = Annotated[int, Field(ge=1, le=3650, strict=True, description="Length of t
 Limit = Annotated[int, Field(ge=1, le=500, strict=True, description="Maximum number of items in the response.")]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
 TurnIds = Annotated[list[Id], Field(max_length=500)]
-
-
-SOURCE_FILTER: Final = (
-    "`chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements,"
-    " `inference`, `review`, or `rating` for ratings on the project's own scales."
-)
 
 
 class RequestBody(BaseModel):
@@ -120,88 +111,12 @@ class LatestBody(Paged):
         return self
 
 
-AnswerAttributes = Annotated[
-    dict[Label, Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00]+$")]],
-    Field(max_length=10),
-]
-
-
-class AttributeFilter(RequestBody):
-    """A filter by attributes of the answer.
-
-    In a query string, each attribute is a parameter of its own, such as `attributes.language=de`.
-    """
-
-    attributes: AnswerAttributes | None = Field(
-        default=None,
-        description="Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query "
-        "string `attributes.language=de`.",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _collect_attributes(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        dotted = {name: value for name, value in given.items() if str(name).startswith(ATTRIBUTES)}
-        if not dotted or given.get("attributes") is not None:
-            return given
-        attributes = {name.removeprefix(ATTRIBUTES): value for name, value in dotted.items()}
-        return {name: value for name, value in given.items() if name not in dotted} | {"attributes": attributes}
-
-
-class FilterBody(AttributeFilter):
-    """Filters for feedback. A record must match all of them.
+class FilterBody(ListFilter):
+    """Filters for feedback, and a period. A record must match all of them.
 
     Without filters, all effective feedback and all replies match.
     """
 
-    agent_id: Id | None = Field(default=None, description="The agent that answered.")
-    agent_version: Label | None = Field(default=None, description="The agent's version.")
-    model: Label | None = Field(default=None, description="The agent's language model.")
-    reaction: Reaction | None = Field(default=None, description="The verdict.")
-    origin: Origin | None = Field(
-        default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
-    )
-    feedback_type: FoundType | None = Field(
-        default=None,
-        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's"
-        " own scales, or `verdict` for all types except `implicit` and `rating`.",
-    )
-    tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
-    min_confidence: Confidence | None = Field(
-        default=None,
-        description="Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83.",
-    )
-    text: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
-        default=None, description="Substring of the text or of the correction, ignoring case."
-    )
-    words: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] | None = Field(
-        default=None,
-        description="At most 10 words. All of them must be in the question, or all in the answer, or all in the text"
-        " and correction. Case is ignored. A word also matches the beginning of a longer word.",
-    )
-    user_id: Id | None = Field(
-        default=None, description="The person who gave the verdict, or whose message the machine judged."
-    )
-    conversation_id: Id | None = Field(default=None, description="Only this conversation.")
-    detector: Label | None = Field(default=None, description="Only machine verdicts of this detector version.")
-    decided_by: DecidedBy | None = Field(
-        default=None, description="Only machine verdicts that this part of the detector decided."
-    )
-    given_by: GivenBy | None = Field(
-        default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
-    )
-    source: FeedbackSource | None = Field(default=None, description=SOURCE_FILTER)
-    issue: Annotated[int, Field(ge=1, lt=2**63)] | None = Field(
-        default=None, description="Only verdicts on the turns of this issue."
-    )
-    bundle_id: Id | None = Field(default=None, description="The bundle that produced the answer.")
-    track_id: Id | None = Field(default=None, description="The track that the answer belongs to.")
-    intent: Label | None = Field(default=None, description="The answer's intent.")
-    strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
-    user_type: Label | None = Field(default=None, description="The person's role on the platform.")
-    thread: Id | None = Field(default=None, description="The thread of the answer.")
     start: Moment | None = Field(default=None, description="Earliest time of the reaction, inclusive.")
     end: Moment | None = Field(default=None, description="Latest time of the reaction, inclusive.")
 
@@ -217,32 +132,7 @@ class FilterBody(AttributeFilter):
 
     @property
     def filters(self) -> Filters:
-        return Filters(
-            agent_id=self.agent_id,
-            agent_version=self.agent_version,
-            model=self.model,
-            reaction=self.reaction,
-            origins=None if self.origin is None else (self.origin,),
-            feedback_type=self.feedback_type,
-            reason=self.tag,
-            min_confidence=self.min_confidence,
-            text=self.text,
-            words=self.words,
-            user_id=self.user_id,
-            conversation_id=self.conversation_id,
-            detector=self.detector,
-            decided_by=self.decided_by,
-            given_by=self.given_by,
-            source=self.source,
-            issue=self.issue,
-            bundle_id=self.bundle_id,
-            track_id=self.track_id,
-            intent=self.intent,
-            strategy=self.strategy,
-            user_type=self.user_type,
-            thread=self.thread,
-            attributes=attribute_pairs(self.attributes),
-        )
+        return filters_of(self)
 
 
 class SearchBody(FilterBody, Paged):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Annotated
 
 import asyncpg
@@ -72,11 +71,11 @@ class ExportQuestion(FilterBody):
         verdicts of people and reviewers by default. Only `events` includes replies by default.
         """
         if wanted == "detector":
-            return replace(self.filters, origins=("machine",), overruled=True)
-        filters = replace(self.filters, by_answer=True)
-        found = filters if self.origin or self.everyone else replace(filters, origins=("user", "reviewer"))
+            return self.filters.replace(origins=("machine",), overruled=True)
+        filters = self.filters.replace(by_answer=True)
+        found = filters if self.origin or self.everyone else filters.replace(origins=("user", "reviewer"))
         # Replies are not verdicts, so only the format `events` contains them.
-        return found if wanted == "events" or found.feedback_type else replace(found, feedback_type="verdict")
+        return found if wanted == "events" or found.feedback_type else found.replace(feedback_type="verdict")
 
 
 def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> Routes:

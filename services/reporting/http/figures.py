@@ -18,8 +18,8 @@ from reporting.figures.satisfaction import Summary, summary
 from reporting.figures.sessions import SessionRatings, session_ratings
 from reporting.http.conversations import FAILURES, PROJECT
 from reporting.http.query_parameters import (
-    CalibrationQuestion,
     ComparisonQuestion,
+    FilteredQuestion,
     PagedQuestion,
     RankingQuestion,
     SessionsBody,
@@ -69,9 +69,7 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
         return await compare(pool, at, span, question.filters, by, (question.a, question.b))
 
     @router.at("GET", PROJECT + "/feedback/calibration", READ)
-    async def reliability(
-        tenant: Name, project: Name, question: Annotated[CalibrationQuestion, Query()]
-    ) -> Calibration:
+    async def reliability(tenant: Name, project: Name, question: Annotated[FilteredQuestion, Query()]) -> Calibration:
         """Compare machine verdicts with people's explicit and emoji feedback on the same turns."""
         return await calibration(pool, Project(tenant, project), question.span(clock.now()), question.filters)
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from contracts.base import DecidedBy, Id, Label, Origin
+from contracts.base import Id
 from contracts.instants import DAY
-from contracts.sources import FeedbackSource
-from reporting.http.bodies import SOURCE_FILTER, AttributeFilter, Moment, RequestBody
+from reporting.http.bodies import Moment, RequestBody
 from reporting.model.cursor import CURSOR_LIMIT
 from reporting.model.dimensions import DimensionName
-from reporting.model.selection import Bucket, Filters, GivenBy, TimeSpan, attribute_pairs
+from reporting.model.selection import Bucket, FeedbackFilter, Filters, TimeSpan, filters_of
 
 DEFAULT_DAYS = 30
 
@@ -39,55 +37,12 @@ class WindowQuestion(RequestBody):
         return TimeSpan(min(start, max(0, end - 1)), end)
 
 
-class FilteredQuestion(WindowQuestion, AttributeFilter):
+class FilteredQuestion(WindowQuestion, FeedbackFilter):
     """A time window and filters."""
 
-    agent_id: Id | None = Field(default=None, description="Only this agent.")
-    agent_version: Label | None = Field(default=None, description="Only this version of the agent.")
-    origin: Origin | None = Field(
-        default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
-    )
-    given_by: GivenBy | None = Field(
-        default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
-    )
-
-    source: FeedbackSource | None = Field(default=None, description=SOURCE_FILTER)
-    bundle_id: Id | None = Field(default=None, description="The bundle that produced the answer.")
-    track_id: Id | None = Field(default=None, description="The track that the answer belongs to.")
-    intent: Label | None = Field(default=None, description="The answer's intent.")
-    strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
-    user_type: Label | None = Field(default=None, description="The person's role on the platform.")
-    thread: Id | None = Field(default=None, description="The thread of the answer.")
-
     @property
     def filters(self) -> Filters:
-        return Filters(
-            agent_id=self.agent_id,
-            agent_version=self.agent_version,
-            origins=None if self.origin is None else (self.origin,),
-            given_by=self.given_by,
-            source=self.source,
-            bundle_id=self.bundle_id,
-            track_id=self.track_id,
-            intent=self.intent,
-            strategy=self.strategy,
-            user_type=self.user_type,
-            thread=self.thread,
-            attributes=attribute_pairs(self.attributes),
-        )
-
-
-class CalibrationQuestion(FilteredQuestion):
-    """A time window and filters for machine verdicts."""
-
-    detector: Label | None = Field(default=None, description="Only verdicts of this detector version.")
-    decided_by: DecidedBy | None = Field(
-        default=None, description="Only verdicts that this part of the detector decided."
-    )
-
-    @property
-    def filters(self) -> Filters:
-        return replace(super().filters, detector=self.detector, decided_by=self.decided_by)
+        return filters_of(self)
 
 
 class SessionsBody(WindowQuestion):
@@ -105,7 +60,7 @@ class PagedQuestion(FilteredQuestion):
     @property
     def asked(self) -> tuple[object, ...]:
         """Return the parameters that must be the same for all pages of a query."""
-        return self.start, self.end, asdict(self.filters)
+        return self.start, self.end, self.filters.model_dump()
 
 
 class SummaryQuestion(FilteredQuestion):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, get_args
 from uuid import UUID
 
-from contracts.base import NO_VERDICTS, CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from contracts.base import NO_VERDICTS, Confidence, CorrectionType, DecidedBy, FeedbackType, Id, Label, Origin, Reaction
 from contracts.instants import DAY, MINUTE
 from contracts.sources import FeedbackSource
 from reporting.model.dimensions import ATTRIBUTES
@@ -50,61 +51,131 @@ Judged = Reaction | Literal["any"]
 """Verdict of a person or reviewer on the turn of a machine verdict; `any` stands for each of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Filters of a query. None matches everything.
+BINS: Final = 20
+"""Number of equal-width confidence bins in which verdicts are counted."""
+SOURCE_FILTER: Final = (
+    "`chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements,"
+    " `inference`, `review`, or `rating` for ratings on the project's own scales."
+)
+_Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
+AnswerAttributes = Annotated[
+    dict[Label, Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00]+$")]],
+    Field(max_length=10),
+]
+
+
+class FeedbackFilter(BaseModel):
+    """Filters for feedback. A record must match all of them.
+
+    Without filters, all effective feedback and all replies match.
+
+    In a query string, each attribute is a parameter of its own, such as `attributes.language=de`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agent_id: Id | None = Field(default=None, description="The agent that answered.")
+    agent_version: Label | None = Field(default=None, description="The agent's version.")
+    model: Label | None = Field(default=None, description="The agent's language model.")
+    reaction: Reaction | None = Field(default=None, description="The verdict.")
+    origin: Origin | None = Field(
+        default=None, description="`user` for people, `machine` for inferred verdicts, `reviewer` for reviews."
+    )
+    feedback_type: FoundType | None = Field(
+        default=None,
+        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's"
+        " own scales, or `verdict` for all types except `implicit` and `rating`.",
+    )
+    tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
+    min_confidence: Confidence | None = Field(
+        default=None,
+        description="Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83.",
+    )
+    user_id: Id | None = Field(
+        default=None, description="The person who gave the verdict, or whose message the machine judged."
+    )
+    conversation_id: Id | None = Field(default=None, description="Only this conversation.")
+    detector: Label | None = Field(default=None, description="Only machine verdicts of this detector version.")
+    decided_by: DecidedBy | None = Field(
+        default=None, description="Only machine verdicts that this part of the detector decided."
+    )
+    given_by: GivenBy | None = Field(
+        default=None, description="`person`, or `agent` for AI critics: feedback whose user type is `agent`."
+    )
+    source: FeedbackSource | None = Field(default=None, description=SOURCE_FILTER)
+    issue: Annotated[int, Field(ge=1, lt=2**63)] | None = Field(
+        default=None, description="Only verdicts on the turns of this issue."
+    )
+    bundle_id: Id | None = Field(default=None, description="The bundle that produced the answer.")
+    track_id: Id | None = Field(default=None, description="The track that the answer belongs to.")
+    intent: Label | None = Field(default=None, description="The answer's intent.")
+    strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
+    user_type: Label | None = Field(default=None, description="The person's role on the platform.")
+    thread: Id | None = Field(default=None, description="The thread of the answer.")
+    judged: Judged | None = Field(
+        default=None,
+        description="Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this"
+        " verdict. `any` stands for every verdict.",
+    )
+    confidence_bin: Annotated[int, Field(ge=0, lt=BINS)] | None = Field(
+        default=None, description="Only machine verdicts whose confidence is in this twentieth, 0 to 19."
+    )
+    attributes: AnswerAttributes | None = Field(
+        default=None,
+        description="Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query "
+        "string `attributes.language=de`.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _collect_attributes(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        dotted = {name: value for name, value in values.items() if str(name).startswith(ATTRIBUTES)}
+        if not dotted or values.get("attributes") is not None:
+            return values
+        attributes = {name.removeprefix(ATTRIBUTES): value for name, value in dotted.items()}
+        return {name: value for name, value in values.items() if name not in dotted} | {"attributes": attributes}
+
+
+class ListFilter(FeedbackFilter):
+    """Filters of the list of feedback, which can also be searched."""
+
+    text: _Text | None = Field(default=None, description="Substring of the text or of the correction, ignoring case.")
+    words: _Text | None = Field(
+        default=None,
+        description="At most 10 words. All of them must be in the question, or all in the answer, or all in the text"
+        " and correction. Case is ignored. A word also matches the beginning of a longer word.",
+    )
+
+
+class Filters(ListFilter):
+    """Filters of a query: those of a request, and those that the kind of query adds.
 
     Attributes:
-        reason: A tag, or the correction type of a machine verdict.
-        text: A substring of the text or the correction, ignoring case.
-        given_by: "agent" selects feedback from AI critics (agents that judge other agents).
-        source: The source of the record (`contracts/sources.py`).
+        origins: Only verdicts of these origins; `origin` of a request becomes the only one.
         overruled: Also include machine verdicts that a review has overruled, with the machine's reaction.
-        issue: Only verdicts on the turns of this issue.
         unreviewed: Only verdicts on turns without a review.
-        strategy: The strategy of the answer.
-        thread: The thread of the answer.
-        attributes: Attributes of the answer, all of which must match.
-        judged: Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this
-            verdict. `any` stands for every verdict.
-        confidence_bin: Only machine verdicts with a confidence in this bin, 0 to BINS - 1.
-        words: Search words. All of them must be in the text with the correction, in the question, or in the answer
-            (`feedback/said.py`).
         by_answer: Also include a person's verdict on one answer of a turn that a newer verdict on another answer of the
-            turn replaces. Ignored if `overruled` or `judged` is given.
+            turn replaces. Ignored if `overruled` or `judged` is set.
         among: Only the feedback records with these ids.
     """
 
-    agent_id: str | None = None
-    agent_version: str | None = None
-    model: str | None = None
-    reaction: Reaction | None = None
     origins: tuple[Origin, ...] | None = None
-    feedback_type: FoundType | None = None
-    reason: str | None = None
-    min_confidence: float | None = None
-    text: str | None = None
-    user_id: str | None = None
-    conversation_id: str | None = None
-    detector: str | None = None
-    decided_by: DecidedBy | None = None
-    given_by: GivenBy | None = None
-    source: FeedbackSource | None = None
     overruled: bool = False
-    issue: int | None = None
     unreviewed: Literal[True] | None = None
-    bundle_id: str | None = None
-    track_id: str | None = None
-    intent: str | None = None
-    user_type: str | None = None
-    strategy: str | None = None
-    thread: str | None = None
-    attributes: tuple[tuple[str, str], ...] | None = None
-    judged: Judged | None = None
-    confidence_bin: int | None = None
-    words: str | None = None
     by_answer: bool = False
     among: tuple[UUID, ...] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _origin_as_origins(cls, values: Any) -> Any:
+        origin = values.get("origin")
+        return values if origin is None else {"origins": (origin,)} | values | {"origin": None}
+
+    def replace(self, **changes: Any) -> Self:
+        """Return these filters with other values of some fields."""
+        return self.model_copy(update=changes)
 
     @property
     def of_dimension(self) -> tuple[str, str, str] | None:
@@ -112,11 +183,11 @@ class Filters:
 
         Returns None if there is no such filter, or more than one.
         """
-        given = [
+        dimensions = [
             (field, kind, value) for field, kind in _DIMENSIONS.items() if (value := getattr(self, field)) is not None
         ]
-        given += [("attributes", f"{ATTRIBUTES}{name}", value) for name, value in self.attributes or ()]
-        return given[0] if len(given) == 1 else None
+        dimensions += [("attributes", f"{ATTRIBUTES}{name}", value) for name, value in (self.attributes or {}).items()]
+        return dimensions[0] if len(dimensions) == 1 else None
 
     @property
     def view(self) -> str:
@@ -142,12 +213,17 @@ class Filters:
         Such records have no verdict, reason or detector.
         """
         of_verdicts = (
-            *(self.reaction, self.reason, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
+            *(self.reaction, self.tag, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
             self.judged,
         )
         by_people = self.origins is None or "user" in self.origins
         of_type = self.feedback_type is None or self.feedback_type in NO_VERDICTS
         return of_type and by_people and not any(of_verdicts)
+
+
+def filters_of(request: FeedbackFilter) -> Filters:
+    """Return the filters of a request, which may have further fields."""
+    return Filters(**{name: getattr(request, name) for name in ListFilter.model_fields if hasattr(request, name)})
 
 
 NONE_GIVEN: Final = Filters()
@@ -159,8 +235,6 @@ _DIMENSIONS: Final = {
     "strategy": "strategy",
 }
 """Dimensions that have their own roll-ups, by filter field."""
-BINS: Final = 20
-"""Number of equal-width confidence bins in which verdicts are counted."""
 SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~* all(:words::text[]) or exists (
         select from messages m
         where m.message_id in (e.answer_id, e.question_message_id) and m.conversation_id = e.conversation_id
@@ -173,7 +247,7 @@ _CLAUSES: Final = {
     "reaction": "e.reaction = :reaction",
     "origins": "e.origin = any(:origins::text[])",
     "feedback_type": "(e.feedback_type = :feedback_type or :feedback_type::text = 'verdict')",
-    "reason": "e.tags <> '{}' and e.tags @> array[:reason::text]",
+    "tag": "e.tags <> '{}' and e.tags @> array[:tag::text]",
     "min_confidence": "e.confidence >= :min_confidence",
     "text": "(e.text ilike :text or e.correction ilike :text)",
     "words": SAID,
@@ -211,11 +285,6 @@ _CLAUSES: Final = {
 }
 
 
-def attribute_pairs(attributes: Mapping[str, str] | None) -> tuple[tuple[str, str], ...] | None:
-    """Return attributes as the sorted pairs that `Filters` expects, or None if there are none."""
-    return tuple(sorted(attributes.items())) if attributes else None
-
-
 def substring(text: str) -> str:
     """Return the `ilike` pattern that matches texts containing `text`."""
     return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
@@ -225,13 +294,9 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _as_json(pairs: tuple[tuple[str, str], ...]) -> str:
-    return json.dumps(dict(pairs))
-
-
-_AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"text": substring, "attributes": _as_json, "words": patterns}
+_AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"text": substring, "attributes": json.dumps, "words": patterns}
 """Functions that convert a filter's value to the parameter of its SQL clause, by filter field."""
-_CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:reason::text] or e.correction_type = :reason::text)"
+_CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:tag::text] or e.correction_type = :tag::text)"
 _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
 
@@ -254,6 +319,6 @@ def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str,
         if value is not None:
             values[name] = _AS_VALUES.get(name, _same)(value)
             # Search `correction_type` only for its known names: the query plan for one column is faster.
-            clauses.append(_CORRECTION if name == "reason" and value in _CORRECTIONS else clause)
+            clauses.append(_CORRECTION if name == "tag" and value in _CORRECTIONS else clause)
     window = "e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end"
     return window, "".join(f" and {clause}" for clause in clauses), values

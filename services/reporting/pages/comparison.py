@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import asyncpg
@@ -74,7 +74,7 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
     most frequent values. By default, the two versions belong to the same agent, because a difference between agents
     says nothing about a release.
     """
-    filters, by = replace(view.filters, origins=None), dimension(view.dimension or "version")
+    filters, by = view.filters.replace(origins=None), dimension(view.dimension or "version")
     known, values = await asyncio.gather(
         known_dimensions(pool, at, span, view.agent),
         value_votes(pool, at, span, filters, by),
@@ -87,7 +87,7 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
         agents = await value_votes(pool, at, span, filters, KNOWN["agent"])
         if len(agents) > 1:
             agent, values = await _agent_with_versions(pool, at, span, filters, agents) or (None, values)
-            filters = replace(filters, agent_id=agent)
+            filters = filters.replace(agent_id=agent)
             pair = None if agent is None else _pair(None, None, by, values)
     comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, known=values)
     return ComparisonPage(by, known, sorted(values, key=lambda value: value.value), comparison, agent)
@@ -111,7 +111,7 @@ async def releases(
     markers = [(first_at[name], name) for name in newest if span.start < first_at[name] < span.end][-_MARKERS:]
     seen = {version.name for _, version in counted.versions}
     pair = [name for name in newest if name in seen][-2:]
-    filters = replace(view.filters, origins=None, agent_version=None)
+    filters = view.filters.replace(origins=None, agent_version=None)
     comparison = None
     if len(pair) == 2:
         comparison = await compare(pool, at, span, filters, KNOWN["version"], (pair[0], pair[1]), brief=True)
@@ -127,7 +127,7 @@ async def releases(
 
 async def steps_of(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> Breakdown:
     """Count the verdicts on the agent selected in `view`, by the time steps of its chart."""
-    filters = replace(view.filters, origins=None)
+    filters = view.filters.replace(origins=None)
     return await breakdown(pool, at, span, filters, starts(span, bucket_of(span), view.zone))
 
 
@@ -157,7 +157,7 @@ async def _agent_with_versions(
     """
     by = KNOWN["version"]
     for one in agents[:_MOST_AGENTS]:
-        values = await value_votes(pool, at, span, replace(filters, agent_id=one.value), by)
+        values = await value_votes(pool, at, span, filters.replace(agent_id=one.value), by)
         if len(values) > 1:
             return one.value, values
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 from uuid import UUID
@@ -117,7 +117,7 @@ def path_of(template: str, at: Project) -> str:
 
 async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, link: Link) -> AgentPage:
     """Return the data of the agent page."""
-    filters = replace(view.filters, origins=None)
+    filters = view.filters.replace(origins=None)
     # Independent statements run at the same time on several connections.
     (counted, shown_releases), why, accuracy = await asyncio.gather(
         _releases(pool, at, view, span, link),

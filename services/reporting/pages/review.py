@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 from uuid import UUID
@@ -65,7 +65,7 @@ def waiting(view: View) -> Filters:
 
     Search words are ignored.
     """
-    return replace(view.filters, unreviewed=True, feedback_type=view.type or "verdict")
+    return view.filters.replace(unreviewed=True, feedback_type=view.type or "verdict")
 
 
 async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> int:

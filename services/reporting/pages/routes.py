@@ -163,7 +163,7 @@ def pages_router(
 
     async def show_calibration(visit: Visit) -> Response:
         span = await visits.span(visit)
-        filters = replace(visit.view.filters, origins=None)
+        filters = visit.view.filters.replace(origins=None)
         figures = await calibration(pool, visit.at, span, filters)
         return visit.page(
             "calibration.html",

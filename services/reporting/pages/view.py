@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import quote_plus
 from uuid import UUID
@@ -16,7 +15,7 @@ from contracts.instants import DAY, MINUTE
 from contracts.sources import FeedbackSource
 from reporting.model.cursor import CURSOR_LIMIT
 from reporting.model.dimensions import ATTRIBUTES, DimensionName
-from reporting.model.selection import BINS, Filters, FoundType, GivenBy, Judged, Project, TimeSpan, attribute_pairs
+from reporting.model.selection import BINS, Filters, FoundType, GivenBy, Judged, Project, TimeSpan
 from reporting.pages.zones import known_zones, parse_local, zone_of
 
 Period = Literal["24h", "7d", "30d", "90d", "all"]
@@ -165,7 +164,7 @@ class View(BaseModel):
             reaction=self.reaction,
             origins=self._origins,
             feedback_type=self.type,
-            reason=self.reason,
+            tag=self.reason,
             min_confidence=self.confidence,
             user_id=self.user,
             conversation_id=self.conversation,
@@ -180,7 +179,7 @@ class View(BaseModel):
             strategy=self.strategy,
             user_type=self.user_type,
             thread=self.thread,
-            attributes=attribute_pairs(self.attributes),
+            attributes=self.attributes or None,
         )
 
     @property
@@ -189,7 +188,7 @@ class View(BaseModel):
 
         No other list can be filtered by search words.
         """
-        return replace(self.filters, words=self.q)
+        return self.filters.replace(words=self.q)
 
     @property
     def _origins(self) -> tuple[Origin, ...] | None:

@@ -37,6 +37,6 @@ def test_every_filter_is_passed_on() -> None:
         "min_confidence": 0.5, "text": "no", "user_id": "u", "conversation_id": "c", "detector": "d",
         "decided_by": "rules", "given_by": "person", "source": "post",
     }  # fmt: skip
-    wanted = Filters(**given, reason="wrong", origins=("user",))
+    wanted = Filters(**given, tag="wrong", origins=("user",))
     assert FilterBody.model_validate({**given, "tag": "wrong", "origin": "user"}).filters == wanted
     assert FilterBody().filters == Filters()
