@@ -32,10 +32,9 @@ async def test_datasets_and_trl_read_every_training_format(postgres_url: str, tm
         assert (await http.post(f"{BASE}/c1/turns/m3/feedback", json={"reaction": "ok"})).status_code == 202
         await stack.quiet()
         for kind in ("kto", "dpo", "sft"):
-            for file in ("jsonl", "parquet"):
-                answer = await http.get(f"{BASE}/exports/{kind}", params={"file": file})
-                assert answer.status_code == 200
-                (tmp_path / f"{kind}.{file}").write_bytes(answer.content)
+            answer = await http.get(f"{BASE}/exports/{kind}")
+            assert answer.status_code == 200
+            (tmp_path / f"{kind}.jsonl").write_bytes(answer.content)
     process = await asyncio.create_subprocess_exec(
         *(str(programs / "python"), str(ROOT / "tests" / "bridges" / "read_exports.py"), str(tmp_path)),
         stdout=asyncio.subprocess.PIPE,

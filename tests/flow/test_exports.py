@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from tests.support.erasures import erased
@@ -82,13 +80,25 @@ async def test_filters_are_those_of_the_search_and_people_come_alone(stack: Runn
         assert (await http.get(f"{BASE}/exports/kto", params={"attributes.language": "de"})).status_code == 200
 
 
-@pytest.mark.parametrize("wanted", KINDS)
-async def test_parquet_holds_the_same_examples(stack: RunningStack, wanted: str) -> None:
-    rows = await exported(stack, wanted, everyone=True)
-    async with stack.client() as http:
-        answer = await http.get(f"{BASE}/exports/{wanted}", params={"everyone": True, "file": "parquet"})
-    assert answer.status_code == 200
-    assert pq.read_table(io.BytesIO(answer.content)).to_pylist() == rows
+async def test_an_answer_and_a_person_are_one_row_with_a_pseudonym_and_a_split(stack: RunningStack) -> None:
+    await said(stack, "x-3", ("ann", "Which tram?"), ("bot", "Tram 5."), ("ann", "That is wrong."))
+    await stack.quiet()
+    assert [one["origin"] for one in await exported(stack, "kto", conversation_id="x-3", everyone=True)] == ["machine"]
+    await judged(stack, "x-3", 1, reaction="not_ok", tags=["wrong"])
+    [row] = await exported(stack, "kto", conversation_id="x-3", everyone=True)
+    records = await exported(stack, "kto", conversation_id="x-3", everyone=True, records=True)
+    assert (row["origin"], sorted(one["origin"] for one in records)) == ("user", ["machine", "user"])
+    assert row["value"] == -1.0 and row["agent_version"] is None and row["language"] is None
+    assert len({one["person"] for one in records}) == 1 and "ann" not in row["person"]
+    others = await exported(stack, "kto", conversation_id="x-1")
+    assert {(one["person"], one["split"]) for one in others} == {(row["person"], row["split"])}
+
+
+async def test_only_events_with_records_include_replies(stack: RunningStack) -> None:
+    answer = message("x-4-3", "x-4", senderId="ann", content="thanks", replyToMessageId="x-4-1")
+    await said(stack, "x-4", ("ann", "Which bus?"), ("bot", "Bus 9."))
+    await stack.publish(answer)
+    assert {one["feedback_type"] for one in await exported(stack, "events", everyone=True)} <= {"explicit", "inferred"}
 
 
 async def test_an_erased_person_is_in_no_export(stack: RunningStack) -> None:

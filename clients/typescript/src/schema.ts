@@ -1278,8 +1278,6 @@ export interface SearchBody {
   limit?: number;
   /** The previous page's `next_cursor`; a cursor of another query gives 400. */
   cursor?: string | null;
-  /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
-  attributes?: Record<string, unknown> | null;
   /** The agent that answered. */
   agent_id?: string | null;
   /** The agent's version. */
@@ -1296,10 +1294,6 @@ export interface SearchBody {
   tag?: string | null;
   /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
   min_confidence?: number | null;
-  /** Substring of the text or of the correction, ignoring case. */
-  text?: string | null;
-  /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
-  words?: string | null;
   /** The person who gave the verdict, or whose message the machine judged. */
   user_id?: string | null;
   /** Only this conversation. */
@@ -1326,6 +1320,16 @@ export interface SearchBody {
   user_type?: string | null;
   /** The thread of the answer. */
   thread?: string | null;
+  /** Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this verdict. `any` stands for every verdict. */
+  judged?: "ok" | "not_ok" | "neutral" | "any" | null;
+  /** Only machine verdicts whose confidence is in this twentieth, 0 to 19. */
+  confidence_bin?: number | null;
+  /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+  attributes?: Record<string, unknown> | null;
+  /** Substring of the text or of the correction, ignoring case. */
+  text?: string | null;
+  /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
+  words?: string | null;
   /** Earliest time of the reaction, inclusive. */
   start?: string | null;
   /** Latest time of the reaction, inclusive. */
@@ -1872,22 +1876,36 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/summary": {
     query: {
-      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
-      attributes?: Record<string, unknown> | null;
-      /** Start of the window, inclusive; by default 30 days before the end. */
-      start?: string | null;
-      /** End of the window, exclusive; by default now. */
-      end?: string | null;
-      /** Only this agent. */
+      /** The agent that answered. */
       agent_id?: string | null;
-      /** Only this version of the agent. */
+      /** The agent's version. */
       agent_version?: string | null;
+      /** The agent's language model. */
+      model?: string | null;
+      /** The verdict. */
+      reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** A reason: a tag, or a machine verdict's correction type. */
+      tag?: string | null;
+      /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
+      min_confidence?: number | null;
+      /** The person who gave the verdict, or whose message the machine judged. */
+      user_id?: string | null;
+      /** Only this conversation. */
+      conversation_id?: string | null;
+      /** Only machine verdicts of this detector version. */
+      detector?: string | null;
+      /** Only machine verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
       /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** Only verdicts on the turns of this issue. */
+      issue?: number | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -1900,6 +1918,16 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
+      /** Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this verdict. `any` stands for every verdict. */
+      judged?: "ok" | "not_ok" | "neutral" | "any" | null;
+      /** Only machine verdicts whose confidence is in this twentieth, 0 to 19. */
+      confidence_bin?: number | null;
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
+      /** Start of the window, inclusive; by default 30 days before the end. */
+      start?: string | null;
+      /** End of the window, exclusive; by default now. */
+      end?: string | null;
       /** Width of a bucket, in UTC. */
       bucket?: "hour" | "day" | "week";
     };
@@ -1908,22 +1936,36 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/agents": {
     query: {
-      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
-      attributes?: Record<string, unknown> | null;
-      /** Start of the window, inclusive; by default 30 days before the end. */
-      start?: string | null;
-      /** End of the window, exclusive; by default now. */
-      end?: string | null;
-      /** Only this agent. */
+      /** The agent that answered. */
       agent_id?: string | null;
-      /** Only this version of the agent. */
+      /** The agent's version. */
       agent_version?: string | null;
+      /** The agent's language model. */
+      model?: string | null;
+      /** The verdict. */
+      reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** A reason: a tag, or a machine verdict's correction type. */
+      tag?: string | null;
+      /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
+      min_confidence?: number | null;
+      /** The person who gave the verdict, or whose message the machine judged. */
+      user_id?: string | null;
+      /** Only this conversation. */
+      conversation_id?: string | null;
+      /** Only machine verdicts of this detector version. */
+      detector?: string | null;
+      /** Only machine verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
       /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** Only verdicts on the turns of this issue. */
+      issue?: number | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -1936,6 +1978,16 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
+      /** Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this verdict. `any` stands for every verdict. */
+      judged?: "ok" | "not_ok" | "neutral" | "any" | null;
+      /** Only machine verdicts whose confidence is in this twentieth, 0 to 19. */
+      confidence_bin?: number | null;
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
+      /** Start of the window, inclusive; by default 30 days before the end. */
+      start?: string | null;
+      /** End of the window, exclusive; by default now. */
+      end?: string | null;
       /** Maximum number of items in the response. */
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
@@ -1948,22 +2000,36 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/compare": {
     query: {
-      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
-      attributes?: Record<string, unknown> | null;
-      /** Start of the window, inclusive; by default 30 days before the end. */
-      start?: string | null;
-      /** End of the window, exclusive; by default now. */
-      end?: string | null;
-      /** Only this agent. */
+      /** The agent that answered. */
       agent_id?: string | null;
-      /** Only this version of the agent. */
+      /** The agent's version. */
       agent_version?: string | null;
+      /** The agent's language model. */
+      model?: string | null;
+      /** The verdict. */
+      reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** A reason: a tag, or a machine verdict's correction type. */
+      tag?: string | null;
+      /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
+      min_confidence?: number | null;
+      /** The person who gave the verdict, or whose message the machine judged. */
+      user_id?: string | null;
+      /** Only this conversation. */
+      conversation_id?: string | null;
+      /** Only machine verdicts of this detector version. */
+      detector?: string | null;
+      /** Only machine verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
       /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** Only verdicts on the turns of this issue. */
+      issue?: number | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -1976,6 +2042,16 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
+      /** Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this verdict. `any` stands for every verdict. */
+      judged?: "ok" | "not_ok" | "neutral" | "any" | null;
+      /** Only machine verdicts whose confidence is in this twentieth, 0 to 19. */
+      confidence_bin?: number | null;
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
+      /** Start of the window, inclusive; by default 30 days before the end. */
+      start?: string | null;
+      /** End of the window, exclusive; by default now. */
+      end?: string | null;
       /** The dimension: `version`, `model`, `agent`, `strategy`, `bundle`, `track`, `intent`, `user_type`, or an attribute of the answers such as `attributes.language`. */
       by?: string;
       /** The first value, such as the older version. */
@@ -1988,22 +2064,36 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/feedback/calibration": {
     query: {
-      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
-      attributes?: Record<string, unknown> | null;
-      /** Start of the window, inclusive; by default 30 days before the end. */
-      start?: string | null;
-      /** End of the window, exclusive; by default now. */
-      end?: string | null;
-      /** Only this agent. */
+      /** The agent that answered. */
       agent_id?: string | null;
-      /** Only this version of the agent. */
+      /** The agent's version. */
       agent_version?: string | null;
+      /** The agent's language model. */
+      model?: string | null;
+      /** The verdict. */
+      reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** A reason: a tag, or a machine verdict's correction type. */
+      tag?: string | null;
+      /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
+      min_confidence?: number | null;
+      /** The person who gave the verdict, or whose message the machine judged. */
+      user_id?: string | null;
+      /** Only this conversation. */
+      conversation_id?: string | null;
+      /** Only machine verdicts of this detector version. */
+      detector?: string | null;
+      /** Only machine verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
       /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** Only verdicts on the turns of this issue. */
+      issue?: number | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -2016,32 +2106,52 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
-      /** Only verdicts of this detector version. */
-      detector?: string | null;
-      /** Only verdicts that this part of the detector decided. */
-      decided_by?: "rules" | "learned" | "llm" | null;
+      /** Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this verdict. `any` stands for every verdict. */
+      judged?: "ok" | "not_ok" | "neutral" | "any" | null;
+      /** Only machine verdicts whose confidence is in this twentieth, 0 to 19. */
+      confidence_bin?: number | null;
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
+      /** Start of the window, inclusive; by default 30 days before the end. */
+      start?: string | null;
+      /** End of the window, exclusive; by default now. */
+      end?: string | null;
     };
     body: undefined;
     answer: Calibration;
   };
   "GET /conversations/{tenant}/{project}/feedback/reasons": {
     query: {
-      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
-      attributes?: Record<string, unknown> | null;
-      /** Start of the window, inclusive; by default 30 days before the end. */
-      start?: string | null;
-      /** End of the window, exclusive; by default now. */
-      end?: string | null;
-      /** Only this agent. */
+      /** The agent that answered. */
       agent_id?: string | null;
-      /** Only this version of the agent. */
+      /** The agent's version. */
       agent_version?: string | null;
+      /** The agent's language model. */
+      model?: string | null;
+      /** The verdict. */
+      reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** A reason: a tag, or a machine verdict's correction type. */
+      tag?: string | null;
+      /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
+      min_confidence?: number | null;
+      /** The person who gave the verdict, or whose message the machine judged. */
+      user_id?: string | null;
+      /** Only this conversation. */
+      conversation_id?: string | null;
+      /** Only machine verdicts of this detector version. */
+      detector?: string | null;
+      /** Only machine verdicts that this part of the detector decided. */
+      decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
       /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
       source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** Only verdicts on the turns of this issue. */
+      issue?: number | null;
       /** The bundle that produced the answer. */
       bundle_id?: string | null;
       /** The track that the answer belongs to. */
@@ -2054,6 +2164,16 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
+      /** Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this verdict. `any` stands for every verdict. */
+      judged?: "ok" | "not_ok" | "neutral" | "any" | null;
+      /** Only machine verdicts whose confidence is in this twentieth, 0 to 19. */
+      confidence_bin?: number | null;
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
+      /** Start of the window, inclusive; by default 30 days before the end. */
+      start?: string | null;
+      /** End of the window, exclusive; by default now. */
+      end?: string | null;
       /** Maximum number of items in the response. */
       limit?: number;
       /** The previous page's `next_cursor`; a cursor of another query gives 400. */
@@ -2069,8 +2189,6 @@ export interface Operations {
   };
   "GET /conversations/{tenant}/{project}/exports/{wanted}": {
     query: {
-      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
-      attributes?: Record<string, unknown> | null;
       /** The agent that answered. */
       agent_id?: string | null;
       /** The agent's version. */
@@ -2087,10 +2205,6 @@ export interface Operations {
       tag?: string | null;
       /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
       min_confidence?: number | null;
-      /** Substring of the text or of the correction, ignoring case. */
-      text?: string | null;
-      /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
-      words?: string | null;
       /** The person who gave the verdict, or whose message the machine judged. */
       user_id?: string | null;
       /** Only this conversation. */
@@ -2117,22 +2231,30 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
+      /** Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this verdict. `any` stands for every verdict. */
+      judged?: "ok" | "not_ok" | "neutral" | "any" | null;
+      /** Only machine verdicts whose confidence is in this twentieth, 0 to 19. */
+      confidence_bin?: number | null;
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
+      /** Substring of the text or of the correction, ignoring case. */
+      text?: string | null;
+      /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
+      words?: string | null;
       /** Earliest time of the reaction, inclusive. */
       start?: string | null;
       /** Latest time of the reaction, inclusive. */
       end?: string | null;
       /** Also export machine verdicts. By default, if `origin` is not given, only verdicts of people and reviewers are exported. */
       everyone?: boolean;
-      /** `jsonl`, or `parquet` if the server has pyarrow. */
-      file?: "jsonl" | "parquet";
+      /** Export every feedback record. By default, an export has one row per judged answer and person: the verdict that counts. With `events`, records include replies and ratings on the project's own scales. */
+      records?: boolean;
     };
     body: undefined;
     answer: unknown;
   };
   "GET /conversations/{tenant}/{project}/exports/{wanted}/counts": {
     query: {
-      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
-      attributes?: Record<string, unknown> | null;
       /** The agent that answered. */
       agent_id?: string | null;
       /** The agent's version. */
@@ -2149,10 +2271,6 @@ export interface Operations {
       tag?: string | null;
       /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
       min_confidence?: number | null;
-      /** Substring of the text or of the correction, ignoring case. */
-      text?: string | null;
-      /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
-      words?: string | null;
       /** The person who gave the verdict, or whose message the machine judged. */
       user_id?: string | null;
       /** Only this conversation. */
@@ -2179,14 +2297,24 @@ export interface Operations {
       user_type?: string | null;
       /** The thread of the answer. */
       thread?: string | null;
+      /** Only machine verdicts, including overruled ones, on turns to which a person or reviewer gave this verdict. `any` stands for every verdict. */
+      judged?: "ok" | "not_ok" | "neutral" | "any" | null;
+      /** Only machine verdicts whose confidence is in this twentieth, 0 to 19. */
+      confidence_bin?: number | null;
+      /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
+      attributes?: Record<string, unknown> | null;
+      /** Substring of the text or of the correction, ignoring case. */
+      text?: string | null;
+      /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
+      words?: string | null;
       /** Earliest time of the reaction, inclusive. */
       start?: string | null;
       /** Latest time of the reaction, inclusive. */
       end?: string | null;
       /** Also export machine verdicts. By default, if `origin` is not given, only verdicts of people and reviewers are exported. */
       everyone?: boolean;
-      /** `jsonl`, or `parquet` if the server has pyarrow. */
-      file?: "jsonl" | "parquet";
+      /** Export every feedback record. By default, an export has one row per judged answer and person: the verdict that counts. With `events`, records include replies and ratings on the project's own scales. */
+      records?: boolean;
     };
     body: undefined;
     answer: ExportCounts;

@@ -20,30 +20,49 @@ PAGE: Final = 200
 CONTEXT: Final = 20
 """Maximum number of messages in a prompt. The last messages before the answer are used."""
 _NAMED: Final = itemgetter("conversation_id", "answer_id", "occurred_at")
+_JUDGED: Final = itemgetter("conversation_id", "turn_id", "answer_id", "user_id", "occurred_at", "feedback_id")
 _ASKED: Final = itemgetter("thread", "asked_at", "sequence", "log_time", "log_offset")
 
 
-async def cases(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> AsyncIterator[FeedbackCase]:
-    """Yield each matching feedback record with its context, newest first."""
+async def cases(
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, *, every_record: bool = True
+) -> AsyncIterator[FeedbackCase]:
+    """Yield each matching feedback record with its context, newest first.
+
+    Args:
+        every_record: If False, yield one record per judged answer and person: the person's own verdict, or else the
+            machine's newest one.
+    """
     cursor: str | None = None
     while True:
-        rows, cursor = await found(pool, at, span, filters, PAGE, cursor)
-        for case in await _with_contexts(pool, at, rows):
+        rows, cursor = await found(pool, project, span, filters, PAGE, cursor)
+        deciding = rows if every_record else await _deciding(pool, project, rows, filters)
+        for case in await _with_contexts(pool, project, deciding):
             yield case
         if cursor is None:
             return
 
 
-async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[FeedbackCase]:
+async def _deciding(
+    pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record], filters: Filters
+) -> list[asyncpg.Record]:
+    """Omit machine verdicts if the same person's own or newer verdict on the answer is exported instead."""
+    machine = [(n, *_JUDGED(row)) for n, row in enumerate(rows) if row["origin"] == "machine"]
+    statement = SQL.replaced_verdicts.bulk(machine, **project._asdict(), origins=filters.origins)
+    replaced = {row["n"] for row in await pool.fetch(*statement)} if machine else set()
+    return [row for n, row in enumerate(rows) if n not in replaced]
+
+
+async def _with_contexts(pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record]) -> list[FeedbackCase]:
     if not rows:
         return []
-    of = at._asdict()
-    given = [(n, *_NAMED(row)) for n, row in enumerate(rows)]
-    pairs = await _by_number(pool, SQL.exchanges_of_feedback.bulk(given, **of))
-    asked = [(n, rows[n]["conversation_id"], *_ASKED(pair)) for n, pair in pairs.items() if pair["question"]]
+    of = project._asdict()
+    judged = [(n, *_NAMED(row)) for n, row in enumerate(rows)]
+    pairs = await _by_number(pool, SQL.exchanges_of_feedback.bulk(judged, **of))
+    questions = [(n, rows[n]["conversation_id"], *_ASKED(pair)) for n, pair in pairs.items() if pair["question"]]
     before: dict[int, list[PromptMessage]] = defaultdict(list)
-    for one in await pool.fetch(*SQL.messages_before_questions.bulk(asked, **of, limit=CONTEXT - 1)):
-        before[one["n"]].append(_said(one))
+    for message in await pool.fetch(*SQL.messages_before_questions.bulk(questions, **of, limit=CONTEXT - 1)):
+        before[message["n"]].append(_prompt_message(message))
     rejected = [
         (n, rows[n]["conversation_id"], *(pair[name] for name in ("message_id", "question_id", "asked_at", "question")))
         for n, pair in pairs.items()
@@ -55,6 +74,7 @@ async def _with_contexts(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg
     return [
         FeedbackCase(
             row=dict(row),
+            project=project,
             **_exchange(pairs.get(n), before[n], row["answer_id"]),
             better=better[n]["content"] if n in better else None,
             people=people[n]["reaction"] if n in people else None,
@@ -86,6 +106,7 @@ def _exchange(pair: asyncpg.Record | None, before: Sequence[PromptMessage], answ
         "answer": pair["answer"],
         "answer_message_id": pair["message_id"],
         "question_message_id": pair["question_id"],
+        "asker_id": pair["sender_id"],
     }
 
 
@@ -93,5 +114,5 @@ async def _by_number(pool: asyncpg.Pool, statement: tuple[Any, ...]) -> dict[int
     return {row["n"]: row for row in await pool.fetch(*statement)}
 
 
-def _said(row: asyncpg.Record) -> PromptMessage:
+def _prompt_message(row: asyncpg.Record) -> PromptMessage:
     return PromptMessage("user" if row["sender_type"] == "human" else "assistant", row["content"])

@@ -6,6 +6,8 @@ is preference with an explicit prompt, and `sft` is prompt-completion.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -14,6 +16,7 @@ from contracts.instants import format_instant
 
 Format = Literal["kto", "dpo", "sft", "events", "detector"]
 RATING_COLUMNS: Final = ("rating", "scale", "worst_rating", "best_rating")
+Split = Literal["train", "validation", "test"]
 Missing = Literal[
     "answer_unknown", "answer_empty", "answer_edited", "question_unknown", "question_edited", "question_uncertain"
 ]
@@ -31,7 +34,7 @@ correction, `sft` an accepted answer or a correction, `kto` a verdict that is no
 verdict.
 """
 Row = Mapping[str, Any]
-"""Row of a feedback record, with the columns of `queries.search`."""
+"""Row of a feedback record, with the columns of `feedback.search`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,9 @@ class FeedbackCase:
     """Feedback record with its context.
 
     Attributes:
+        project: Tenant and project.
         prompt: Messages before the answer, oldest first. The last one is the person's request.
+        asker_id: The person who asked the question; None if unknown or erased.
         better: Later answer to the same request that was accepted, or None.
         people: For a machine verdict, the newest verdict of a person or reviewer on the turn.
         reviewed: True if `people` is the verdict of a review.
@@ -61,8 +66,10 @@ class FeedbackCase:
     question_message_id: str | None = None
     better: str | None = None
     people: str | None = None
+    asker_id: str | None = None
     reviewed: bool = False
     missing: Missing | None = None
+    project: tuple[str, str] = ("", "")
 
     @property
     def complete(self) -> bool:
@@ -80,7 +87,7 @@ def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
             "prompt": _messages(case.prompt),
             "completion": _assistant(case.answer),
             "label": case.row["reaction"] == "ok",
-            **_origin(case.row),
+            **_origin(case),
         }
 
 
@@ -99,7 +106,7 @@ def dpo(case: FeedbackCase) -> Iterator[dict[str, Any]]:
                 "chosen": _assistant(chosen),
                 "rejected": _assistant(case.answer),
                 "pair": source,
-                **_origin(case.row),
+                **_origin(case),
             }
 
 
@@ -107,19 +114,18 @@ def sft(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield an example `{prompt, completion}`. The completion is the correction, or else the accepted answer."""
     completion = case.row["correction"] or (case.answer if case.row["reaction"] == "ok" else None)
     if case.complete and completion:
-        yield {"prompt": _messages(case.prompt), "completion": _assistant(completion), **_origin(case.row)}
+        yield {"prompt": _messages(case.prompt), "completion": _assistant(completion), **_origin(case)}
 
 
 def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield the feedback record with the message ids of its question and answer."""
     row = case.row
     yield {
-        **_origin(row),
+        **_origin(case),
         "answer_message_id": case.answer_message_id,
         "question_message_id": case.question_message_id,
         "user_id": row["user_id"],
         "reaction": row["reaction"],
-        "value": row["value"],
         "text": row["text"],
         "tags": list(row["tags"]),
         "correction": row["correction"],
@@ -139,7 +145,7 @@ def detector(case: FeedbackCase) -> Iterator[dict[str, Any]]:
             "machine": row["reaction"],
             "people": case.people,
             "reviewed": case.reviewed,
-            **_origin(row),
+            **_origin(case),
         }
 
 
@@ -166,16 +172,33 @@ EXAMPLES: Final[Mapping[Format, Callable[[FeedbackCase], Iterator[dict[str, Any]
 }
 
 
-def _messages(said: tuple[PromptMessage, ...]) -> list[dict[str, str]]:
-    return [{"role": one.role, "content": one.content} for one in said]
+def _messages(messages: tuple[PromptMessage, ...]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
 
 
 def _assistant(text: str | None) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": text or ""}]
 
 
-def _origin(row: Row) -> dict[str, Any]:
+def person_hash(tenant: str, project: str, user_id: str) -> str:
+    """Return a pseudonym of a person, the same in all exports of a project: 16 hexadecimal digits."""
+    return hashlib.sha256(json.dumps([tenant, project, user_id]).encode()).hexdigest()[:16]
+
+
+def split_of(person: str) -> Split:
+    """Return the split of all examples with one person's questions: 80 % train, 10 % validation, 10 % test.
+
+    Args:
+        person: Pseudonym of the person.
+    """
+    tenth = int(person, 16) % 10
+    return "test" if tenth == 0 else "validation" if tenth == 1 else "train"
+
+
+def _origin(case: FeedbackCase) -> dict[str, Any]:
     """Return the columns that all formats have."""
+    row = case.row
+    person = person_hash(*case.project, row["user_id"])
     return {
         "feedback_id": str(row["feedback_id"]),
         "rn": row["rn"],
@@ -186,7 +209,11 @@ def _origin(row: Row) -> dict[str, Any]:
         "model": row["model"],
         "origin": row["origin"],
         "feedback_type": row["feedback_type"],
+        "value": row["value"],
         "confidence": row["confidence"],
+        "person": person,
+        "split": split_of(person_hash(*case.project, case.asker_id) if case.asker_id else person),
+        "language": row["language"],
         "detector": row["detector"],
         "decided_by": row["decided_by"],
         "ts": format_instant(row["occurred_at"]),

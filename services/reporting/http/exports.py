@@ -14,17 +14,8 @@ from contracts.base import Name
 from contracts.scopes import EXPORT
 from reporting.access.log import AccessLog
 from reporting.exports.cases import cases
-from reporting.exports.examples import Format, LeftOut
-from reporting.exports.files import (
-    MEDIA_TYPES,
-    FileType,
-    ParquetMissing,
-    as_jsonl,
-    as_parquet,
-    check_available,
-    count_examples,
-    examples,
-)
+from reporting.exports.examples import FeedbackCase, Format, LeftOut
+from reporting.exports.files import MEDIA_TYPE, as_jsonl, count_examples, examples
 from reporting.http.bodies import FilterBody
 from reporting.http.conversations import FAILURES, PROJECT
 from reporting.model.selection import Filters, Project
@@ -62,25 +53,35 @@ class ExportQuestion(FilterBody):
         description="Also export machine verdicts. By default, if `origin` is not given, only verdicts of people and"
         " reviewers are exported.",
     )
-    file: FileType = Field(default="jsonl", description="`jsonl`, or `parquet` if the server has pyarrow.")
+    records: bool = Field(
+        default=False,
+        description="Export every feedback record. By default, an export has one row per judged answer and person: the"
+        " verdict that counts. With `events`, records include replies and ratings on the project's own scales.",
+    )
 
     def filters_for(self, wanted: Format) -> Filters:
         """Return the filters for an export in the given format.
 
         The format `detector` always exports all machine verdicts, including overruled ones. The other formats export
-        verdicts of people and reviewers by default. Only `events` includes replies by default.
+        verdicts of people and reviewers by default. Only `events` with `records` includes replies.
         """
         if wanted == "detector":
             return self.filters.replace(origins=("machine",), overruled=True)
         filters = self.filters.replace(by_answer=True)
-        found = filters if self.origin or self.everyone else filters.replace(origins=("user", "reviewer"))
-        # Replies are not verdicts, so only the format `events` contains them.
-        return found if wanted == "events" or found.feedback_type else found.replace(feedback_type="verdict")
+        if not (self.origin or self.everyone):
+            filters = filters.replace(origins=("user", "reviewer"))
+        if filters.feedback_type or (wanted == "events" and self.records):
+            return filters
+        return filters.replace(feedback_type="verdict")
 
 
 def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> Routes:
     """Return the route that streams exports. If there is an access log, each export is recorded in it."""
     router = Routes("exports", FAILURES)
+
+    def _cases(project: Project, wanted: Format, question: ExportQuestion) -> AsyncIterator[FeedbackCase]:
+        filters = question.filters_for(wanted)
+        return cases(pool, project, question.span, filters, every_record=question.records or wanted == "detector")
 
     @router.at(
         "GET",
@@ -102,28 +103,25 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
         `kto` examples consist of a prompt, a completion and a label. `dpo` examples consist of a prompt, a chosen
         answer and a rejected answer. The chosen answer is a person's correction, or an accepted answer to the same
         question or to a later question with the same text. `sft` examples consist of a prompt and a completion, which
-        come from accepted answers and corrections. `events` contains the feedback records themselves. `detector`
-        contains machine verdicts together with people's verdicts on the same turn. Each verdict that counts for its
-        answer is exported, even if a turn has several answers. `GET …/exports/{wanted}/counts` tells which judged
+        come from accepted answers and corrections. `events` contains the verdicts themselves. `detector` contains
+        machine verdicts together with people's verdicts on the same turn. An export has one row per judged answer and
+        person, even if a turn has several answers. `GET …/exports/{wanted}/counts` tells which judged
         answers are left out. Erased feedback is omitted. An unknown project gives 404.
         """
-        try:
-            check_available(question.file)
-        except ParquetMissing:
-            raise RequestRefused(422, "file: parquet needs the extra parquet on the server; request jsonl") from None
         if not await is_known(pool, Project(tenant, project)):
             raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
         if access_log is not None:
             await access_log.note(caller.subject, tenant, project, "exported", wanted)
-        rows = examples(cases(pool, Project(tenant, project), question.span, question.filters_for(wanted)), wanted)
-        stream = as_jsonl(rows) if question.file == "jsonl" else as_parquet(rows, wanted)
+        stream = as_jsonl(examples(_cases(Project(tenant, project), wanted, question), wanted))
         # Read the first chunk before the response starts, so that an unavailable database gives a 503.
         first = await anext(stream, b"")
-        name = f"{project}-{wanted}.{question.file}"
         return StreamingResponse(
             _joined(first, stream),
-            media_type=MEDIA_TYPES[question.file],
-            headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"},
+            media_type=MEDIA_TYPE,
+            headers={
+                "Content-Disposition": f'attachment; filename="{project}-{wanted}.jsonl"',
+                "X-Content-Type-Options": "nosniff",
+            },
         )
 
     @router.at(
@@ -139,8 +137,7 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
         """Count the examples of an export, and the judged answers that it leaves out, by reason."""
         if not await is_known(pool, Project(tenant, project)):
             raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
-        found = cases(pool, Project(tenant, project), question.span, question.filters_for(wanted))
-        number, reasons = await count_examples(found, wanted)
+        number, reasons = await count_examples(_cases(Project(tenant, project), wanted, question), wanted)
         return ExportCounts(examples=number, left_out=reasons)
 
     return router

@@ -80,3 +80,17 @@ from unnest(:n::int[], :conversation_id::text[], :turn_id::text[]) as n (n, conv
 join effective e on e.tenant = :tenant and e.project = :project and e.conversation_id = n.conversation_id
   and e.turn_id = n.turn_id and e.origin <> 'machine'
 order by n.n, e.occurred_at desc, e.feedback_id desc
+
+-- name: replaced_verdicts
+-- Machine verdicts of which another record decides what the person thought of the answer: the person's own verdict, or
+-- the machine's newest one.
+select n.n
+from unnest(:n::int[], :conversation_id::text[], :turn_id::text[], :answer_id::text[], :user_id::text[],
+    :occurred_at::bigint[], :feedback_id::uuid[])
+    as n (n, conversation_id, turn_id, answer_id, user_id, occurred_at, feedback_id)
+where exists (
+    select from effective_by_answer e
+    where e.conversation_id = n.conversation_id and e.turn_id = n.turn_id and e.user_id = n.user_id
+      and e.answer_id is not distinct from n.answer_id and e.tenant = :tenant and e.project = :project
+      and (:origins::text[] is null or e.origin = any(:origins))
+      and (e.origin <> 'machine' or (e.occurred_at, e.feedback_id) > (n.occurred_at, n.feedback_id)))

@@ -41,9 +41,7 @@ def register(app: typer.Typer) -> None:
 
 def export(
     wanted: Annotated[Format, typer.Argument(help="kto, dpo, sft, events or detector.", metavar="FORMAT")],
-    out: Annotated[
-        Path, typer.Option(help="The file to write, .jsonl or .parquet; OUT.manifest.json is written next to it.")
-    ],
+    out: Annotated[Path, typer.Option(help="The .jsonl file to write; OUT.manifest.json is written next to it.")],
     tenant: Annotated[str, typer.Option(help="The tenant.")],
     project: Annotated[str, typer.Option(help="The project.")],
     url: Annotated[
@@ -101,10 +99,9 @@ def export(
     filters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if everyone:
         filters["everyone"] = True
-    file_type = "parquet" if out.suffix == ".parquet" else "jsonl"
     path = f"/conversations/{tenant}/{project}/exports/{wanted.value}"
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
-        received = _downloaded(http, path, {**filters, "file": file_type}, out, quiet=as_json)
+        received = _downloaded(http, path, filters, out, quiet=as_json)
         counted = http.get(f"{path}/counts", params=filters)
         left_out: dict[str, int] = counted.json()["left_out"] if counted.is_success else {}
     manifest = {
@@ -122,8 +119,8 @@ def export(
     if as_json:
         print_json(manifest)
     else:
-        count = "" if manifest["examples"] is None else f"{manifest['examples']:,} examples, "
-        say(f"Wrote {count}{manifest['bytes']:,} bytes to {out}; {out.name}.manifest.json describes them.")
+        size = f"{manifest['examples']:,} examples, {manifest['bytes']:,} bytes"
+        say(f"Wrote {size} to {out}; {out.name}.manifest.json describes them.")
         say(_left_out_in_words(left_out))
 
 
@@ -138,7 +135,7 @@ def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path,
     """Download the response to `out`, which is written completely or not at all.
 
     Returns:
-        The size in bytes, the digest, and the number of examples (None for Parquet).
+        The size in bytes, the digest, and the number of examples.
     """
     import httpx
 
@@ -171,7 +168,7 @@ def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path,
     except OSError as error:
         say(f"{out} cannot be written: {error.strerror}.", "red")
         raise typer.Exit(FAILED) from None
-    return {"examples": lines if query["file"] == "jsonl" else None, "bytes": size, "sha256": digest.hexdigest()}
+    return {"examples": lines, "bytes": size, "sha256": digest.hexdigest()}
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from reporting.exports.examples import EXAMPLES, FeedbackCase, Format, PromptMessage
+from reporting.exports.examples import EXAMPLES, FeedbackCase, Format, PromptMessage, person_hash, split_of
 
 ROW: dict[str, Any] = {
     "feedback_id": UUID(int=1),
@@ -33,13 +33,14 @@ ROW: dict[str, Any] = {
     **dict.fromkeys(("rating", "scale", "worst_rating", "best_rating")),
     "detector": None,
     "decided_by": None,
+    "language": "de",
 }
 PROMPT = (PromptMessage("user", "Hi"), PromptMessage("assistant", "Hello"), PromptMessage("user", "When?"))
 ASKED = [{"role": one.role, "content": one.content} for one in PROMPT]
 
 
 def case(answer: str | None = "At nine.", prompt: tuple[PromptMessage, ...] = PROMPT, **changes: Any) -> FeedbackCase:
-    context = {name: changes.pop(name) for name in ("better", "people") if name in changes}
+    context = {name: changes.pop(name) for name in ("better", "people", "asker_id") if name in changes}
     return FeedbackCase(ROW | changes, prompt, answer, "m2", "m1", **context)
 
 
@@ -141,4 +142,16 @@ def test_events_have_all_that_was_said() -> None:
     }  # fmt: skip
     [example] = made("events", case(**given))
     assert {name: example[name] for name in given} == given
-    assert example.keys() == {*given, *RECORD, "answer_message_id", "question_message_id"}
+    origin = {"person", "split", "language", "answer_message_id", "question_message_id"}
+    assert example.keys() == {*given, *RECORD, *origin}
+
+
+def test_the_split_follows_who_asked_and_hides_the_person() -> None:
+    people = [f"person-{number}" for number in range(1_000)]
+    splits = [split_of(person_hash("acme", "support", person)) for person in people]
+    assert 700 < splits.count("train") < 900
+    assert all(50 < splits.count(name) < 150 for name in ("validation", "test"))
+    assert person_hash("acme", "support", "ann") != person_hash("globex", "support", "ann")
+    first, second = (made("kto", case(user_id=person, asker_id="eva"))[0] for person in ("ann", "bob"))
+    assert first["person"] != second["person"]
+    assert first["split"] == second["split"] == split_of(person_hash("", "", "eva"))

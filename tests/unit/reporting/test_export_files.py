@@ -1,16 +1,14 @@
-"""Files of exports: chunks in bounded memory, also in Parquet."""
+"""Files of exports: chunks in bounded memory."""
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-from reporting.exports.files import as_jsonl, as_parquet
+from reporting.exports.files import as_jsonl
 
 
 class Rows:
@@ -38,20 +36,3 @@ async def test_json_lines_are_sent_two_hundred_at_a_time(count: int, lines: list
     whole = b"".join(found).decode()
     assert [json.loads(line)["prompt"][0]["content"] for line in whole.splitlines()] == [f"ä{n}" for n in range(count)]
     assert count == 0 or "ä0" in whole, "readable UTF-8"
-
-
-@pytest.mark.parametrize(
-    ("count", "groups", "read"),
-    [(0, [], [0]), (999, [999], [999]), (1_000, [1_000], [1_000, 1_000]), (1_001, [1_000, 1], [1_000, 1_001])],
-)
-async def test_a_parquet_file_has_groups_of_a_thousand_rows(count: int, groups: list[int], read: list[int]) -> None:
-    rows, found, seen = Rows(count), [], []
-    async for chunk in as_parquet(rows.__aiter__(), "kto"):
-        found.append(chunk)
-        seen.append(rows.read)
-    assert (seen, all(found)) == (read, True)
-    file = pq.ParquetFile(io.BytesIO(b"".join(found)))
-    assert [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)] == groups
-    table = file.read()
-    assert [one[0]["content"] for one in table.column("prompt").to_pylist()] == [f"ä{n}" for n in range(count)]
-    assert table.column_names[:3] == ["prompt", "completion", "label"]

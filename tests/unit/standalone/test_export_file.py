@@ -17,7 +17,7 @@ OLD, NEW = b"of yesterday\n", b'{"prompt": 1}\n{"prompt": 2}\n'
 
 def exported(out: Path, answer: httpx.Response) -> dict[str, object]:
     with httpx.Client(base_url="http://service", transport=httpx.MockTransport(lambda _: answer)) as http:
-        return _downloaded(http, "/exports/kto", {"file": "jsonl"}, out, quiet=True)
+        return _downloaded(http, "/exports/kto", {}, out, quiet=True)
 
 
 class _Broken(httpx.SyncByteStream):
