@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from faststream import AckPolicy
-from pydantic import SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from servicekit.settings import Settings
@@ -22,6 +22,9 @@ class KafkaSettings(Settings):
 
     `ssl_ca` is the file with the trusted certificates; the default is the system's certificates. `ssl_cert` and
     `ssl_key` are the files with the client's certificate and key.
+
+    A consumer group waits up to `batch_wait_ms` milliseconds after its last fetch, so that the next batch contains more
+    records. A full batch does not wait.
     """
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_")
@@ -34,6 +37,7 @@ class KafkaSettings(Settings):
     ssl_cert: Path | None = None
     ssl_key: Path | None = None
     ssl_key_password: SecretStr | None = None
+    batch_wait_ms: int = Field(default=20, ge=0, le=100)
 
     @model_validator(mode="after")
     def _are_complete(self) -> Self:

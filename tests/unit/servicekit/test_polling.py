@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from servicekit.log.polling import FULL, IDLE_SECONDS, Polling
+from servicekit.log.polling import COMPANY, FULL, IDLE_SECONDS, Polling
 from servicekit.log.write_signal import write_signal
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -58,6 +59,26 @@ async def test_a_consumer_pauses_after_a_small_batch(
     consumer: Any = Consumer(records)
     assert len(await Polling().get_msg(consumer)) == min(records, 1_000)
     assert consumer.paused() == (ASSIGNED if pauses else set())
+
+
+@pytest.mark.parametrize("records", [1, COMPANY - 1])
+async def test_after_a_small_batch_the_next_fetch_waits(records: int) -> None:
+    consumer: Any = Consumer(records)
+    polling = Polling(wait_seconds=0.05)
+    assert len(await polling.get_msg(consumer)) == records
+    fetched = time.monotonic()
+    consumer.records = 1
+    assert len(await polling.get_msg(consumer)) == 1
+    assert time.monotonic() - fetched > 0.04
+
+
+async def test_after_a_large_batch_the_next_fetch_does_not_wait() -> None:
+    consumer: Any = Consumer(COMPANY)
+    polling = Polling(wait_seconds=3_600)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        assert len(await polling.get_msg(consumer)) == COMPANY
+        consumer.records = 1
+        assert len(await polling.get_msg(consumer)) == 1
 
 
 async def test_a_consumer_of_a_broker_with_a_signal_asks_after_writes_only() -> None:
