@@ -2,9 +2,9 @@
 
 A few kilobytes may decompress to gigabytes, and the broker accepts batches that aiokafka cannot read, for example
 because a header name is not UTF-8. Such a batch would exhaust the memory, or block the consumer at its offset, so it
-becomes a single record, a placeholder. aiokafka has no option for this (franz-go has one since twmb/franz-go#1461, and
-brokers since apache/kafka#23429, but only per record), so names of its modules are replaced. A test fails if they no
-longer exist.
+becomes a single record, a placeholder. aiokafka has no option for this (https://github.com/aio-libs/aiokafka/issues/321;
+franz-go has one since twmb/franz-go#1461, and brokers since apache/kafka#23429, but only per record), so names of its
+modules are replaced. A test fails if they no longer exist.
 """
 
 from __future__ import annotations

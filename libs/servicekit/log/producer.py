@@ -154,7 +154,8 @@ class BatchProducer:
             try:
                 await asyncio.wait_for(producer.stop(), 2)
             except TimeoutError:
-                # stop() was still flushing: its records must not be written after those of its successor.
+                # stop() was still flushing: its records must not be written after those of its successor. aiokafka has
+                # no other way to end a producer (https://github.com/aio-libs/aiokafka/issues/1101).
                 await producer._sender.close()
                 await producer.client.close()
 
