@@ -32,7 +32,7 @@ from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
 from proofs.mutants.typescript_mutants import install
 
 CAUSE = "libs/servicekit/log/records.py"
-TESTS = ("tests/unit/servicekit/test_cause.py",)
+TESTS = ("tests/unit/servicekit/test_producer.py",)
 
 
 def lines_of(text: str) -> set[tuple[str, str]]:
@@ -273,7 +273,7 @@ def test_a_mutant_is_noticed_in_a_copy_and_the_tree_stays_whole(tree: Tree) -> N
     [
         ("libs/agentkit/agent_feedback_kit/timeline/refresh.py", '"[NEW FEEDBACKS]"', '"[NEW]"',
          "tests/unit/agentkit/test_timeline.py"),
-        ("libs/contracts/murmur2.py", "_SEED: Final = 0", "_SEED: Final = 1", "tests/contracts/test_partitioner.py"),
+        ("libs/contracts/murmur2.py", "_SEED: Final = 0", "_SEED: Final = 1", "tests/unit/contracts/test_records.py"),
         ("services/feedback/reward.py", "INFERRED_VALUES[verdict]", "0.0", "tests/unit/feedback/test_reward.py"),
     ],
 )  # fmt: skip

@@ -23,8 +23,6 @@ _OF_CLIENT = ("tests/clients/test_typescript.py::test_the_client_against_the_run
 _OF_WIDGET = (
     "tests/pages/test_widget_element.py",
     "tests/pages/test_widget.py",
-    "tests/pages/test_widget_ratings.py",
-    "tests/pages/test_widget_elsewhere.py",
 )
 TESTS = {f"{CLIENT}/src/asking.ts": _OF_CLIENT, f"{CLIENT}/src/index.ts": _OF_CLIENT, WIDGET: _OF_WIDGET}
 """The mutated files, each with its tests. `schema.ts` holds types only."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import pexpect
@@ -22,12 +24,18 @@ from agent_feedback_kit.sessions.ending import FAREWELL
 from agent_feedback_kit.sessions.record import opaque
 from tests.support.command import HANG_SECONDS
 from tests.support.llm_server import completion, llm_server
-from tests.support.running_stack import RunningStack
+from tests.support.running_stack import RunningStack, message
 from tests.support.served import nowhere, served
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>()][B0]?|[\x00-\x09\x0b-\x1f]")
+
+
 TERM = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", "PROMPT_TOOLKIT_NO_CPR": "1"}
+
+
 ROOT = Path(__file__).parents[2]
+
+
 PATIENT = ("--planning-seconds", "20")
 
 
@@ -289,3 +297,255 @@ def test_options_that_cannot_be_meant(options: Any, sentence: str) -> None:
     )
     assert ended.returncode == 2
     assert sentence in " ".join(ended.stderr.split())
+
+
+# Two threads in one channel, as Slack names them, are separate conversations from the chat to the reports.
+
+BASE = "/conversations/acme/support"
+
+
+def said(name: str, minute: int, content: str, thread: str | None, **fields: Any) -> Any:
+    """Return a message of a thread, which replies to the thread's root as in Slack and Teams."""
+    place = {"threadId": thread, "replyToMessageId": thread} if thread not in (None, name) else {}
+    at = f"2026-01-03T10:{minute:02}:00Z"
+    return message(name, "channel", turn=None, content=content, occurredAt=at, **place, **fields)
+
+
+def two_threads() -> Sequence[Any]:
+    """Return the messages of two threads: r1 about trams, r2 about plants; each answer of r2 follows one of r1."""
+    return [
+        said("r1", 0, "Which tram goes to the zoo?", None, senderId="eva"),
+        said("r2", 1, "Who waters the plants in August?", None, senderId="kai"),
+        said("a1", 2, "Tram 4 goes to the zoo.", "r1", agent="bot"),
+        said("a2", 3, "Kim waters the plants.", "r2", agent="bot"),
+        said("q1", 4, "That's wrong", "r1", senderId="eva"),
+        said("q2", 5, "Thanks, perfect!", "r2", senderId="kai"),
+        said("a3", 6, "Sorry: tram 9 goes to the zoo.", "r1", agent="bot"),
+    ]
+
+
+async def kto_rows(stack: RunningStack) -> dict[str, Any]:
+    async with stack.client() as http:
+        answer = await http.get(f"{BASE}/exports/kto?everyone=true")
+    assert answer.status_code == 200, answer.text
+    rows = [json.loads(line) for line in answer.text.splitlines()]
+    return {row["turn_id"]: row for row in rows if row["conversation_id"] == "channel"}
+
+
+async def test_verdicts_planner_and_training_rows_keep_threads_apart(stack: RunningStack) -> None:
+    await stack.publish(*two_threads())
+    await stack.quiet()
+    async with stack.client() as http:
+        found = await http.post(f"{BASE}/feedback/search", json={"conversation_id": "channel", "origin": "machine"})
+        here = {"message_id": "q9", "ts": "2026-01-03T10:09:00Z"}
+        body = {"text": "That is still wrong", "thread_id": "r1", "reply_to_message_id": "r1", "user_id": "eva", **here}
+        kai = {"thread_id": "r2", "reply_to_message_id": "r2", "user_id": "kai"}
+        tram = (await http.post(f"{BASE}/channel/detect", json=body)).json()
+        plants = (await http.post(f"{BASE}/channel/detect", json={**body, **kai})).json()
+        channel = (await http.post(f"{BASE}/channel/detect", json={"text": "That's wrong", **here})).json()
+    assert {item["turn_id"]: item["reaction"] for item in found.json()["items"]} == {"a1": "not_ok", "a2": "ok"}
+    assert (tram["target"]["turn_id"], tram["target"]["rule"], tram["rejections_in_a_row"]) == ("a3", "thread", 2)
+    assert "be more careful" in tram["planner_markdown"]
+    assert "tram 9" in tram["planner_markdown"]
+    assert "plants" not in tram["planner_markdown"]
+    assert plants["target"]["turn_id"] == "a2"
+    assert channel["target"] is None, "no agent has spoken outside of the threads"
+    rows = await kto_rows(stack)
+    assert {turn: row["label"] for turn, row in rows.items()} == {"a1": False, "a2": True}
+    assert [one["content"] for one in rows["a1"]["prompt"]] == ["Which tram goes to the zoo?"]
+    assert [one["content"] for one in rows["a2"]["prompt"]] == ["Who waters the plants in August?"]
+
+
+async def test_a_root_that_comes_late_has_its_thread_judged_again(stack: RunningStack) -> None:
+    late, *early = [
+        {**one, "conversationId": "late"} for one in two_threads() if one["messageId"] in ("r1", "a1", "q1")
+    ]
+    await stack.publish(*early)
+    await stack.quiet()
+    await stack.publish(late)
+    await stack.quiet()
+    [row] = await stack.rows("select user_text from inference.turns where conversation_id = 'late' and turn_id = 'a1'")
+    assert row["user_text"] == "Which tram goes to the zoo?"
+
+
+async def test_a_transcript_shows_each_thread_behind_its_root(stack: RunningStack) -> None:
+    await stack.publish(*({**one, "conversationId": "page"} for one in two_threads()))
+    await stack.quiet()
+    async with stack.client() as http:
+        page = (await http.get("/dashboard/conversation?at=acme/support&id=page")).text
+    words = ("Which tram", "Tram 4 goes", "wrong", "tram 9", "Who waters", "Kim waters", "perfect")
+    places = [page.find(one) for one in words]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+# Messages of one time: a rejection hits the answer before it by a reply, and none if the order is unknown.
+
+NO = "No, that's wrong."
+
+
+Said = tuple[str, str | None, str]
+
+
+SECOND = "2026-01-01T10:00:02.000Z"
+
+
+def chat(conversation: str, *said: Said) -> list[Any]:
+    """Return an exchange, and messages of a later instant, each with its id, the id it replies to, and content."""
+    events = [
+        message("1-question", conversation, occurredAt="2026-01-01T10:00:00.000Z"),
+        message("1-answer", conversation, agent="bot", occurredAt="2026-01-01T10:00:01.000Z"),
+    ]
+    for name, reply, content in said:
+        agent = "bot" if "answer" in name else None
+        replies = {"replyToMessageId": reply} if reply else {}
+        events.append(message(name, conversation, agent=agent, occurredAt=SECOND, content=content, **replies))
+    return events
+
+
+async def rejected(stack: RunningStack, conversation: str) -> list[str]:
+    """Return the turns of the conversation that the machine found rejected."""
+    async with stack.client() as http:
+        found = await http.post(f"{BASE}/feedback/search", json={"conversation_id": conversation, "origin": "machine"})
+    assert found.status_code == 200, found.text
+    return [item["turn_id"] for item in found.json()["items"] if item["reaction"] == "not_ok"]
+
+
+async def test_a_rejection_hits_the_answer_before_it(stack: RunningStack) -> None:
+    its_own: list[Said] = [("2-question", None, NO), ("2-answer", "2-question", "Sorry: it opens at ten.")]
+    before_it: list[Said] = [("2-rejection", "3-answer", NO), ("3-answer", None, "It closes at six.")]
+    unknown: list[Said] = [("2-question", None, NO), ("2-answer", None, "Sorry: it opens at ten.")]
+    for conversation, said in {"its-own": its_own, "before-it": before_it, "unknown": unknown}.items():
+        for event in chat(conversation, *said):
+            await stack.publish(event)
+    await stack.quiet()
+    assert await rejected(stack, "its-own") == ["1-answer"]
+    assert await rejected(stack, "before-it") == ["3-answer"]
+    assert await rejected(stack, "unknown") == []
+    asked = {"text": NO, "ts": SECOND, "user_id": "ann"}
+    async with stack.client() as http:
+        known = await http.post(f"{BASE}/its-own/detect", json={**asked, "message_id": "2-question"})
+        foreign = await http.post(f"{BASE}/unknown/detect", json={**asked, "message_id": "2-other"})
+    assert known.json()["target"]["turn_id"] == "1-answer"
+    assert foreign.json()["target"] is None
+
+
+# Message references: ids shared by several conversations, and messages sent as replies.
+
+
+def named_text(name: str, conversation: str, second: int, content: str, **fields: Any) -> Any:
+    at = f"2026-01-01T10:00:{second:02}Z"
+    return message(name, conversation, content=content, occurredAt=at, **fields)
+
+
+def reaction(name: str, conversation: str, emoji: str, second: int = 30, **fields: Any) -> Any:
+    return {
+        "topic": "chat.message.reaction.ingested",
+        "eventId": str(uuid4()),
+        "occurredAt": f"2026-01-01T10:00:{second:02}Z",
+        "tenant": "acme",
+        "project": "support",
+        "messageId": name,
+        "conversationId": conversation,
+        "userId": "ann",
+        "userType": "human",
+        "emoji": emoji,
+    } | fields
+
+
+def as_reply(event: Any, about: str, **fields: Any) -> Any:
+    """Return the reply event of a message."""
+    names = ("occurredAt", "tenant", "project", "messageId", "conversationId", "senderId", "senderType", "content")
+    own = {name: event[name] for name in names}
+    return own | {"topic": "chat.message.reply.ingested", "eventId": str(uuid4()), "originalMessageId": about} | fields
+
+
+async def turns_of(stack: RunningStack, conversation: str) -> dict[str, Any]:
+    """Return the conversation's turns with their feedback, by turn."""
+    await stack.quiet()
+    async with stack.client() as http:
+        answer = await http.post(f"{BASE}/{conversation}/turns-with-feedbacks", json={"turn_ids": None})
+    assert answer.status_code == 200, answer.text
+    return {turn["turn_id"]: turn for turn in answer.json()["turns"]}
+
+
+async def machine_verdicts(stack: RunningStack, conversation: str) -> list[tuple[str, str]]:
+    turns = await turns_of(stack, conversation)
+    return [
+        (turn, one["reaction"])
+        for turn, shown in turns.items()
+        for one in shown["feedbacks"]
+        if one["origin"] == "machine"
+    ]
+
+
+async def test_two_channels_that_count_alike_keep_their_messages_and_reactions_apart(stack: RunningStack) -> None:
+    for channel, answer in (("ch-1", "It opens at nine."), ("ch-2", "It costs 20 euros.")):
+        await stack.publish(
+            named_text("1", channel, 1, "A question."),
+            named_text("2", channel, 2, answer, agent="bot"),
+            reaction("2", channel, "👎" if channel == "ch-2" else "👍"),
+        )
+    one, other = await turns_of(stack, "ch-1"), await turns_of(stack, "ch-2")
+    assert [(turn["assistant"]["text"], turn["feedbacks"][0]["reaction"]) for turn in (one["2"], other["2"])] == [
+        ("It opens at nine.", "ok"),
+        ("It costs 20 euros.", "not_ok"),
+    ]
+
+
+async def test_a_reaction_that_names_another_conversation_waits_for_a_message_there(stack: RunningStack) -> None:
+    await stack.publish(named_text("a-7", "c-here", 1, "At nine.", agent="bot"), reaction("a-7", "c-there", "👎"))
+    await stack.quiet()
+    waiting = await stack.stack.fact("parked")
+    await stack.publish(named_text("a-7", "c-there", 1, "At ten.", agent="bot"))
+    assert [one["reaction"] for one in (await turns_of(stack, "c-there"))["a-7"]["feedbacks"]] == ["not_ok"]
+    assert await turns_of(stack, "c-here") == {}
+    assert await stack.stack.fact("parked") == waiting - 1
+
+
+async def test_a_rejection_that_comes_only_as_a_reply_event_is_one(stack: RunningStack) -> None:
+    question, answer = (
+        named_text("r-q", "c-reply", 1, "Is the train on time?"),
+        named_text("r-a", "c-reply", 2, "Yes, it runs.", agent="bot"),
+    )
+    shown = named_text("r-n", "c-reply", 3, "That's wrong, it was cancelled.")
+    await stack.publish(question, answer, as_reply(shown, "r-a"))
+    assert await machine_verdicts(stack, "c-reply") == [("r-a", "not_ok")]
+    await stack.publish(shown, as_reply(shown, "r-a"))
+    assert await machine_verdicts(stack, "c-reply") == [("r-a", "not_ok")]
+
+
+async def test_an_answer_that_comes_only_as_a_reply_event_can_be_judged(stack: RunningStack) -> None:
+    question = named_text("q-1", "c-answered", 1, "When does it open?")
+    answer = named_text("a-1", "c-answered", 2, "At nine.", agent="bot")
+    await stack.publish(question, as_reply(answer, "q-1"), reaction("a-1", "c-answered", "👍"))
+    async with stack.client("ann") as http:
+        given = await http.post(f"{BASE}/c-answered/turns/a-1/feedback", json={"reaction": "not_ok"})
+    assert given.status_code == 202, given.text
+    turn = (await turns_of(stack, "c-answered"))["a-1"]
+    assert (turn["assistant"]["text"], [one["reaction"] for one in turn["feedbacks"]]) == ("At nine.", ["not_ok"])
+
+
+async def test_what_is_inferred_or_judged_says_how_the_answer_was_made_and_who_the_person_is(
+    stack: RunningStack,
+) -> None:
+    shown = {"trackId": "tr", "bundleId": "bu", "agentVersion": "7", "model": "m-9", "traceId": "tt", "intent": "hours"}
+    await stack.publish(
+        named_text("p-q", "c-made", 1, "When does it open?", userType="paid"),
+        named_text("p-a", "c-made", 2, "It opens at nine.", agent="bot", **shown),
+        named_text("p-n", "c-made", 3, "That's wrong, it opens at ten.", userType="paid"),
+    )
+    await stack.quiet()
+    async with stack.client("ann") as http:
+        assert (await http.post(f"{BASE}/c-made/turns/p-a/feedback", json={"reaction": "not_ok"})).status_code == 202
+    await stack.quiet()
+    rows = await stack.rows(
+        "select feedback_type, user_type, track_id, bundle_id, agent_version, model, trace_id "
+        "from reporting.effective where conversation_id = 'c-made' order by feedback_type"
+    )
+    made = ("paid", "tr", "bu", "7", "m-9", "tt")
+    assert [tuple(row) for row in rows] == [("explicit", *made), ("inferred", *made)]
+    async with stack.client() as http:
+        body = {"scope": "conversation", "conversation_id": "c-made", "all_tags": ["track:tr"], "days": 3650}
+        found = await http.post(f"{BASE}/feedback/artifacts", json=body)
+    assert len([one for one in found.json()["items"] if "artifact:turn.log.reaction" in one["tags"]]) == 2

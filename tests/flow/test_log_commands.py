@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from contracts.feedback import FeedbackExplicitReceived
-from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED, FEEDBACK_CREATED
+from contracts.headers import LOG_TIME
+from contracts.instants import MINUTE, format_instant
+from contracts.topics import CHAT_REPLY, CHAT_TOPICS, EXPLICIT_RECEIVED, FEEDBACK_CREATED
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store import Store
 from feedback.store_choice import open_store
+from servicekit.clock import SystemClock
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.messages import Message, Producer
+from servicekit.log.outcome import ERASED, Outcome
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import partitions_by_topic
@@ -25,6 +30,11 @@ from servicekit.service import Service, ServiceContext
 from standalone.cli.app import app
 from standalone.cli.verify_ledger import SHOWN
 from standalone.embedded.memory_broker import MemoryBroker
+from standalone.operations.dlq import Filter, letters, replay
+from tests.support.command import agent_feedback, serving, state_folder
+from tests.support.databases import SCHEMA_FILES
+from tests.support.erasures import erased
+from tests.support.running_stack import exchange, message, running_stack
 
 
 class Unheard:
@@ -148,3 +158,84 @@ async def test_what_is_no_announcement_is_named_and_cleared(place: Place) -> Non
     assert "missing" not in said, "the announcements themselves agree"
     code, said = await place.on_store("ledger", "verify", "--clear")
     assert (code, said.endswith("The ledger and the store agree on 1 feedback records.")) == (0, True)
+
+
+# `agent-feedback erase` against a serving run.
+
+
+async def test_the_command_erases_waits_and_says_so(tmp_path: Path) -> None:
+    async with state_folder() as state, serving(state) as (url, _):
+        ended = await agent_feedback(
+            *("erase", "--tenant", "demo", "--user", "nobody", "--yes", "--json", "--state", state)
+        )
+        assert ended.code == 0, ended.err
+        assert ended.facts["complete"] is True
+        assert {receipt["service"] for receipt in ended.facts["receipts"]} == set(SCHEMA_FILES)
+        again = await agent_feedback(
+            *("erase", "--tenant", "demo", "--status", ended.facts["request_id"], "--state", state)
+        )
+        assert again.code == 0
+        assert "complete" in again.out
+        wrong = await agent_feedback(
+            *("erase", "--url", url, "--token", "wrong", "--tenant", "demo", "--user", "x", "--yes")
+        )
+        assert (wrong.code, "401" in wrong.err) == (1, True)
+    nothing = await agent_feedback("erase", "--tenant", "demo", "--user", "x", "--yes", "--state", tmp_path)
+    assert nothing.code == 3
+
+
+# Dead letters that are replayed after their writer's erasure: their content is stored nowhere.
+
+
+class Forward(SystemClock):
+    """System clock that runs ahead; the in-memory log has only its reader's time."""
+
+    ahead = 0
+
+    def now(self) -> int:
+        return super().now() + self.ahead
+
+
+async def test_what_a_replayed_letter_says_is_as_old_as_its_first_record(postgres_url: str) -> None:
+    clock = Forward()
+    async with running_stack(postgres_url, lambda around: replace(around, clock=clock)) as stack:
+        soon = format_instant(clock.now() + 20 * MINUTE)
+        words = {"eve": "my secret", "bob": "my question"}
+        await stack.publish(
+            *exchange("c1", "t1"),
+            *(message(f"m-{who}", "c1", senderId=who, content=said, occurredAt=soon) for who, said in words.items()),
+        )
+        await stack.quiet()
+        assert await erased(stack, "eve")
+        clock.ahead = 30 * MINUTE
+        stack.seen.clear()
+        wanted = Filter(reason="future")
+        sent = await replay(letters(stack.broker.bootstrap, wanted), stack.stack.log)
+        assert sent["sent"] == 2
+        await stack.quiet()
+        outcomes = {one.outcome for one in stack.seen if one.group == "reporting"}
+        assert outcomes == {ERASED, Outcome.STORED}
+        for table, column in (("reporting.messages", "content"), ("inference.messages", "text")):
+            held = {row[0] for row in await stack.rows(f"select {column} from {table}")}
+            assert words["bob"] in held, "its time has come, and nobody asked for bob to be erased"
+            assert words["eve"] not in held
+
+
+async def test_a_letter_of_a_letter_keeps_the_first_time(postgres_url: str) -> None:
+    clock = Forward()
+    async with running_stack(postgres_url, lambda around: replace(around, clock=clock)) as stack:
+        began = clock.now()
+        far = format_instant(clock.now() + 600 * MINUTE)
+        await stack.publish(message("m1", "c1", occurredAt=far))
+        for minutes in (0, 30, 60):
+            clock.ahead = minutes * MINUTE
+            if minutes:
+                await replay(letters(stack.broker.bootstrap, Filter()), stack.stack.log)
+            await stack.quiet()
+        assert [one for one in stack.seen if one.outcome == Outcome.dead_lettered("future")]
+        found = [letter async for letter in letters(stack.broker.bootstrap, Filter(topic=CHAT_TOPICS[0].name))]
+        assert len(found) == 3
+        first_logged = {int(dict(letter.headers)["timestamp"]) for letter in found}
+        assert len(first_logged) == 1
+        assert began <= first_logged.pop() <= SystemClock().now()
+        assert LOG_TIME not in {name for letter in found for name, _ in letter.headers}

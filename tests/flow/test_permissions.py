@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
+from contracts.ids import feedback_id
 from contracts.scopes import ALL_SCOPES
 from servicekit.web.application import add_routes, guarded
 from servicekit.web.paths import Segment
 from servicekit.web.routes import GuardedRoute, Routes
+from servicekit.web.server import HttpServer
 from standalone.one_process.stack import PROGRAMS
 from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.running_stack import RunningStack, Tokens, exchange
 
 PUBLIC, ANY, NOBODY = frozenset({"public"}), frozenset({"any"}), frozenset[str]()
+
+
 PROJECT = "/conversations/{tenant}/{project}"
+
+
 TURN = PROJECT + "/{conversation_id}/turns/{turn_id}"
+
+
 EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/health/live"): PUBLIC,
     ("GET", "/health/ready"): PUBLIC,
@@ -99,6 +112,8 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("POST", "/dashboard/access/keys"): frozenset({"admin"}),
 }
 """Scopes that open a route, one of which is enough. A new route gets its row here and in its service."""
+
+
 PLACES = {
     "{tenant}": "acme",
     "{project}": "support",
@@ -142,6 +157,8 @@ class Kind:
 
 
 EVERYTHING = " ".join(sorted(ALL_SCOPES))
+
+
 KINDS = [
     Kind("no token", None, valid=False),
     Kind("expired", {"exp": 1, "scope": EVERYTHING}, valid=False),
@@ -266,3 +283,83 @@ def test_a_route_that_is_declared_twice_does_not_start(stack: RunningStack) -> N
         routes.at("GET", "/twice", access)(lambda: None)
     with pytest.raises(ValueError, match="declared twice"):
         add_routes(stack.plain_app(), [routes])
+
+
+# Ids in paths over a real socket: a request reaches exactly the object that it names, with any characters in the
+# id.
+
+PIECES = st.sampled_from(
+    ["a", "b", "/turns/", "/", "%2F", "%252F", "%", "..", ".", ";", ";x=1", " ", "?", "#", "+", "\\", "é", "日本", "👍"]
+)
+
+
+IDS = st.lists(PIECES, min_size=1, max_size=5).map("".join).filter(lambda text: text.strip() == text)
+
+
+async def ask(port: int, method: str, path: str, token: str, body: bytes = b"") -> tuple[int, dict[str, str]]:
+    """Return the response to a request whose path is sent unchanged; no client resolves its dots."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = [
+        f"{method} {path} HTTP/1.1",
+        "Host: x",
+        f"Authorization: Bearer {token}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+    ]
+    writer.write("\r\n".join(head).encode("ascii") + b"\r\n\r\n" + body)
+    answer = await reader.read()
+    writer.close()
+    lines, _, content = answer.partition(b"\r\n\r\n")
+    return int(lines.split()[1]), json.loads(content)
+
+
+def path_of(conversation: str, turn: str) -> str:
+    return f"/conversations/acme/support/{quote(conversation, safe='')}/turns/{quote(turn, safe='')}/feedback"
+
+
+@pytest.fixture(scope="module")
+async def port(stack: RunningStack) -> AsyncIterator[int]:
+    server = HttpServer("127.0.0.1", 0)
+    await server.start(stack.app())
+    yield server.port
+    await server.stop()
+
+
+async def test_a_judgement_lands_on_the_turn_it_names(stack: RunningStack, port: int) -> None:
+    """Turn `x/turns/y` of conversation `sc` differs from turn `y` of conversation `sc/turns/x`."""
+    await stack.publish(
+        *exchange("sc", "x/turns/y", agent="left"),
+        *exchange("sc/turns/x", "y", agent="right"),
+    )
+    body = b'{"reaction": "not_ok"}'
+    assert (await ask(port, "POST", path_of("sc/turns/x", "y"), "ann", body))[0] == 202
+    await stack.quiet()
+    assert (await ask(port, "GET", path_of("sc/turns/x", "y"), "ann"))[1]["reaction"] == "not_ok"
+    assert (await ask(port, "GET", path_of("sc", "x/turns/y"), "ann"))[1]["reaction"] is None
+    assert (await ask(port, "GET", "/conversations/acme/support/sc/turns/x/turns/y/feedback", "ann"))[0] == 404
+
+
+async def test_every_id_reaches_its_own_turn(stack: RunningStack, port: int) -> None:
+    pairs: set[tuple[str, str]] = set()
+
+    @settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(IDS, IDS)
+    @example("..", ".")
+    @example("sc", "x/turns/y")
+    @example("sc/turns/x", "y")
+    @example("a%2Fturns%2Fb", "c")
+    def collect(conversation: str, turn: str) -> None:
+        pairs.add((conversation, turn))
+
+    collect()
+    ordered = sorted(pairs)
+    await stack.publish(*(event for pair in ordered for event in exchange(*pair, project="ids")))
+    for number, (conversation, turn) in enumerate(ordered):
+        person = f"person-{number}"
+        path = path_of(conversation, turn).replace("/support/", "/ids/")
+        status, answer = await ask(
+            port, "POST", path, "all", json.dumps({"reaction": "ok", "user_id": person}).encode()
+        )
+        expected = feedback_id("acme", "ids", conversation, source="api", user_id=person, agent_id="", source_id=turn)
+        assert (status, answer.get("feedback_id")) == (202, str(expected)), (conversation, turn, answer)

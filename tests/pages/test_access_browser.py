@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from reporting.pages.erasure import ERASED
 from servicekit.web.auth import AnyOf, AnyOfLater
+from standalone.one_process.stack import PROGRAMS
 from tests.support.axe import violations
 from tests.support.chromium import needs_chromium, opened, picture
 from tests.support.perceivable import faint_texts
-from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
+from tests.support.running_stack import RunningStack, Tokens, exchange, message, running_stack
 from tests.support.served import served
 
 pytestmark = needs_chromium
@@ -81,3 +83,93 @@ async def test_a_colleague_gets_a_key_and_signs_in_with_it(
             await page.click("text=Sign out")
             await page.wait_for_selector("#token")
             assert [one for one in complaints if "422" not in one and "401" not in one] == []
+
+
+# An administrator erases a person on pages: looked up, confirmed by the typed id, followed until it is done.
+
+BEN = "Ben & <b>co</b>"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def erasing_stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    async with running_stack(postgres_url) as running:
+        for project in ("support", "sales"):
+            await running.publish(
+                *exchange("c1", "t1", project=project),
+                message("q2", "c1", project=project, senderId=BEN, content="No, that is wrong."),
+            )
+        await running.publish(message("q1", "c1", tenant="globex", senderId=BEN))
+        await running.quiet()
+        yield running
+
+
+async def contents(stack: RunningStack) -> dict[str, int]:
+    rows = await stack.rows(
+        f"select tenant, count(*) as n from reporting.messages where sender_id = '{BEN}' group by 1"
+    )
+    return {row["tenant"]: row["n"] for row in rows}
+
+
+async def test_a_person_is_erased_in_two_clicks_and_a_confirmation(erasing_stack: RunningStack, browser: Any) -> None:
+    async def looked_at(page: Any, name: str) -> None:
+        for width in (390, 1280):
+            await page.set_viewport_size({"width": width, "height": 800})
+            for scheme in ("dark", "light"):
+                await page.emulate_media(color_scheme=scheme)
+                await picture(page, f"erase-{name}-{scheme}-{width}")
+                assert await faint_texts(page) == [], (name, scheme, width)
+            assert await page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert await violations(page) == [], name
+
+    async with served(erasing_stack.app()) as url, opened(browser) as (page, complaints):
+        await page.goto(url + "/?token=acme")
+        await page.click("text=Access")
+        await page.fill("form[action='/dashboard/erase'] input[name=user]", BEN)
+        await page.click("text=Look up")
+        assert "2 messages" in await page.inner_text("#erasure")
+        assert "in 2 projects" in await page.inner_text("#erasure")
+        await looked_at(page, "found")
+        await page.fill("input[name=again]", BEN + "?")
+        await page.click("text=Erase Ben")
+        await page.wait_for_selector("text=Nothing was erased")
+        assert await contents(erasing_stack) == {"acme": 2, "globex": 1}
+        await page.fill("input[name=again]", BEN)
+        await page.click("text=Erase Ben")
+        await page.wait_for_selector("text=Every service has erased")
+        states = await page.locator("[data-service]").all_inner_texts()
+        assert len(states) == 4 and all(one.startswith("erased, ") for one in states), states
+        assert "user=" not in page.url
+        await looked_at(page, "done")
+        assert await contents(erasing_stack) == {"globex": 1}
+        await page.goto(url + "/dashboard/access")
+        assert "erased" in await page.inner_text("text=Access log >> xpath=..")
+        assert [one for one in complaints if "404" not in one] == []
+
+
+async def test_the_page_needs_the_scope_and_the_whole_tenant(erasing_stack: RunningStack) -> None:
+    for token, tenant, status in (
+        ("reviewer", "acme", 403), ("ann", "acme", 403), ("acme", "globex", 404), ("acme", "acme", 200),
+        ("all", "globex", 200), (None, "acme", 401),
+    ):  # fmt: skip
+        async with erasing_stack.client(token) as http:
+            found = await http.get("/dashboard/erase", params={"tenant": tenant, "user": BEN})
+            assert found.status_code == status, (token, tenant, found.text)
+            assert "<b>co</b>" not in found.text and ("1 message" in found.text) == (token == "all")
+            for wrong in ({"tenant": "a/b"}, {"user": "x" * 300}, {"request": "\x00"}):
+                answer = await http.get("/dashboard/erase", params={"tenant": tenant, "user": BEN} | wrong)
+                assert (
+                    answer.status_code == (400 if status == 200 else answer.status_code) and not answer.is_server_error
+                )
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_other_sites_cannot_ask_for_an_erasure(erasing_stack: RunningStack, site: str) -> None:
+    """Browsers ask with OPTIONS before a DELETE of another origin; nothing answers that it is allowed."""
+    async with erasing_stack.client(None) as http:
+        headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "DELETE", "Sec-Fetch-Site": site}
+        asked = await http.options("/tenants/acme/users/bob", headers=headers)
+        assert not asked.is_success and "access-control-allow-origin" not in asked.headers
+
+
+def test_the_page_says_what_each_service_erases() -> None:
+    assert dict(ERASED) == {program.name: program.erases for program in PROGRAMS}

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
+import pytest
+import pytest_asyncio
 import uvicorn
 
+from reporting.alerts.channels import MOST_CHANNELS, AlertChannels
+from reporting.model.selection import Project
+from servicekit import Database
+from servicekit.clock import SystemClock
+from servicekit.db.row_security import READER
+from servicekit.errors import RequestRefused
 from tests.pages.test_alerts_page import Site
-from tests.support.chromium import needs_chromium
+from tests.support.axe import violations
+from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.perceivable import faint_texts
 from tests.support.receiver import receiver
 from tests.support.reporting_client import application
 from tests.support.reporting_events import Take, feedback
-
-pytestmark = needs_chromium
+from tests.support.running_stack import RunningStack, exchange, running_stack
+from tests.support.served import served
 
 
 @asynccontextmanager
@@ -30,6 +42,8 @@ async def served_pages(site: Site) -> AsyncIterator[str]:
     await serving
 
 
+@needs_chromium[0]
+@needs_chromium[1]
 async def test_a_rule_is_saved_and_a_channel_tested(browser: Any, read_models: asyncpg.Pool, take: Take) -> None:
     await take(
         *(feedback(f"f{n}", kind="explicit", reaction="not_ok", turn=f"t{n}", user=f"u{n}", at=n) for n in range(60))
@@ -65,3 +79,172 @@ async def test_a_rule_is_saved_and_a_channel_tested(browser: Any, read_models: a
             assert await page.locator("ol.found > li").count() == 50  # the first page of 60 rejected turns
             await page.close()
     assert complaints == []
+
+
+# A channel is set on the alerts page, tested against a local receiver, used by a rule, and removed.
+
+AT = Project("acme", "support")
+
+
+PAGE = "/dashboard/alerts?at=acme/support"
+
+
+PUBLIC = "https://93.184.215.14/services/T0/B0/SECRET"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("REPORTING_PRIVATE_CHANNELS", "true")
+        async with running_stack(postgres_url) as running:
+            await running.publish(*exchange("c1", "t1"))
+            await running.quiet()
+            yield running
+
+
+async def test_an_url_is_checked_and_never_shown(stack: RunningStack) -> None:
+    async with stack.client("acme") as acme, stack.client("all") as local, stack.client("reviewer") as rita:
+        private = {"channel": "team", "channel_kind": "slack", "url": "http://127.0.0.1:9/SECRET"}
+        for url in (
+            "http://127.0.0.1:9/SECRET", "https://127.0.0.1/SECRET", "https://[::1]/SECRET", "https://10.0.0.1/SECRET",
+            "https://169.254.169.254/SECRET", "https://localhost/SECRET", "http://93.184.215.14/SECRET",
+            "https://[::ffff:127.0.0.1]/SECRET", "https://2130706433/SECRET", "https://user@93.184.215.14/SECRET",
+            "https://93.184.215.14/SECRET#x", "ftp://93.184.215.14/SECRET", "https://93.184.215.14:99999/SECRET",
+            "https:///SECRET", "SECRET", "https://no-such-name.invalid/SECRET", "https://x/" + "SECRET" * 400, "",
+        ):  # fmt: skip
+            refused = await acme.post(PAGE, data={"channel": "team", "channel_kind": "slack", "url": url})
+            assert 'class="nothing bad"' in refused.text and "SECRET" not in refused.text, url
+        assert not await stack.rows("select 1 from reporting.alert_channels")
+        assert (await rita.post(PAGE, data=private)).status_code == 403
+        wrong = await acme.post(PAGE, data={"channel": "team", "channel_kind": "pager", "url": PUBLIC})
+        assert 'class="nothing bad"' in wrong.text
+        for name in ("", "a b", "x" * 65, "ä"):
+            assert (
+                'class="nothing bad"'
+                in (await acme.post(PAGE, data={"channel": name, "channel_kind": "slack", "url": PUBLIC})).text
+            )
+        saved = await acme.post(PAGE, data={"channel": "team", "channel_kind": "slack", "url": PUBLIC})
+        assert "The channel team was saved" in saved.text
+        [row] = await stack.rows("select url, private from reporting.alert_channels")
+        assert (row["url"], row["private"]) == (PUBLIC, False)
+        for http in (acme, local, rita):
+            for path in (PAGE, "/conversations/acme/support/alerts", "/dashboard/access"):
+                assert "SECRET" not in (await http.get(path)).text
+        assert (await acme.get("/dashboard/alerts?at=acme/sales")).status_code in (200, 404)
+        other = await local.post("/conversations/acme/sales/alerts/tests", json={"channel": "team"})
+        assert other.status_code == 404
+        foreign = await acme.post(
+            "/dashboard/alerts?at=globex/support", data={"channel": "x", "channel_kind": "slack", "url": PUBLIC}
+        )
+        assert foreign.status_code == 404 and len(await stack.rows("select 1 from reporting.alert_channels")) == 1
+        named = {"kind": "silence", "name": "few", "channels": ["team"]}
+        assert (await acme.post("/conversations/acme/support/alerts/rules", json=named)).status_code == 200
+        noted = await stack.rows("select action, about from reporting.access_log where about like 'channel%'")
+        assert [tuple(one.values()) for one in noted] == [("changed rule", "channel team")]
+        assert "was removed" in (await acme.post(PAGE, data={"remove_channel": "team"})).text
+        assert "no channel with this name" in (await acme.post(PAGE, data={"remove_channel": "team"})).text
+
+
+async def test_a_webhook_shows_its_key_once_and_keys_are_unlike(stack: RunningStack) -> None:
+    form = {"channel": "hook", "channel_kind": "webhook", "url": PUBLIC}
+    async with stack.client("acme") as http:
+        keys = [re.findall(r"whsec_[A-Za-z0-9+/=]+", (await http.post(PAGE, data=form)).text) for _ in range(2)]
+        assert [len(shown) for shown in keys] == [1, 1] and keys[0] != keys[1]
+        [row] = await stack.rows("select secret from reporting.alert_channels where name = 'hook'")
+        assert row["secret"] == keys[1][0]
+        for path in (PAGE, "/conversations/acme/support/alerts"):
+            assert "whsec_" not in (await http.get(path)).text
+        assert "was removed" in (await http.post(PAGE, data={"remove_channel": "hook"})).text
+
+
+async def test_readers_see_no_row_of_channels(stack: RunningStack) -> None:
+    async with stack.client("acme") as http:
+        await http.post(PAGE, data={"channel": "team", "channel_kind": "slack", "url": PUBLIC})
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        await connection.execute(f"set role {READER}")
+        await connection.execute("select set_config('agent_feedback.tenant', 'acme', false)")
+        assert await connection.fetch("select * from reporting.alert_channels") == []
+    finally:
+        await connection.close()
+    async with stack.client("acme") as http:
+        await http.post(PAGE, data={"remove_channel": "team"})
+
+
+async def test_a_project_has_a_limited_number_of_channels(read_models: Database) -> None:
+    channels = AlertChannels(read_models, SystemClock())
+    for number in range(MOST_CHANNELS):
+        await channels.set(AT, f"c{number}", "slack", PUBLIC, "http://x", "ann", everywhere=False)
+    await channels.set(AT, "c0", "teams", PUBLIC, "http://x", "ann", everywhere=False)
+    with pytest.raises(RequestRefused, match="at most"):
+        await channels.set(AT, "more", "slack", PUBLIC, "http://x", "ann", everywhere=False)
+
+
+@pytest.mark.parametrize("private", [True, False])
+async def test_a_private_address_needs_the_setting_when_it_is_set_and_used(
+    read_models: Database, private: bool
+) -> None:
+    inside = ("team", "slack", "http://127.0.0.1:9/SECRET", "http://x", "ann")
+    allowed = AlertChannels(read_models, SystemClock(), private=True)
+    with pytest.raises(RequestRefused, match="https"):
+        await allowed.set(AT, *inside, everywhere=False)
+    await allowed.set(AT, *inside, everywhere=True)
+    channel = await AlertChannels(read_models, SystemClock(), private=private).find(AT, "team")
+    assert channel is not None and channel.private is private
+
+
+@needs_chromium[0]
+@needs_chromium[1]
+async def test_a_test_message_reaches_a_local_receiver(stack: RunningStack) -> None:
+    async def looked_at(page: Any, name: str) -> None:
+        for width in (390, 1280):
+            await page.set_viewport_size({"width": width, "height": 900})
+            for scheme in ("dark", "light"):
+                await page.emulate_media(color_scheme=scheme)
+                await picture(page, f"channel-{name}-{scheme}-{width}")
+                assert await faint_texts(page) == [], (name, scheme, width)
+            assert await page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert await violations(page) == [], name
+
+    async with (
+        receiver() as there,
+        launched() as browser,
+        served(stack.app()) as url,
+        opened(browser) as (page, complaints),
+    ):
+        async with stack.client("acme") as http:
+            for name in ("quiet", "silent"):
+                rule = {"kind": "silence", "name": name}
+                assert (await http.post("/conversations/acme/support/alerts/rules", json=rule)).status_code == 200
+        await page.goto(f"{url}/?token=all&at=acme/support")
+        await page.click("nav.pages >> text=Alerts")
+        await page.fill("input[name=channel]", "team")
+        await page.fill("input[name=url]", f"{there.url}/services/T0/SECRET")
+        await looked_at(page, "empty")
+        await page.click("text=Save, and send a test")
+        saved = (
+            r"The channel team was saved, and \d rules announce in it\. The channel team accepted the test message\."
+        )
+        await page.wait_for_selector(f"text=/{saved}/")
+        await expect(page.locator("li", has_text="quiet")).to_contain_text("team")
+        await page.get_by_label("Channels of the rule quiet").click()
+        await page.locator("li", has_text="quiet").get_by_label("team").uncheck()
+        await page.locator("li", has_text="quiet").get_by_role("button", name="Save the channels").click()
+        await page.wait_for_selector("text=Alerts of the rule quiet are shown on this page only.")
+        await expect(page.locator("li", has_text="silent")).not_to_contain_text("Shown here only.")
+        await page.click("text=Send a test")
+        await page.wait_for_selector("text=The channel team accepted the test message.")
+        [taken, again] = there.at("/services/T0/SECRET")
+        assert again.body == taken.body
+        said = json.loads(taken.body)
+        assert "acme / support can reach this channel" in said["text"]
+        assert f"<{url}/dashboard/alerts?at=acme/support|" in said["blocks"][0]["text"]["text"]
+        assert "SECRET" not in await page.content()
+        await looked_at(page, "saved")
+        await page.click("button[name=remove_channel]")
+        await page.wait_for_selector("text=The channel team was removed.")
+        await page.fill("input[name=channel]", "gone")
+        await page.fill("input[name=url]", f"{there.url.replace('http', 'https')}/SECRET")
+        await page.click("text=Save, and send a test")
+        await page.wait_for_selector(r"text=/The channel gone was saved, .* The test message was not delivered/")
+        assert complaints == []

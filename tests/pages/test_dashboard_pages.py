@@ -11,19 +11,28 @@ import httpx
 import pytest
 from fastapi import APIRouter
 
+from reporting.http.conversations import conversations_router
+from reporting.pages.erasure import ERASE, erasure_router
 from reporting.pages.routes import pages_router
 from reporting.service import PROGRAM
 from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import COOKIE
 from servicekit.web.failures import REQUEST_SECONDS
+from standalone.cli.erase import segment_of
 from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
+
+
 BROWSER = {"Accept": "text/html,*/*"}
+
+
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
+
+
 OWN = {"Origin": "http://reporting"}
 
 
@@ -399,3 +408,56 @@ async def test_the_chart_shows_the_side_that_has_verdicts_or_was_chosen(read_mod
             ("?origin=user", "People's verdicts"),
         ):
             assert charted((await http.get(f"/{query}")).text) == expected, query
+
+
+# The feedback list and the search, oldest feedback first.
+
+OLDEST_NOW = FixedClock(START + 86_400_000_000)
+
+
+async def test_the_list_begins_with_the_oldest_if_asked_and_goes_on(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(*(feedback(f"f{n:03}", turn=f"t{n}", user=f"u{n:03}", at=n) for n in range(70)))
+    async with client([pages_router(read_models, OLDEST_NOW)]) as http:
+        text = (await http.get("/dashboard/feedback")).text
+        seen: list[str] = []
+        address = re.search(r'href="([^"]*)">Oldest first</a>', text)
+        while address is not None:
+            text = (await http.get(address[1].replace("&amp;", "&"))).text
+            assert '" aria-current="true">Oldest first</a>' in text
+            seen += re.findall(r'class="who"[^>]*>(u\d+)</a>', text)
+            address = re.search(r'rel="next" href="([^"]*)">Newer</a>', text)
+        assert seen == [f"u{n:03}" for n in range(70)]
+
+
+async def test_the_search_goes_from_the_oldest_to_the_newest(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(*(feedback(f"f{n}", turn=f"t{n}", at=n) for n in range(5)))
+    async with client([conversations_router(read_models, OLDEST_NOW)]) as http:
+        path, oldest = "/conversations/acme/support/feedback/search", {"sort": "oldest", "limit": 3}
+        first = (await http.post(path, json=oldest)).json()
+        then = {**oldest, "cursor": first["next_cursor"]}
+        second = (await http.post(path, json=then)).json()
+        times = [row["ts"] for row in (*first["items"], *second["items"])]
+        assert (times, len(set(times))) == (sorted(times), 5)
+        assert (await http.post(path, json={**then, "sort": "newest"})).status_code == 400
+
+
+# Erasure of people whose id is a dot segment, which clients resolve in a path.
+
+
+@pytest.mark.parametrize("id_", [".", "..", "...", "a.b", "a/b", "ä"])
+def test_the_command_sends_the_id_as_it_is(id_: str) -> None:
+    url = httpx.URL(f"http://localhost/tenants/acme/users/{segment_of(id_)}")
+    assert url.path == f"/tenants/acme/users/{id_}" and url.raw_path.count(b"/") == 4
+
+
+async def test_the_page_refuses_what_a_browser_would_resolve(read_models: asyncpg.Pool) -> None:
+    async with client([erasure_router(read_models)]) as http:
+        for user, status in ((".", 400), ("..", 400), ("...", 200), ("ann", 200)):
+            assert (await http.get(ERASE, params={"tenant": "acme", "user": user})).status_code == status, user
+
+
+async def test_the_page_opens_before_there_is_any_data(read_models: asyncpg.Pool) -> None:
+    for token, field in (("all", '<select name="tenant"></select>'), ("acme-admin", 'name="tenant" value="acme"')):
+        async with client([erasure_router(read_models)], token) as http:
+            answer = await http.get(ERASE)
+        assert (answer.status_code, field in answer.text) == (200, True), token

@@ -30,12 +30,13 @@ from contracts.erasure import Person
 from feedback.mongo_connection import client_of, database_of, wait_until_up
 from feedback.mongo_errors import transient_as_unavailable
 from feedback.store import Save, Store
-from feedback.store_choice import SCHEMA
+from feedback.store_choice import SCHEMA, open_store
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from servicekit.db.pools import open_pool
 from servicekit.error_kinds import is_transient
 from servicekit.errors import StartError, Unavailable
+from servicekit.service import Service, ServiceContext
 from tests.support.feedback_events import record
 from tests.support.mongo_server import ADDRESS
 
@@ -246,3 +247,35 @@ async def test_the_table_holds_one_feedback_per_id(postgres_url: str) -> None:
         with pytest.raises(asyncpg.UniqueViolationError):
             assert isinstance(store, PostgresStore)
             await store.pool.execute("insert into feedback select * from feedback")
+
+
+# The scheme of FEEDBACK_STORE_URL selects the store.
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Service]:
+    service = Service("feedback", ServiceContext(bootstrap="127.0.0.1:1"))
+    yield service
+    await service.resources.aclose()
+
+
+async def test_postgres(service: Service, postgres_url: str) -> None:
+    store = await open_store(postgres_url, service)
+    assert isinstance(store, PostgresStore)
+
+
+@pytest.mark.real
+async def test_mongo_with_its_indexes_made_once_and_again(service: Service, mongo_url: str) -> None:
+    for _ in range(2):
+        store = await open_store(f"{mongo_url}/choice", service)
+        assert isinstance(store, MongoStore)
+        made = store
+    assert set(await made._feedback.index_information()) == {"_id_", "key", "person", "turn"}
+    assert (await made._feedback.index_information())["key"]["unique"]
+    await made.save([Save(record("chosen"), 0)])
+    await made._database.client.drop_database("choice")
+
+
+async def test_any_other_is_refused_at_start(service: Service) -> None:
+    with pytest.raises(StartError, match="mysql://"):
+        await open_store("mysql://localhost/x", service)

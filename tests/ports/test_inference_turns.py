@@ -15,27 +15,41 @@ import pytest
 import pytest_asyncio
 
 import inference.service
+import inference.turns.search_postgres
 from contracts.chat import ChatMessageIngested
+from contracts.feedback import FeedbackCreated, FeedbackErased
 from detector.detector import Detector
-from detector.encoders.embedder import WordLlamaEmbedder
+from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from detector.model import CorrectionType, Feedback, Message, Reaction, Target, Verdict
 from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresConversationStore
-from inference.turns.facts import Facts, Question, facts_of, joined, looked_at
+from inference.turns.facts import Facts, Question, Reply, facts_of, joined, looked_at
 from inference.turns.rules import Turn, TurnKey
+from inference.turns.search_postgres import LATEST, NEAREST
 from inference.turns.store import NO_VERDICT, PersonTurns, StrategyFilter, UserReaction
 from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, reaction_of
 from inference.turns.vectors import TurnVectors
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Written
+from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.filled_rows import insert
+from tests.support.logs import NOW, example
 
 SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
+
+
 HERE = ConversationKey("acme", "p", "c1")
+
+
 TABLES = "truncate messages, turns, verdicts, user_reactions"
+
+
 MINUTE = 60_000_000
+
+
 VECTOR = TurnVectors(WordLlamaEmbedder())
 
 
@@ -527,3 +541,292 @@ async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: Po
     assert (second.status, second.rejection_detected_in, second.user_said) == ("accepted", None, "Thanks, that helps!")
     assert (second.user_text, second.strategy) == ("That's wrong, it opens at ten.", "repair")
     assert all(one == seen[0] for one in seen)
+
+
+# Explicit judgements and tombstones in the index of turns.
+
+TOPIC = "feedback.created"
+
+
+@pytest_asyncio.fixture
+async def reaction_pool(postgres_url: str) -> AsyncIterator[Any]:
+    opened = await open_pool(postgres_url, "inference", SCHEMA, size=2)
+    await opened.execute("truncate messages, turns, verdicts, user_reactions")
+    yield opened
+    await opened.close()
+
+
+def record() -> RawRecord:
+    return RawRecord(Coordinates(TOPIC, 0, 1), None, None, (), NOW)
+
+
+def judged_reaction(revision: int, reaction: str) -> Received[FeedbackCreated]:
+    value = example(TOPIC, "created", revision=revision, feedbackType="explicit", reaction=reaction)
+    return Received(FeedbackCreated.model_validate_json(value), record())
+
+
+def ended(revision: int = 2) -> Received[FeedbackErased]:
+    return Received(FeedbackErased(judged_reaction(1, "ok").event.feedback_id, revision), record())
+
+
+async def reaction_status(pool: Any) -> str | None:
+    found: str | None = await pool.fetchval("select user_feedback_status from turns")
+    return found
+
+
+async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(reaction_pool: Any) -> None:
+    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
+    outcomes = await events.handle([judged_reaction(1, "ok"), ended(), judged_reaction(3, "not_ok")])
+    assert outcomes[2] == Outcome.STORED
+    assert await reaction_status(reaction_pool) == "rejected"
+    assert await reaction_pool.fetchval("select feedback_id from user_reactions") == ended().event.feedback_id
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(reaction_pool: Any, together: bool) -> None:
+    """A tombstone is written to all partitions, so its copies may be read after a later revision."""
+    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
+    said: list[Received[Any]] = [judged_reaction(3, "not_ok"), ended(2)]
+    for part in [said] if together else [[one] for one in said]:
+        await events.handle(part)
+    assert await reaction_status(reaction_pool) == "rejected"
+    await events.handle([ended(3)])
+    assert await reaction_pool.fetchval("select count(*) from user_reactions") == 0
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
+@pytest.mark.parametrize("together", [True, False])
+async def test_the_highest_revision_counts_in_any_order(
+    reaction_pool: Any, order: tuple[int, ...], together: bool
+) -> None:
+    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
+    said = [judged_reaction(revision, "not_ok" if revision == 3 else "ok") for revision in order]
+    batches = [said] if together else [[one] for one in said]
+    outcomes = [outcome for part in batches for outcome in await events.handle(part)]
+    assert await reaction_status(reaction_pool) == "rejected"
+    assert outcomes[order.index(3)] == Outcome.STORED
+    late = order[order.index(3) + 1 :]
+    assert all(outcomes[order.index(revision)] == Outcome.UNCHANGED for revision in late)
+    assert await events.handle([judged_reaction(3, "not_ok")]) == [Outcome.UNCHANGED], "a repetition changes nothing"
+
+
+async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(reaction_pool: Any) -> None:
+    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
+    inferred = example(TOPIC, "created", feedbackType="inferred", origin="machine")
+    verdict = Received(FeedbackCreated.model_validate_json(inferred), record())
+    outcomes = await events.handle([verdict])
+    assert outcomes == [NO_REACTION]
+    assert await reaction_pool.fetchval("select count(*) from user_reactions") == 0
+
+
+async def test_a_tombstone_takes_back_what_was_said_before_it(reaction_pool: Any) -> None:
+    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
+    await events.handle([judged_reaction(1, "not_ok")])
+    assert await reaction_status(reaction_pool) == "rejected"
+    await events.handle([ended()])
+    assert await reaction_status(reaction_pool) == "neutral"
+
+
+def test_a_cleared_reaction_keeps_no_words() -> None:
+    value = example(
+        TOPIC, "created", feedbackType="explicit", change="cleared", reaction=None, text="My number is 555."
+    )
+    found = reaction_of(FeedbackCreated.model_validate_json(value))
+    assert found is not None
+    assert (found.status, found.said, found.tags, found.correction) == (None, None, (), None)
+
+
+def reviewed(reviewer: str, reaction: str | None, *, at: str, revision: int = 1) -> Received[FeedbackCreated]:
+    said = {"origin": "reviewer", "source": "review", "feedbackType": "explicit", "userId": reviewer, "occurredAt": at}
+    change = "cleared" if reaction is None else "created"
+    own = {"feedbackId": str(UUID(int=len(reviewer))), "reaction": reaction, "change": change, "revision": revision}
+    return Received(FeedbackCreated.model_validate_json(example(TOPIC, "created", **said, **own)), record())
+
+
+async def test_a_review_sets_the_status_unless_a_person_has_judged_the_turn(reaction_pool: Any) -> None:
+    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
+    await events.handle([reviewed("rita", "not_ok", at="2036-01-01T00:00:00Z")])
+    assert await reaction_status(reaction_pool) == "rejected"
+    await events.handle([reviewed("samuel", "neutral", at="2036-01-02T00:00:00Z")])
+    assert await reaction_status(reaction_pool) == "neutral"
+    await events.handle([reviewed("samuel", None, at="2036-01-03T00:00:00Z", revision=2)])
+    assert await reaction_status(reaction_pool) == "rejected"
+    await events.handle([judged_reaction(1, "ok")])
+    assert await reaction_status(reaction_pool) == "accepted", "whatever a reviewer says, and whenever"
+    await events.handle([ended()])
+    assert await reaction_status(reaction_pool) == "rejected"
+
+
+# Vector search in the index of turns.
+
+WORDS = WordLlamaEmbedder()
+
+
+ALL = PersonTurns("acme", "p", "ann", 0, 10_000)
+
+
+class Renamed:
+    """The same vectors under another name."""
+
+    name = "another"
+    dimension = 256
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return WORDS.embed(texts)
+
+
+@pytest_asyncio.fixture
+async def nearby_pool(postgres_url: str) -> AsyncIterator[Any]:
+    opened = await open_pool(postgres_url, "inference", SCHEMA, size=2)
+    await opened.execute("truncate messages, turns, verdicts, user_reactions")
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture
+async def nearby_turns(nearby_pool: Any) -> PostgresTurnIndex:
+    return PostgresTurnIndex(nearby_pool, TurnVectors(WORDS))
+
+
+def turn(
+    name: str,
+    at: int,
+    question: str = "x",
+    answer: str = "y",
+    *,
+    user: str = "ann",
+    conversation: str = "c1",
+    tenant: str = "acme",
+    **fields: Any,
+) -> Facts:
+    key = TurnKey(tenant, "p", conversation, name)
+    version = at.to_bytes(8)
+    asked, replied = (
+        Question(version, f"{name}-q", user, question),
+        Reply(version, f"{name}-a", "bot", answer, **fields),
+    )
+    return Facts(key, at, asked, replied)
+
+
+async def names(turns: PostgresTurnIndex, looked: PersonTurns, text: str) -> list[tuple[str, int]]:
+    return sorted((one.key.turn_id, one.turns_back) for one in await turns.nearby(looked, text))
+
+
+async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowhere_else(
+    nearby_turns: PostgresTurnIndex,
+) -> None:
+    await nearby_turns.take(
+        [
+            turn("t1", 10),
+            turn("t2", 20, conversation="c2"),
+            turn("t3", 20, conversation="c3"),
+            turn("t4", 30, conversation="c2"),
+            turn("later", 40),
+            turn("older", 9),
+            turn("other", 15, user="bob"),
+            turn("elsewhere", 15, tenant="globex"),
+            turn("other at once", 30, user="bob"),
+            turn("elsewhere at once", 30, tenant="globex"),
+            Facts(
+                TurnKey("acme", "q", "c1", "of another project"),
+                30,
+                Question(b"1", "u", "ann", "z"),
+                Reply(b"1", "a", "bot", "y"),
+            ),
+            Facts(TurnKey("acme", "p", "c1", "unanswered at once"), 30, Question(b"1", "u", "ann", "z")),
+            Facts(TurnKey("acme", "p", "c1", "unanswered"), 25, Question(b"\x19", "u", "ann", "z")),
+        ],
+        [],
+    )
+    looked = PersonTurns("acme", "p", "ann", 10, 40)
+    assert await names(nearby_turns, looked, "y") == [("t1", 4), ("t2", 2), ("t3", 2), ("t4", 1)]
+    assert await names(nearby_turns, PersonTurns("acme", "p", "eve", 0, 100), "y") == []
+
+
+async def test_the_nearest_answers_and_the_latest_are_picked(nearby_turns: PostgresTurnIndex) -> None:
+    await nearby_turns.take([turn("museum", 1, answer="The museum opens at nine.")], [])
+    await nearby_turns.take(
+        [turn(f"t{n:03}", n, answer=f"Your train {n} leaves from platform two.") for n in range(2, 90)], []
+    )
+    found = await nearby_turns.nearby(ALL, "No, the museum opens at ten.")
+    assert NEAREST <= len(found) <= NEAREST + LATEST
+    nearest = max(found, key=lambda one: one.cosine)
+    assert (nearest.key.turn_id, nearest.turns_back) == ("museum", 89)
+    expected = WORDS.embed(["No, the museum opens at ten.", "The museum opens at nine."])
+    assert nearest.cosine == pytest.approx(float(expected[0] @ expected[1]), abs=2e-3)
+    assert {f"t{n:03}" for n in range(85, 90)} <= {one.key.turn_id for one in found}
+
+
+async def test_of_a_name_that_many_share_the_latest_turns_are_looked_at(
+    nearby_turns: PostgresTurnIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inference.turns.search_postgres, "SCANNED_TURNS_LIMIT", 2)
+    await nearby_turns.take([turn(f"t{n}", n) for n in range(1, 5)], [])
+    assert await names(nearby_turns, ALL, "y") == [("t3", 2), ("t4", 1)]
+
+
+async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unlike(
+    nearby_turns: PostgresTurnIndex, nearby_pool: Any
+) -> None:
+    facts = [turn("t1", 1, "When does it open?", "At nine.", strategy="s")]
+    await nearby_turns.take(facts, [])
+    others = PostgresTurnIndex(nearby_pool, TurnVectors(Renamed()))
+    asked = StrategyFilter("acme", "p", text="When does it open?")
+    assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [0.0]
+    assert await others.search(asked, 5) == []
+    await others.take(facts, [])
+    assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [pytest.approx(1, abs=1e-3)]
+    assert [one.cosine for one in await nearby_turns.nearby(ALL, "At nine.")] == [0.0]
+    assert [one.key.turn_id for one in await others.search(asked, 5)] == ["t1"]
+    await nearby_pool.execute("update turns set user_vector = null, user_embedder = null, assistant_vector = null")
+    assert await others.search(asked, 5) == []
+    assert [(one.key.turn_id, one.cosine) for one in await others.nearby(ALL, "At nine.")] == [("t1", 0.0)]
+
+
+async def test_texts_that_say_nothing_are_like_nothing(nearby_turns: PostgresTurnIndex) -> None:
+    await nearby_turns.take([turn("t1", 1, "", "🙂", strategy="s"), turn("t2", 2, "?", "At nine.", strategy="s")], [])
+    assert [one.cosine for one in await nearby_turns.nearby(ALL, "At nine.")] == [pytest.approx(1, abs=1e-3), 0.0]
+    assert {one.cosine for one in await nearby_turns.nearby(ALL, "🙂")} == {0.0}
+    assert await nearby_turns.search(StrategyFilter("acme", "p", text="🙂"), 5) == []
+
+
+async def test_strategies_are_found_by_questions_like_the_one_asked(nearby_turns: PostgresTurnIndex) -> None:
+    await nearby_turns.take(
+        [
+            turn("same", 1, "When does the museum open?", strategy="a", quality_score=0.6),
+            turn("reworded", 2, "What are the museum's opening hours?", strategy="b", quality_score=0.7),
+            turn("unrelated", 3, "Translate this letter into French", strategy="c", quality_score=1.0),
+            turn("tied", 4, "When does the museum open today?", strategy="d", quality_score=0.6),
+            turn("plain", 5, "When does the museum open?"),
+        ],
+        [],
+    )
+    found = await nearby_turns.search(StrategyFilter("acme", "p", text="When does the museum open?"), 10)
+    assert [one.key.turn_id for one in found] == ["reworded", "same", "tied"]
+    assert [one.similarity for one in found][1] == pytest.approx(1, abs=1e-3)
+    assert (await nearby_turns.search(StrategyFilter("acme", "p"), 10))[0].key.turn_id == "unrelated"
+    assert (await nearby_turns.search(StrategyFilter("acme", "p"), 10))[0].similarity is None
+    assert (
+        await nearby_turns.search(StrategyFilter("acme", "p", user_id="bob", text="When does the museum open?"), 10)
+        == []
+    )
+
+
+async def test_the_best_of_the_fifty_most_similar_questions_is_found(nearby_turns: PostgresTurnIndex) -> None:
+    asked = "When does the museum open?"
+    same = [turn(f"t{n:02}", n, asked, strategy="s", quality_score=0.1) for n in range(1, 50)]
+    other = turn("other", 60, "When does the museum open today?", strategy="s", quality_score=0.9)
+    await nearby_turns.take([*same, other], [])
+    wanted = StrategyFilter("acme", "p", text=asked)
+    assert [one.key.turn_id for one in await nearby_turns.search(wanted, 1)] == ["other"]
+    await nearby_turns.take([turn("t50", 50, asked, strategy="s", quality_score=0.2)], [])
+    assert [one.key.turn_id for one in await nearby_turns.search(wanted, 1)] == ["t50"]
+    assert [one.key.turn_id for one in await nearby_turns.search(wanted, 51)][:2] == ["other", "t50"]
+
+
+async def test_an_embedder_of_another_size_is_refused() -> None:
+    class Wide(Renamed):
+        dimension = 384
+
+    with pytest.raises(ValueError, match="256"):
+        TurnVectors(Wide())

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
 import pytest
 
+from servicekit.db.database import Database
+from servicekit.db.functions import KEPT
 from servicekit.db.pools import Plan, open_pool
-from tests.support.databases import schema_file
+from servicekit.db.statements import Statement, Statements
+from servicekit.errors import StartError
+from standalone.operations.migrate import migrate_all
+from tests.support.databases import SCHEMA_FILES, new_database, schema_file
 
 SAID = "select query, state from pg_stat_activity where application_name = 'agent-feedback nothing'"
 
@@ -130,3 +136,128 @@ async def test_a_statement_is_planned_for_what_it_is_asked_each_time(
     assert counted is not None
     assert (counted["custom_plans"], counted["generic_plans"]) == counts
     await pool.close()
+
+
+# The command `migrate`: creates every service's tables in an empty database, and refuses those of another version.
+
+REFUSED = "The tables of inference were created by another version of this program, which cannot be upgraded: export "
+
+
+def unheard(_: str) -> None:
+    pass
+
+
+async def test_migrate_creates_the_tables_of_every_service_once(own_database: str) -> None:
+    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMA_FILES, True)
+    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMA_FILES, False)
+
+
+async def test_migrate_creates_the_schema_that_is_missing(own_database: str) -> None:
+    await migrate_all(own_database, say=unheard)
+    connection = await asyncpg.connect(own_database)
+    await connection.execute("drop schema chat_bridge cascade")
+    await connection.close()
+    assert await migrate_all(own_database, say=unheard) == {name: name == "chat_bridge" for name in SCHEMA_FILES}
+
+
+async def test_migrate_restricts_readers_to_their_tenant(own_database: str) -> None:
+    await migrate_all(own_database, say=unheard)
+    connection = await asyncpg.connect(own_database)
+    secured = await connection.fetch("select distinct schemaname from pg_policies order by 1")
+    await connection.close()
+    assert [row[0] for row in secured] == ["feedback", "inference", "reporting"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update schema_version set version = 'another'",
+        "delete from schema_version",
+        "drop table schema_version",
+    ],
+)
+async def test_tables_of_another_version_are_refused_and_left_alone(own_database: str, change: str) -> None:
+    await (await open_pool(own_database, "inference", SCHEMA_FILES["inference"], size=1)).close()
+    connection = await asyncpg.connect(own_database, server_settings={"search_path": "inference"})
+    tables = "select array_agg(relname order by oid) from pg_class where relnamespace = 'inference'::regnamespace"
+    try:
+        await connection.execute(change)
+        before = await connection.fetchval(tables)
+        with pytest.raises(StartError, match=REFUSED):
+            await open_pool(own_database, "inference", SCHEMA_FILES["inference"], size=1)
+        assert await connection.fetchval(tables) == before
+    finally:
+        await connection.close()
+
+
+# Functions of statement files in PostgreSQL: created at the first call, kept for the previous release.
+
+NAMES = "select proname from pg_proc where pronamespace = 'functions'::regnamespace order by oid"
+
+
+@pytest.fixture
+async def pool(postgres_url: str, tmp_path: Path) -> AsyncIterator[Database]:
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute("drop schema if exists functions cascade")
+    await connection.close()
+    pool = await open_pool(postgres_url, "functions", schema_file(tmp_path, "create table numbers (n int)"))
+    yield pool
+    await pool.close()
+
+
+def adding(folder: Path, more: int) -> Statement:
+    (folder / "any.sql").write_text(
+        "-- function: add_numbers returns setof int\n"
+        "begin\n"
+        "    insert into numbers select * from unnest(:n::int[]);\n"
+        f"    return query select n + {more} from numbers;\n"
+        "end\n"
+    )
+    return Statements(folder).add_numbers
+
+
+async def added(pool: Database, function: Statement, *numbers: int) -> list[int]:
+    return sorted(row[0] for row in await Database.call(pool, function, [(n,) for n in numbers]))
+
+
+async def test_a_statement_of_a_function_sees_those_before_it(pool: Database, tmp_path: Path) -> None:
+    function = adding(tmp_path, 10)
+    assert await added(pool, function, 1, 2) == [11, 12]
+    assert await added(pool, function, 3) == [11, 12, 13]
+
+
+async def test_statements_have_snapshots_of_their_own_whatever_the_database_sets(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async with new_database(postgres_url) as url:
+        connection = await asyncpg.connect(url)
+        name = await connection.fetchval("select current_database()")
+        await connection.execute(f"alter database {name} set default_transaction_isolation = 'repeatable read'")
+        await connection.close()
+        async with await open_pool(url, "functions", schema_file(tmp_path)) as pool:
+            assert await pool.fetchval("show transaction_isolation") == "read committed"
+
+
+async def test_a_function_that_fails_writes_nothing(pool: Database, tmp_path: Path) -> None:
+    function = adding(tmp_path, 2**31 - 1)
+    with pytest.raises(asyncpg.NumericValueOutOfRangeError):
+        await added(pool, function, 1)
+    assert await pool.fetchval("select count(*) from numbers") == 0
+
+
+async def test_calls_that_find_no_function_create_it_once(pool: Database, tmp_path: Path) -> None:
+    function = adding(tmp_path, 0)
+    await asyncio.gather(*(added(pool, function, 1) for _ in range(8)))
+    assert [row[0] for row in await pool.fetch(NAMES)] == [function.called]
+    assert await pool.fetchval("select count(*) from numbers") == 8
+
+
+async def test_releases_call_their_own_functions_and_a_dropped_one_is_created_again(
+    pool: Database, tmp_path: Path
+) -> None:
+    releases = [adding(tmp_path, 100 * number) for number in range(KEPT + 1)]
+    for function in releases:
+        await added(pool, function)
+    assert [row[0] for row in await pool.fetch(NAMES)] == [one.called for one in releases[1:]]
+    assert await added(pool, releases[0], 1) == [1]
+    assert await added(pool, releases[-1]) == [1 + 100 * KEPT]

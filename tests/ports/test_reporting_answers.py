@@ -11,14 +11,24 @@ import httpx
 import pytest
 from fastapi import APIRouter
 
+from reporting.feedback.found_counts import found_and_counted
+from reporting.feedback.search import narrowed
 from reporting.figures import calibration
+from reporting.figures.answered import AnsweredTurns, answered_by_agent
 from reporting.http.conversations import conversations_router
 from reporting.http.figures import figures_router
-from servicekit.clock import FixedClock
+from reporting.model.selection import ALWAYS, Filters, Project, TimeSpan
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.rollups import Rollups
+from reporting.read_models.store_postgres import PostgresReadModels
+from servicekit.clock import FixedClock, SystemClock
+from servicekit.db.database import Database
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, Take, feedback, feedback_id, message
+from tests.support.reporting_events import START, Event, Take, batch, feedback, feedback_id, message
 
 PROJECT = "/conversations/acme/support"
+
+
 NOW = FixedClock(START + 3_600_000_000)
 
 
@@ -521,3 +531,102 @@ async def test_figures_of_another_tenant_are_closed(read_models: asyncpg.Pool) -
         assert (await http.get(f"{PROJECT}/c1/turns/t1/feedback")).status_code == 403
         for name in ("c1/feedback/latest", "feedback/artifacts"):
             assert (await http.post(f"{PROJECT}/{name}", json={"conversation_id": "c1"})).status_code == 403
+
+
+# Answered turns by agent, and those that people have judged.
+
+AT = Project("acme", "support")
+
+
+EVENTS = [
+    *(message(f"a{n}", turn=f"t{n}", agent="bot", agent_version=str(n % 2), at=n) for n in range(4)),
+    message("late", turn="t3", agent="other", at=9),
+    message("elsewhere", conversation="c2", turn="t0", agent="bot", agent_version="0", at=5),
+    feedback("person", turn="t0", reaction="ok", kind="explicit", at=20),
+    feedback("twice", turn="t0", user="bob", reaction="not_ok", kind="explicit", at=21),
+    feedback("machine", turn="t1", reaction="ok", kind="inferred", at=20),
+    feedback("critic", turn="t1", user_type="agent", user="critic", reaction="ok", kind="explicit", at=20),
+    feedback("taken back", turn="t2", reaction=None, kind="explicit", at=20),
+    feedback("on the other", turn="t3", reaction="ok", kind="explicit", at=20),
+]
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (Filters(), {"bot": AnsweredTurns(4, 1), "other": AnsweredTurns(1, 1)}),
+        (Filters(agent_version="0"), {"bot": AnsweredTurns(3, 1)}),
+        (Filters(agent_id="other"), {"other": AnsweredTurns(1, 1)}),
+        (Filters(model="none"), {}),
+    ],
+)
+async def test_turns_count_once_for_the_agent_of_the_last_answer(
+    read_models: asyncpg.Pool, filters: Filters, expected: dict[str, AnsweredTurns]
+) -> None:
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*EVENTS))
+    assert await answered_by_agent(read_models, AT, ALWAYS, filters) == expected
+
+
+async def test_only_the_newest_answers_are_read(read_models: asyncpg.Pool) -> None:
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*EVENTS))
+    assert await answered_by_agent(read_models, AT, ALWAYS, Filters(), scanned=1) == {"other": AnsweredTurns(1, 1)}
+
+
+# Lists of machine verdicts on turns that people judged, too: before and after their hours are counted.
+
+DAY_SECONDS = 86_400
+
+
+JUDGED_OK = Filters(judged="ok", feedback_type="verdict")
+
+
+def pair(number: int, *, reaction: str | None = "ok") -> list[Event]:
+    """Return a machine's rejection on day `number`, and a person's verdict on the same turn two days later."""
+    at, turn = number * DAY_SECONDS, f"t{number}"
+    found: list[Event] = [feedback(f"m{number}", kind="inferred", reaction="not_ok", turn=turn, at=at)]
+    if reaction is not None:
+        found.append(feedback(f"p{number}", reaction=reaction, turn=turn, at=at + 2 * DAY_SECONDS))
+    return found
+
+
+async def take(pool: Database, *events: Event) -> None:
+    await ProjectionHandler(PostgresReadModels(pool)).handle(batch(*events))
+
+
+async def listed(pool: Database) -> list[str]:
+    page = await found_and_counted(pool, AT, ALWAYS, JUDGED_OK, 50)
+    assert page.total == (len(page.rows), True)
+    names = {feedback_id(f"m{number}"): f"m{number}" for number in range(20)}
+    return [names[row["feedback_id"]] for row in page.rows]
+
+
+async def test_judged_verdicts_are_listed_before_and_after_their_hours_are_counted(read_models: Database) -> None:
+    rollups = Rollups(read_models, SystemClock())
+    await take(read_models, *pair(0, reaction=None), *pair(4), *pair(8, reaction="not_ok"), *pair(12))
+    assert await listed(read_models) == ["m12", "m4"]
+    await rollups.catch_up(quiet=0)
+    assert await listed(read_models) == ["m12", "m4"]
+    await take(read_models, feedback("late", reaction="ok", turn="t0", at=15 * DAY_SECONDS))
+    assert await listed(read_models) == ["m12", "m4", "m0"]
+    await rollups.catch_up(quiet=0)
+    assert await listed(read_models) == ["m12", "m4", "m0"]
+    await take(read_models, feedback("late", reaction=None, revision=2, turn="t0", at=15 * DAY_SECONDS))
+    assert await listed(read_models) == ["m12", "m4"]
+
+
+async def test_only_days_with_judged_verdicts_are_read(read_models: Database) -> None:
+    await take(read_models, *pair(0, reaction=None), *pair(4), *pair(12, reaction=None))
+    await Rollups(read_models, SystemClock()).catch_up(quiet=0)
+    day = (START + 4 * DAY_SECONDS * 1_000_000) // 86_400_000_000 * 86_400_000_000
+    assert await narrowed(read_models, AT, ALWAYS, JUDGED_OK) == TimeSpan(day, day + 86_400_000_000)
+    assert await narrowed(read_models, AT, TimeSpan(0, day), JUDGED_OK) == TimeSpan(0, 0)
+
+
+async def test_a_first_page_without_a_next_one_is_its_own_count(read_models: Database) -> None:
+    await take(read_models, *(feedback(f"m{number}", turn=f"t{number}", at=number) for number in range(3)))
+    whole = await found_and_counted(read_models, AT, ALWAYS, Filters(), 3)
+    assert (len(whole.rows), whole.cursor, whole.total) == (3, None, (3, True))
+    first = await found_and_counted(read_models, AT, ALWAYS, Filters(), 2)
+    assert (len(first.rows), first.total) == (2, (3, True))
+    last = await found_and_counted(read_models, AT, ALWAYS, Filters(), 2, first.cursor)
+    assert (len(last.rows), last.total) == (1, (3, True))

@@ -15,7 +15,7 @@ from contracts.feedback import FeedbackCreated
 from contracts.intervals import wilson
 from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.http.reviews import audit_router
-from reporting.model.selection import Project, TimeSpan
+from reporting.model.selection import ALWAYS, Filters, Project, TimeSpan, where
 from reporting.reviews import sample
 from reporting.reviews.sample import reviewed_kinds, samples
 from reporting.sql import SQL
@@ -25,8 +25,14 @@ from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Event, Take, feedback, message
 
 NOW = FixedClock(START + 3_600_000_000)
+
+
 AUDIT = "/conversations/acme/support/audit"
+
+
 AT = Project("acme", "support")
+
+
 _MANY = """
 with made as (select i, 'old-' || i / 5 as conversation, 't' || i as turn from generate_series(1, 20000) i),
 answers as (
@@ -276,3 +282,29 @@ async def test_a_form_draws_from_our_own_page_alone(http: httpx.AsyncClient, tak
     answer = await http.post(AUDIT + "/draws", content=b"", headers={**form, "Origin": "http://reporting"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard/audit?at=acme/support")
     assert await queue(http) == ["t1"]
+
+
+# The number of verdicts that wait for a review, if there are few reviews among many verdicts.
+
+_MANY_REVIEWS = """
+insert into feedbacks (feedback_id, slot, revision, recorded_at, occurred_at, tenant, project, conversation_id, turn_id,
+    user_id, user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, rn)
+select gen_random_uuid(), gen_random_uuid(), 1, 1, i, 'acme', 'support', 'conversation-' || i, 't1', 'ann', 'human',
+    'agent-a', 'machine', 'inferred', 'inference', 'not_ok', -1, 1, '{}', 'rn' || i
+from generate_series(1, 20000) i
+"""
+
+
+async def test_reviews_are_looked_up_by_turn(read_models: asyncpg.Pool, take: Take) -> None:
+    await read_models.execute(_MANY_REVIEWS)
+    await take(feedback("review", turn="t1", origin="reviewer", kind="explicit"))
+    await read_models.execute("vacuum analyze feedbacks")
+    filters = Filters(unreviewed=True, origins=("machine",))
+    condition, values = where(Project("acme", "support"), ALWAYS, filters)
+    statement, *given = SQL.count_turns.filled(view=filters.view, where=condition)(
+        **values, last=None, last_turn=None, limit=20
+    )
+    assert await read_models.fetchval(statement, *given) == 20
+    explained = await read_models.fetchval(f"explain (analyze, buffers, format json) {statement}", *given)
+    plan = json.loads(explained)[0]["Plan"]
+    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 120, explained

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -10,12 +11,29 @@ import httpx
 import pytest
 
 from reporting.http.conversations import conversations_router
+from reporting.http.figures import figures_router
+from reporting.model.selection import ConversationScope, Project
+from reporting.pages.queries import transcript as queries
+from reporting.pages.queries.transcript import Transcript, transcript
+from reporting.parts import SCHEMA
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.projects import projects
+from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.sql import SQL
 from servicekit.clock import FixedClock
+from servicekit.db.pools import open_pool
+from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
+from tests.support.databases import new_database
+from tests.support.hand_clock import HandClock
 from tests.support.reporting_client import client
-from tests.support.reporting_events import START, Take, feedback, message
+from tests.support.reporting_events import START, Take, batch, feedback, feedback_id, message
 
 PERIOD = "/conversations/acme/support/feedback/conversations-in-period"
+
+
 DAY = {"start": "2026-09-21T00:00:00Z", "end": "2026-09-22T00:00:00Z"}
+
+
 NOW = FixedClock(START + 3_600_000_000)
 
 
@@ -386,3 +404,189 @@ async def test_nobody_sees_another_tenants_conversations(read_models: asyncpg.Po
         assert ours.json() == {"user_id": None, "conversation_id": "c1", "turns": [], "next_cursor": None}
     async with client([conversations_router(read_models, NOW)], None) as http:
         assert (await http.post(PERIOD, json=DAY)).status_code == 401
+
+
+# Transcripts: messages in order, each turn's feedback at its last answer, and at most so many messages.
+
+HERE = ConversationScope("acme", "support", "c1")
+
+
+async def read(pool: asyncpg.Pool, turn: str | None = None) -> Transcript:
+    async with pool.acquire() as connection:
+        return await transcript(connection, HERE, turn)
+
+
+def names(found: Transcript) -> list[str]:
+    return [one.message_id for one in found.lines]
+
+
+async def test_a_turns_feedback_stands_at_its_last_answer(read_models: asyncpg.Pool, take: Take) -> None:
+    await take(
+        message("q1", turn="t1", at=1),
+        message("a1", turn="t1", agent="bot", at=2),
+        message("b1", turn="t1", agent="bot", at=3),
+        message("p1", turn="t1", at=4),
+        message("q2", turn="t2", at=5),
+        message("x", turn=None, agent="bot", at=6),  # a turn of its own
+        message("q3", turn="t3", at=7),
+        message("a3", turn="t3", agent="bot", at=8),
+        message("theirs", turn="t1", conversation="c2", agent="bot", at=9),
+    )
+    await take(
+        feedback("later", turn="t1", kind="explicit", user="bob", at=12),
+        feedback("sooner", turn="t1", at=11),
+        feedback("reply", turn="t1", kind="implicit", text="And in May?", user="eve", at=13),
+        feedback("unanswered", turn="t2", at=14),
+        feedback("nowhere", turn="t9", at=15),
+        feedback("elsewhere", turn="t1", conversation="c2", user="zoe", at=16),
+        feedback("taken back", turn="t3", reaction=None, at=17),
+    )
+    found = await read(read_models)
+    assert names(found) == ["q1", "a1", "b1", "p1", "q2", "x", "q3", "a3"]
+    assert [one.message_id for one in found.lines if one.ends_turn] == ["b1", "x", "a3"]
+    shown = {one.message_id: [row["feedback_id"] for row in one.reactions] for one in found.lines if one.reactions}
+    assert shown == {"b1": [feedback_id(name) for name in ("sooner", "later", "reply")]}
+    assert [one["feedback_id"] for one in found.stray] == [feedback_id("unanswered"), feedback_id("nowhere")]
+    assert not found.cut
+
+
+async def test_a_long_conversation_is_cut_around_the_turn_or_at_its_beginning(
+    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await take(*(message(f"a{at}", turn=f"t{at}", agent="bot", at=at) for at in range(1, 10)))
+    await take(feedback("f1", turn="t1"), feedback("f8", turn="t8"), feedback("none", turn="t99"))
+    for most, turn, shown, is_cut in (
+        (4, None, [6, 7, 8, 9], True),
+        (4, "t5", [3, 4, 5, 6], True),
+        (4, "t1", [1, 2], True),
+        (4, "t9", [7, 8, 9], True),
+        (4, "t99", [6, 7, 8, 9], True),
+        (8, "t5", [1, 2, 3, 4, 5, 6, 7, 8], True),
+        (8, "t6", [2, 3, 4, 5, 6, 7, 8, 9], True),
+        (10, "t5", [1, 2, 3, 4, 5, 6, 7, 8, 9], False),
+        (9, None, [1, 2, 3, 4, 5, 6, 7, 8, 9], False),
+        (8, None, [2, 3, 4, 5, 6, 7, 8, 9], True),
+    ):
+        monkeypatch.setattr(queries, "MOST_MESSAGES", most)
+        found = await read(read_models, turn)
+        assert (names(found), found.cut) == ([f"a{at}" for at in shown], is_cut), (most, turn)
+        assert [one["feedback_id"] for one in found.stray] == ([] if is_cut else [feedback_id("none")]), (most, turn)
+
+
+# The list of projects, which every page reads.
+
+EVENTS = (
+    message("m1", tenant="acme", project="a"), feedback("f1", tenant="acme", project="b", recorded=2),
+    message("m2", tenant="acme", project="c"), feedback("f2", tenant="globex", project="a", recorded=1),
+    message("m3", tenant="globex", project="b"), feedback("f3", tenant="acme", project="a", recorded=3),
+)  # fmt: skip
+
+
+_MANY = """
+insert into messages (tenant, project, conversation_id, message_id, sender_type, sender_id, content, occurred_at,
+    sequence, version)
+select 'acme', 'big', 'c' || i, 'm' || i, 'human', 'ann', 'Hello', i, -1, '\\x00' from generate_series(1, 20000) i
+"""
+
+
+@pytest.mark.parametrize(
+    ("tenant", "names", "found"),
+    [
+        (None, None, {"acme/a", "acme/b", "acme/c", "globex/a", "globex/b"}),
+        ("acme", None, {"acme/a", "acme/b", "acme/c"}),
+        ("acme", ["b", "x"], {"acme/b"}),
+        ("globex", None, {"globex/a", "globex/b"}),
+        ("other", None, set()),
+    ],
+)
+async def test_projects_have_messages_or_feedback(
+    read_models: asyncpg.Pool, take: Take, tenant: str | None, names: list[str] | None, found: set[str]
+) -> None:
+    for event in EVENTS:
+        await take(event)
+    listed = await projects(read_models, tenant, names)
+    assert len(listed) == len(found)
+    assert {f"{one.tenant}/{one.project}" for one in listed} == found
+
+
+@pytest.mark.parametrize("tenant", ["acme", EVERY_TENANT])
+async def test_listing_reads_two_entries_of_each_project_not_all(postgres_url: str, tenant: str) -> None:
+    async with (
+        new_database(postgres_url, "reporting") as url,
+        await open_pool(url, "reporting", SCHEMA, tenants_apart=True, plan="custom") as reads,
+        await open_pool(url, "reporting", SCHEMA) as pool,
+    ):
+        await pool.execute(_MANY)
+        await pool.execute("vacuum analyze messages")
+        token = tenant_in_sight.set(tenant)
+        try:
+            assert await projects(reads) == [Project("acme", "big")]
+            statement, *values = SQL.list_projects(tenant=None, projects=None, limit=500)
+            explained = await reads.fetchval(f"explain (analyze, buffers, format json) {statement}", *values)
+        finally:
+            tenant_in_sight.reset(token)
+    plan = json.loads(explained)[0]["Plan"]
+    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 60
+
+
+# Agents and reasons page by page: each once, in one window, despite concurrent writes.
+
+BASE = "/conversations/acme/support/feedback"
+
+
+async def take(read_models: asyncpg.Pool, *events: Any) -> None:
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events))
+
+
+async def some(read_models: asyncpg.Pool) -> None:
+    """Store nine agents and nine reasons, some of which differ only in their names."""
+    await take(
+        read_models,
+        *(
+            feedback(
+                f"f{agent}-{vote}",
+                kind="explicit",
+                agent=f"agent-{agent}",
+                turn=f"t{agent}-{vote}",
+                reaction="not_ok" if vote % 3 else "ok",
+                tags=(f"reason-{agent}",),
+                at=vote,
+            )
+            for agent in range(9)
+            for vote in range(1 + agent // 2)
+        ),
+    )
+
+
+@pytest.mark.parametrize(("path", "name"), [("agents", "agent_id"), ("reasons", "reason")])
+async def test_each_comes_once_and_in_order(read_models: asyncpg.Pool, path: str, name: str) -> None:
+    await some(read_models)
+    now = HandClock()
+    now.forward(START / 1_000_000 - 940)
+    async with client([figures_router(read_models, now)]) as http:
+        query: dict[str, Any] = {"min_votes": 3} if path == "agents" else {}
+        whole = [one[name] for one in (await http.get(f"{BASE}/{path}", params=query)).json()[path]]
+        full = (await http.get(f"{BASE}/{path}", params=query | {"limit": len(whole)})).json()
+        assert ([one[name] for one in full[path]], full["next_cursor"]) == (whole, None), "a full page may be the last"
+        found: list[str] = []
+        windows: list[dict[str, str]] = []
+        cursor: str | None = None
+        while not windows or cursor is not None:
+            more: dict[str, str] = {"cursor": cursor} if cursor else {}
+            page = await http.get(f"{BASE}/{path}", params=query | {"limit": 2} | more)
+            assert page.status_code == 200, page.text
+            found += [one[name] for one in page.json()[path]]
+            windows.append(page.json()["window"])
+            cursor = page.json()["next_cursor"]
+            # Later than the first page's window, which all pages keep.
+            now.forward(3_600)
+            await take(
+                read_models, feedback(f"late{len(windows)}", turn="late", agent="agent-late", tags=("late",), at=3_000)
+            )
+        assert found == whole
+        assert len(found) == 9
+        assert windows == [windows[0]] * 5
+        other = query | {"limit": 2, "origin": "user"}
+        first = (await http.get(f"{BASE}/{path}", params=query | {"limit": 2})).json()["next_cursor"]
+        assert (await http.get(f"{BASE}/{path}", params=other | {"cursor": first})).status_code == 400
+        assert (await http.get(f"{BASE}/{path}", params=query | {"cursor": "x"})).status_code == 400

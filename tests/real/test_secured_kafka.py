@@ -18,13 +18,15 @@ from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
 from servicekit.log.settings import Mechanism
-from servicekit.log.topics import ensure_topics
+from servicekit.log.topics import ensure_topics, partitions_by_topic
 from tests.support.command import agent_feedback
 from tests.support.group_reading import reading
+from tests.support.local_kafka import LocalKafka
 from tests.support.secured_kafka import PASSWORD, USER, SecuredKafka
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 REACTION = CHAT_REACTION.name
+
+
 CONSUMER = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"
 
 
@@ -51,6 +53,8 @@ def settings(kafka: SecuredKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(f"KAFKA_{name}", str(value))
 
 
+@pytest.mark.real
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 async def test_all_clients_get_in(
     kafka: SecuredKafka, settings: None, mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
@@ -73,6 +77,8 @@ async def count(cluster: Bootstrap) -> int:
     return sum([len(records) async for records in records_of(cluster, [REACTION])])
 
 
+@pytest.mark.real
+@pytest.mark.timeout(120)
 async def test_commands_get_in(kafka: SecuredKafka, settings: None) -> None:
     made = await agent_feedback("topics", "--create", "--broker", kafka.secured, "--json")
     assert made.code == 0
@@ -80,6 +86,8 @@ async def test_commands_get_in(kafka: SecuredKafka, settings: None) -> None:
     assert listed.code == 0
 
 
+@pytest.mark.real
+@pytest.mark.timeout(120)
 async def test_without_the_password_nobody_gets_in(
     kafka: SecuredKafka, settings: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,3 +116,25 @@ async def gets_in(bootstrap: Bootstrap, servers: str | None = None, within_ms: i
         return False
     finally:
         await admin.close()
+
+
+# docs/deployment.md's section "Run on your own Kafka", on a cluster of one broker.
+
+
+@pytest.mark.real
+async def test_topics_are_made_with_as_many_copies_as_there_are_brokers(tmp_path: Path) -> None:
+    async with LocalKafka(tmp_path / "kafka") as kafka:
+        made = await agent_feedback("topics", "--create", "--broker", kafka.bootstrap)
+        assert made.code == 0, made.err
+        assert "1 of 3 replicas" in made.err
+        again = await agent_feedback("topics", "--create", "--broker", kafka.bootstrap)
+        assert again.code == 0, again.err
+        assert "replicas" not in again.err
+        admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+        await admin.start()
+        try:
+            described = await admin.describe_topics(list(partitions_by_topic()))
+        finally:
+            await admin.close()
+    copies = {len(partition["replicas"]) for topic in described for partition in topic["partitions"]}
+    assert (len(described), copies) == (len(partitions_by_topic()), {1})

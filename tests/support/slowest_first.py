@@ -12,9 +12,9 @@ SLOWEST: Final = (
     "tests/flow/test_route_answers.py",
     "tests/flow/test_import.py",
     "tests/flow/test_subject_access.py",
-    "tests/flow/test_erase_command.py",
+    "tests/flow/test_log_commands.py",
     "tests/flow/test_lost_database.py",
-    "tests/flow/test_erased_ids.py",
+    "tests/flow/test_subject_access.py",
 )
 """Files whose slowest test or sum of tests took the most time (`pytest --durations=0`)."""
 

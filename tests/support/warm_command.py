@@ -2,7 +2,7 @@
 
 Each run is a process of its own with its own arguments, environment, folder, standard streams, signals and end, as if a
 user had started it (`warm_stub.py`). Only its imports come for free: runs of COMMAND and
-tests/unit/standalone/test_loaded_modules.py test these.
+tests/unit/standalone/test_stack.py test these.
 """
 
 from __future__ import annotations

@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict
 
 import pytest
 
-from agent_feedback_kit import UnexpectedAnswer
+import agent_feedback_kit as kit
+from agent_feedback_kit import UnexpectedAnswer, deadlines
 from agent_feedback_kit.client import calls
 from agent_feedback_kit.client.calls import Call, ProjectPlace
+from agent_feedback_kit.client.retrying import refusal_of
+from agent_feedback_kit.client.validation import first_mismatch
+from agent_feedback_kit.deadlines import within
 
 PLACE = ProjectPlace("acme", "support")
+
+
 ROOT = "/conversations/acme/support"
+
+
 FEEDBACK = f"{ROOT}/c1/turns/t1/feedback"
+
+
 TURN = ("c1", "t1")
+
+
 TIME = {"ts": "2026-01-01T00:00:00Z"}
+
+
 RATED: dict[str, Any] = {"text": "Nearly.", **TIME, "user_id": "ann"}
+
+
 JUDGED: dict[str, Any] = {**RATED, "tags": ["wrong"], "correction": "At ten."}
+
+
 DETECT: dict[str, Any] = {
     "turn_id": "t2", "message_id": "m3", "user_id": "ann", **TIME, "look_back": "PT1H", "reply_to_message_id": "m2",
     "thread_id": "th", "previous": {"message_id": "m2", "content": "At nine."}, "wait_seconds": 0.5, "strategies": 3,
     "intent": "hours", "agent_id": "bot",
 }  # fmt: skip
+
+
 FOUND: dict[str, Any] = {"intent": "hours", "user_id": "ann", "agent_id": "bot", "limit": 3}
+
+
 END: dict[str, Any] = {"user_id": "ann", "memory_mode": "synced", "idempotency_key": "k", "source": "cli_end"}
+
+
 HERE = {"tenant": "acme", "project": "support"}
+
+
 PERIOD = {"start": "2026-01-01T00:00:00Z", "end": "2026-02-01T00:00:00Z"}
 
 
@@ -133,3 +160,158 @@ def test_a_line_of_an_export_is_an_object(line: str) -> None:
     assert calls.export_row('{"a": [1]}') == {"a": [1]}
     with pytest.raises(UnexpectedAnswer, match="cut off"):
         calls.export_row(line)
+
+
+# The first place at which a response violates its type; later platforms may add fields and values.
+
+
+class Row(TypedDict):
+    name: str
+    share: float
+    kind: NotRequired[Literal["a", "b"]]
+    count: NotRequired[int | None]
+    parts: NotRequired[list[str]]
+    facts: NotRequired[dict[str, Any]]
+    inner: NotRequired[Row]
+
+
+WHOLE = {"name": "x", "share": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (WHOLE, None),
+        (WHOLE | {"later": object()}, None),
+        ([WHOLE], "no object"),
+        (None, "no object"),
+        ({"share": 0.5}, "name"),
+        (WHOLE | {"name": 7}, "name"),
+        (WHOLE | {"name": None}, "name"),
+        (WHOLE | {"share": 1}, None),
+        (WHOLE | {"share": True}, "share"),
+        (WHOLE | {"share": float("nan")}, "share"),
+        (WHOLE | {"share": float("inf")}, "share"),
+        (WHOLE | {"share": float("-inf")}, "share"),
+        (WHOLE | {"share": "0.5"}, "share"),
+        (WHOLE | {"kind": "a"}, None),
+        (WHOLE | {"kind": "later"}, None),
+        (WHOLE | {"kind": 1}, "kind"),
+        (WHOLE | {"kind": None}, "kind"),
+        (WHOLE | {"count": 1}, None),
+        (WHOLE | {"count": None}, None),
+        (WHOLE | {"count": 1.5}, "count"),
+        (WHOLE | {"count": True}, "count"),
+        (WHOLE | {"parts": []}, None),
+        (WHOLE | {"parts": ["a", "b"]}, None),
+        (WHOLE | {"parts": ["a", 2, None]}, "parts.1"),
+        (WHOLE | {"parts": {"0": "a"}}, "parts"),
+        (WHOLE | {"facts": {"any": 1}}, None),
+        (WHOLE | {"facts": []}, "facts"),
+        (WHOLE | {"inner": WHOLE}, None),
+        (WHOLE | {"inner": {"name": "x"}}, "inner.share"),
+        (WHOLE | {"inner": 7}, "inner"),
+    ],
+)
+def test_the_first_mismatch_is_a_dotted_path(value: Any, place: str | None) -> None:
+    assert first_mismatch(value, Row) == place
+
+
+# A deadline for work that may ignore its cancellation.
+
+
+async def test_the_result_and_the_error_of_work_in_time_are_its_own() -> None:
+    assert await within(None, asyncio.sleep(0, "done")) == "done"
+    assert await within(5, asyncio.sleep(0, "done")) == "done"
+    with pytest.raises(ZeroDivisionError):
+        await within(5, fails())
+
+
+async def test_abandoned_work_is_held_until_it_ends_and_its_error_is_never_reported() -> None:
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    release = asyncio.Event()
+
+    async def stubborn() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await release.wait()
+            raise ZeroDivisionError from None
+
+    with pytest.raises(TimeoutError):
+        await within(0.01, stubborn())
+    [task] = deadlines._abandoned
+    release.set()
+    await asyncio.wait({task})
+    await asyncio.sleep(0)
+    assert deadlines._abandoned == set()
+    del task
+    assert reported == []
+
+
+async def fails() -> None:
+    raise ZeroDivisionError
+
+
+# Retries of a failed call: how many, after which delay, and for which responses.
+
+UNREACHABLE = kit.Unreachable("no answer")
+
+
+POLICY = kit.Retries(tries=6, first_wait=1.0, longest_wait=5.0)
+
+
+def refused(status: int, retry_after: str | None = None) -> kit.AgentFeedbackError:
+    return refusal_of(status, {} if retry_after is None else {"retry-after": retry_after}, b"{}")
+
+
+@pytest.mark.parametrize(("tried", "longest"), [(1, 1.0), (2, 2.0), (3, 4.0), (4, 5.0), (5, 5.0)])
+def test_delays_double_up_to_the_longest_with_jitter(tried: int, longest: float) -> None:
+    delays = [POLICY.wait(tried, UNREACHABLE, 100.0) or 0.0 for _ in range(200)]
+    assert longest / 2 <= min(delays) and max(delays) <= longest
+    assert max(delays) - min(delays) > longest / 4
+
+
+def test_the_last_try_is_followed_by_none() -> None:
+    assert POLICY.wait(6, UNREACHABLE, 100.0) is None
+    assert kit.Retries(tries=1).wait(1, UNREACHABLE, 100.0) is None
+
+
+@pytest.mark.parametrize(("status", "again"), [(429, True), (500, False), (502, True), (503, True), (504, True)])
+def test_only_what_may_pass_is_tried_again(status: int, again: bool) -> None:
+    assert (POLICY.wait(1, refused(status), 100.0) is not None) is again
+    assert POLICY.wait(1, kit.UnexpectedAnswer("a page"), 100.0) is None
+
+
+@pytest.mark.parametrize(("left", "wait"), [(7.1, 7.0), (7.0, None), (0.0, None), (-1.0, None)])
+def test_no_delay_reaches_the_end_of_the_timeout(left: float, wait: float | None) -> None:
+    assert POLICY.wait(1, refused(503, "7"), left) == wait
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("0", 0.0), ("999999", 999_999.0), ("1000000", None), ("-1", None), ("1.5", None), ("", None), ("\u00b2", None),
+     ("Wed, 21 Oct 2026 07:28:00 GMT", None), (None, None)],
+)  # fmt: skip
+def test_a_retry_after_is_a_number_of_seconds_below_a_million(header: str | None, seconds: float | None) -> None:
+    error = refused(503, header)
+    assert isinstance(error, kit.Busy)
+    assert error.retry_after == seconds
+
+
+@pytest.mark.parametrize(("status", "is_refusal"), [(199, False), (300, False), (399, False), (400, True), (599, True)])
+def test_a_status_below_400_is_no_refusal(status: int, is_refusal: bool) -> None:
+    assert isinstance(refused(status), kit.Refused) is is_refusal
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [(b'{"detail": "' + b"x" * 501 + b'"}', "x" * 500), (b'{"detail": 7}', "refused without a reason"),
+     (b"<html>", "refused without a reason"), (b"[]", "refused without a reason"), (b"7", "refused without a reason"),
+     (b"[" * 100_000, "refused without a reason")],
+)  # fmt: skip
+def test_a_reason_is_a_text_of_500_characters_at_most(body: bytes, detail: str) -> None:
+    error = refusal_of(403, {}, body)
+    assert isinstance(error, kit.Refused)
+    assert error.detail == detail

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 
+from contracts.detectors import GATE, WORDS, precedence
 from detector.detector import Detector
+from detector.evaluation.rows import neighbourhood
+from detector.explain import explain, render
 from detector.model import Message, Neighbourhood, Target, Verdict
+from detector.version import HOME, RELEASED, digest_of_files, version, version_with_gate
 
 MINUTE = 60_000_000
 
@@ -27,6 +38,8 @@ def judge(detector: Detector, message: str, request: str, answer: str, gap: int 
 
 
 REQUEST = "Which year did the bridge open?"
+
+
 ANSWER = "The bridge opened in 1932."
 
 
@@ -117,3 +130,207 @@ def test_a_verdict_that_is_not_announced_says_why(fields: dict[str, Any], held_b
     verdict = Verdict("rejected", "not_ok", 0.7, "explicit", "no", target, (), "rules", "not_ok")
     one = replace(verdict, **fields)
     assert (one.held_back, one.emitted) == (held_back, held_back is None)
+
+
+# A detector's version changes with everything that its verdicts depend on, and with nothing else.
+
+ENCODER = "all-minilm"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return a copy of the package."""
+    return Path(copytree(HOME, tmp_path / "detector"))
+
+
+def of(home: Path, encoder: str | None = ENCODER) -> str:
+    digest_of_files.cache_clear()
+    return version(("words",), encoder=encoder, home=home)
+
+
+def test_a_version_has_the_date_of_the_data_and_eight_digits(detector: Detector) -> None:
+    assert re.fullmatch(rf"{RELEASED}\.[0-9a-f]{{8}}{WORDS}", detector.version)
+    assert re.fullmatch(rf"{RELEASED}\.[0-9a-f]{{8}}", of(HOME))
+    assert precedence(detector.version) < precedence(of(HOME))
+
+
+@pytest.mark.parametrize("changed", ["weights/classifier.json", "weights/reader.onnx", "patterns/en.tsv", "rules.py"])
+def test_other_weights_patterns_or_rules_make_another_version(home: Path, changed: str) -> None:
+    before = of(home)
+    with (home / changed).open("a") as file:
+        file.write("\n")
+    assert of(home) != before
+
+
+@pytest.mark.parametrize("changed", ["explain.py", "evaluation/scoring.py"])
+def test_what_no_verdict_depends_on_makes_no_other_version(home: Path, changed: str) -> None:
+    before = of(home)
+    (home / changed).write_text("")
+    assert of(home) == before
+
+
+def test_times_of_files_and_places_make_no_other_version(home: Path) -> None:
+    os.utime(home / "weights" / "classifier.json", (0, 0))
+    assert of(home) == of(HOME)
+
+
+def test_the_encoder_makes_another_version(detector: Detector) -> None:
+    assert len({of(HOME), of(HOME, "other"), of(HOME, None)}) == 3
+    assert Detector.default().version == Detector.default().version
+
+
+def test_another_model_or_instructions_for_it_make_another_version(tmp_path: Path) -> None:
+    def asking(model: str) -> str:
+        digest_of_files.cache_clear()
+        return version_with_gate(of(HOME), model, tmp_path)
+
+    (tmp_path / "question.py").write_text("INSTRUCTIONS = 'Judge.'")
+    first = asking("small")
+    assert first == asking("small") != asking("large")
+    assert first.endswith(GATE)
+    assert version_with_gate(of(HOME, None), "small", tmp_path).endswith(WORDS + GATE)
+    (tmp_path / "question.py").write_text("INSTRUCTIONS = 'Judge it.'")
+    assert asking("small") != first
+    assert precedence(first) > precedence(of(HOME))
+
+
+def test_a_version_is_computed_in_a_moment() -> None:
+    started = time.process_time()
+    of(HOME)
+    assert time.process_time() - started < 0.1
+
+
+# Verdicts in words.
+
+Judge = Callable[[str, str, str], Verdict]
+
+
+def test_a_rejection_in_words(said: Judge) -> None:
+    text = render(said("that's not what I asked", "when did it open", "It is 200 m long."))
+    assert text.startswith("The answer is rejected: it is turned down.")
+    assert "0.90, announced" in text
+    assert "en.not_what_i_asked" in text
+    assert "turn previous (1 back)" in text
+
+
+def test_nothing_said_in_words(said: Judge) -> None:
+    text = render(said("", "when did it open", "In 1932."))
+    assert text.startswith("Nothing is said about the answer.")
+    assert "not announced" in text
+
+
+TARGET = Target("t1", "a1", "bot", 0.575, 0.5, 1.0, 1)
+
+
+VERDICT = Verdict(
+    "rejected",
+    "not_ok",
+    0.9,
+    "explicit",
+    "That's wrong",
+    TARGET,
+    ("rule.rejects", "en.is_wrong"),
+    "rules",
+    "not_ok",
+    {"similarity": 0.9, "rejected": 0.125},
+)
+
+
+def test_a_verdict_has_a_line_for_each_of_its_parts() -> None:
+    assert render(VERDICT).splitlines() == [
+        "The answer is rejected: it is turned down.",
+        "  confidence  0.90, announced",
+        "  decided by  a rule",
+        "  gate        not_ok",
+        "  because it  rejects the answer",
+        "  rules       rule.rejects, en.is_wrong",
+        "  encoder     none: only patterns judge; to add one: `agent-feedback encoder`",
+        "  about       turn t1 (1 back), score 0.57 = 0.85 * 0.50 + 0.15 * 1.00",
+        "  scores      similarity 0.90, rejected 0.12",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "lines"),
+    [
+        ({"correction_type": "rephrased"}, ["The answer is rejected: the request is asked again."]),
+        ({"correction_type": "abandonment"}, ["The answer is rejected: the person gives up on it."]),
+        ({"decided_by": "learned"}, ["  decided by  the reader"]),
+        ({"decided_by": "llm"}, ["  decided by  the LLM gate", "  confidence  0.90, announced"]),
+        ({"confidence": 0.69}, ["  confidence  0.69, not announced: below 0.70"]),
+        ({"confidence": 0.7}, ["  confidence  0.70, announced"]),
+        ({"target": None}, ["  confidence  0.90, not announced: there is no answer that it could be about"]),
+        ({"feedback": "neutral", "correction_type": None}, ["  confidence  0.90, not announced"]),
+        (
+            {"feedback": "accepted", "correction_type": None, "gate": "neutral"},
+            [
+                "The answer is accepted.",
+                "  confidence  0.90, not announced: it builds on the answer, and says nothing about its quality",
+            ],
+        ),
+        (
+            {"feedback": "accepted", "correction_type": None, "status_only": True, "reaction": None},
+            [
+                "A new topic: the earlier turn's status becomes accepted, nothing is announced.",
+                "  confidence  0.90, not announced",
+            ],
+        ),
+        (
+            {"rules": (), "user_said": "no"},
+            ["  because it  says nothing that speaks either way", "  rules       none"],
+        ),
+    ],
+)
+def test_a_line_shows_its_part_of_the_verdict(fields: dict[str, Any], lines: list[str]) -> None:
+    assert set(lines) <= set(render(replace(VERDICT, **fields)).splitlines())
+
+
+@pytest.mark.parametrize(
+    ("fields", "start"),
+    [
+        ({"encoder": "minilm"}, "  encoder"),
+        ({"target": None}, "  about"),
+    ],
+)
+def test_what_a_verdict_lacks_has_no_line(fields: dict[str, Any], start: str) -> None:
+    assert start in render(VERDICT)
+    assert f"\n{start} " not in render(replace(VERDICT, **fields))
+
+
+def test_a_message_follows_its_request_and_answer_by_a_minute_each() -> None:
+    seen: list[Neighbourhood] = []
+
+    class Listening:
+        def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
+            seen.extend(items)
+            return [VERDICT]
+
+    detector: Any = Listening()
+    for request, answer in (("when?", "In 1932."), ("", "In 1932."), ("", "")):
+        assert explain("no", request, answer, detector) is VERDICT
+    assert [[(one.role, one.agent_id, one.text, one.at) for one in (*item.before, item.message)] for item in seen] == [
+        [("human", None, "when?", 0), ("agent", "agent", "In 1932.", MINUTE), ("human", None, "no", 2 * MINUTE)],
+        [("agent", "agent", "In 1932.", MINUTE), ("human", None, "no", 2 * MINUTE)],
+        [("human", None, "no", 2 * MINUTE)],
+    ]
+    assert all(one.sender_id == item.message.sender_id for item in seen for one in item.before if one.role == "human")
+
+
+# Expected verdicts of the specification's phrases, and of messages that were once judged wrongly.
+
+ROWS: list[dict[str, Any]] = [
+    json.loads(line) for line in (Path(__file__).parent / "phrases.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+#: Neither label nor announcement is reached by words alone: docs/evaluation.md says so.
+SHORT_OF = {"p028", "p031"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_a_phrase_is_labelled_and_announced_as_it_must_be(detector: Detector, row: dict[str, Any]) -> None:
+    [verdict] = detector.judge([neighbourhood(row)])
+    announced = verdict.reaction if verdict.emitted else None
+    assert announced in {None, row["announced"]}, verdict.rules
+    if row["id"] not in SHORT_OF:
+        assert (verdict.feedback, announced) == (row["label"], row["announced"]), verdict.rules

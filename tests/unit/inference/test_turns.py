@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import random
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from detector.model import Feedback, Message, Role
+import training
+from contracts.chat import ChatMessageIngested
+from detector.detector import Detector
+from detector.encoders.embedder import Vectors, WordLlamaEmbedder
+from detector.model import Feedback, Message, Role, Verdict
 from detector.rules import SESSION_TIMEOUT_US
+from inference.handlers import ConversationHandler
 from inference.neighbours import message_ranges
 from inference.store import ConversationKey, IndexedMessage, Place, Placed
+from inference.turns.candidates import Answered, candidates
 from inference.turns.facts import Facts, Question, Reply, joined, looked_at, questions_of
 from inference.turns.rules import (
     MachineStatus,
@@ -23,6 +37,12 @@ from inference.turns.rules import (
     satisfaction,
     session_over,
 )
+from inference.turns.store import SIMILARITY_THRESHOLD
+from inference.turns.vectors import DIMENSION, TurnVectors
+from proofs.simulation.stub_detector import StubDetector
+from servicekit.log.messages import Written
+from servicekit.log.records import Coordinates, RawRecord, Received
+from tests.support.inference_memory import MemoryConversationStore
 
 MINUTE = 60_000_000
 
@@ -198,3 +218,168 @@ def test_of_facts_of_equal_rank_the_ones_that_are_held_stay() -> None:
 def test_facts_of_turns_are_joined_per_turn_in_the_order_of_their_keys() -> None:
     facts = [Facts(TurnKey("acme", "p", "c", name), at) for name, at in (("t2", 3), ("t1", 9), ("t2", 1))]
     assert [(one.key.turn_id, one.at) for one in joined(facts)] == [("t1", 9), ("t2", 1)]
+
+
+# Vectors of the index of turns, and the minimum similarity of similar questions.
+
+PAIRS = Path(training.__file__).parent / "pairs.jsonl"
+
+
+def test_each_text_is_packed_once_in_half_precision(detector: Detector) -> None:
+    packed = TurnVectors(detector.embedder).packed(["When does it open?", "At nine.", "When does it open?"])
+    assert packed.places == {"When does it open?": 0, "At nine.": 1}
+    assert packed.rows.dtype == np.float16
+    assert np.linalg.norm(packed.rows.astype(np.float32), axis=1) == pytest.approx([1, 1], abs=1e-3)
+    assert TurnVectors(detector.embedder).packed([]).rows.shape == (0, DIMENSION)
+
+
+def test_the_detectors_memory_gives_the_embedders_vectors(detector: Detector) -> None:
+    texts = ["When does it open?", "", "🙂", "When does it open?"]
+    assert (detector.embedder.embed(texts) == WordLlamaEmbedder().embed(texts)).all()
+    assert detector.embedder.name == WordLlamaEmbedder.name
+
+
+def test_the_floor_keeps_most_rewordings_and_few_unrelated_questions() -> None:
+    pairs = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    embedder = WordLlamaEmbedder()
+    left, right = (embedder.embed([pair[side] for pair in pairs]) for side in "ab")
+    same = np.array([pair["same"] for pair in pairs])
+    domains = np.array([pair["domain"] for pair in pairs])
+    other = np.random.default_rng(1).permutation(len(pairs))
+    apart = domains != domains[other]
+    assert _share(left[same], right[same]) == pytest.approx(0.75, abs=0.02)
+    assert _share(left[apart], right[other][apart]) < 0.04
+
+
+def _share(left: Vectors, right: Vectors) -> float:
+    return float((np.einsum("ij,ij->i", left, right) >= SIMILARITY_THRESHOLD).mean())
+
+
+# Choice among a person's turns, by hand-written examples.
+
+
+def answered(name: str, text: str, turns_back: int, cosine: float = 0.0) -> Answered:
+    return Answered(TurnKey("acme", "p", f"c-{name}", name), f"{name}-a", "bot", text, turns_back, cosine)
+
+
+def test_shared_words_beat_what_was_said_last() -> None:
+    found = candidates(
+        "the seaview hotel has no balcony",
+        [answered("late", "It leaves at noon.", 1), answered("early", "The Seaview hotel.", 9, 0.5)],
+    )
+    assert [one.target.turn_id for one in found] == ["early", "late"]
+    assert found[1].target.score == pytest.approx(0.15)
+    # Two of three words with a topic are shared, each by one answer of two: 0.8 * 2/3 of what the words weigh.
+    assert 0.1 < found[0].target.similarity < 0.8
+    assert found[0].target.score == pytest.approx(0.85 * found[0].target.similarity + 0.15 / 9, abs=1e-6)
+
+
+def test_where_nothing_is_shared_the_latest_comes_first_and_five_are_given() -> None:
+    found = candidates("that's wrong", [answered(f"t{n}", "At nine.", n) for n in (3, 1, 7, 2, 5, 4, 6)])
+    assert [one.target.turns_back for one in found] == [1, 2, 3, 4, 5]
+    assert candidates("that's wrong", []) == ()
+
+
+def test_the_order_that_turns_are_handed_in_does_not_matter() -> None:
+    turns = [answered(name, "At nine.", 2, 0.4) for name in ("b", "a", "c")]
+    assert candidates("nine", turns) == candidates("nine", turns[::-1])
+    assert [one.target.turn_id for one in candidates("nine", turns)] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("turns_back", "recency"), [(1, 1.0), (2, 0.5), (3, 0.333333), (7, 0.142857)])
+def test_a_candidate_names_its_turn_and_how_far_back_it_is(turns_back: int, recency: float) -> None:
+    [found] = candidates("nine", [answered("t1", "It opens at nine.", turns_back, 0.123)])
+    assert found.conversation == ("acme", "p", "c-t1")
+    assert (found.target.turn_id, found.target.message_id, found.target.agent_id) == ("t1", "t1-a", "bot")
+    assert (found.target.turns_back, found.target.recency) == (turns_back, recency)
+    assert found.target.similarity == round(found.target.similarity, 6)
+    assert found.target.score == pytest.approx(0.85 * found.target.similarity + 0.15 / turns_back, abs=1e-6)
+    assert found.target.score == round(found.target.score, 6)
+
+
+# Any order and batching of messages and their versions gives the same turns.
+
+
+class JoinedTurns:
+    """Index that joins the facts of each turn."""
+
+    def __init__(self) -> None:
+        self.held: dict[TurnKey, Facts] = {}
+
+    async def take(
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
+    ) -> Mapping[Any, Any]:
+        for one in facts:
+            self.held[one.key] = self.held[one.key].joined(one) if one.key in self.held else one
+        return {}
+
+    def shown(self) -> dict[TurnKey, Any]:
+        """Return the state of the turns. An evaluation is reduced to its presence, since it counts lookups."""
+        return {
+            key: replace(
+                one, question=replace(one.question, version=b"") if one.question and one.question.text else None
+            )
+            for key, one in self.held.items()
+        }
+
+
+class Discarding:
+    async def send(self, messages: Sequence[Any]) -> list[Written]:
+        return []
+
+
+def version(name: str, agent: bool, at: int) -> ChatMessageIngested:
+    return ChatMessageIngested(
+        event_id=f"{name}-{at}",
+        occurred_at=at,
+        tenant="acme",
+        project="p",
+        conversation_id="c",
+        message_id=name,
+        sender_id="bot" if agent else "ann",
+        sender_type="agent" if agent else "human",
+        agent_id="bot" if agent else None,
+        content=f"{name} at {at}",
+    )
+
+
+def arrived(events: Sequence[ChatMessageIngested], cuts: random.Random) -> dict[TurnKey, Any]:
+    turns = JoinedTurns()
+    detector: Any = StubDetector()
+    handler = ConversationHandler(MemoryConversationStore(), turns, Discarding(), detector)
+    rest = list(events)
+    while rest:
+        size = cuts.randint(1, 12)
+        batch, rest = rest[:size], rest[size:]
+        records = [Received(event, RawRecord(Coordinates("t", 0, 0), None, None, (), 0)) for event in batch]
+        asyncio.run(_handle(handler, records))
+    return turns.shown()
+
+
+async def _handle(handler: ConversationHandler, records: Sequence[Received[Any]]) -> None:
+    await handler.handle(records)
+
+
+times = st.integers(0, 99)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    answers=st.integers(1, 45),
+    questions=st.lists(times, max_size=4),
+    again=st.lists(st.tuples(st.integers(0, 48), times), max_size=6),
+    orders=st.integers(0, 2**32),
+)
+def test_any_arrival_ends_in_the_same_turns(
+    answers: int, questions: list[int], again: list[tuple[int, int]], orders: int
+) -> None:
+    """Many answers belong to few questions, some of them far away; some messages have several versions."""
+    first = [(True, 2 * n + 1) for n in range(answers)] + [(False, at) for at in questions]
+    versions = [(n, agent, at) for n, (agent, at) in enumerate(first)]
+    versions += [(n, first[n][0], at) for n, at in again if n < len(first)]
+    events = [version(f"m{n}", agent, at) for n, agent, at in dict.fromkeys(versions)]
+    shuffled = random.Random(orders)
+    expected = arrived(events, shuffled)
+    for _ in range(3):
+        shuffled.shuffle(events)
+        assert arrived(events, shuffled) == expected

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from contracts.instants import SECOND
@@ -16,12 +18,22 @@ from reporting.outbox.addresses import NotAllowed, address_of, is_public
 from reporting.outbox.endpoints import read_endpoints
 from reporting.outbox.payload import WebhookDelivery, body_of, headers_of
 from reporting.outbox.schedule import LONGEST_ASKED, RETRY_DELAYS, next_attempt
+from reporting.outbox.sending import AttemptResult, CheckedHttp
 from servicekit.errors import StartError
+from tests.support.llm_server import LlmServer, llm_server, response
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
+
+
 OTHER = "whsec_" + base64.b64encode(b"another of twenty-four b.").decode()
+
+
 KEY, OTHER_KEY = b"a key of twenty-four byte", b"another of twenty-four b."
+
+
 EVENT = {"eventId": "e-1", "tenant": "acme", "project": "support", "feedbackId": "f-1", "text": "Nein, „falsch“ 👎"}
+
+
 DELIVERY = WebhookDelivery(
     "learner", "f-1", "e-1", "feedback.created", 7, "acme", "ann", 1_700_000_000_000_000, json.dumps(EVENT)
 )
@@ -195,3 +207,33 @@ def test_a_file_that_is_not_sound_does_not_start(
     with pytest.raises(StartError, match=why) as refused:
         read_endpoints(written(tmp_path, FILE.replace(before, after)))
     assert "s3cr3t" not in str(refused.value)
+
+
+# Single attempts to deliver a webhook, against a real server on this machine.
+
+
+@pytest_asyncio.fixture
+async def receiver() -> AsyncIterator[LlmServer]:
+    async with llm_server() as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("", 0),
+        ("Retry-After: 120\r\n", 120),
+        ("Retry-After: 999999\r\n", 999_999),
+        ("Retry-After: 1000000\r\n", 0),
+        ("Retry-After: -5\r\n", 0),
+        ("Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n", 0),
+    ],
+)
+async def test_a_receiver_may_name_the_seconds_until_the_next_attempt(
+    receiver: LlmServer, header: str, seconds: int
+) -> None:
+    receiver.respond = lambda _: response(b"", 503, headers=header)
+    http = CheckedHttp(5)
+    found = await http.post(f"{receiver.url}/chat/completions", b"{}", {}, private=True)
+    await http.close()
+    assert found == AttemptResult("503", delivered=False, gone=False, retry_after=seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,16 +12,27 @@ from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError, OutO
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.record import MemoryRecords
 
+from contracts.chat import ChatMessageIngested
+from contracts.headers import CAUSE, TRACEPARENT
 from contracts.ids import partition_of
-from servicekit.errors import LogUnavailable
+from contracts.topics import CHAT_TOPICS
+from servicekit.errors import LogFull, LogUnavailable, Unavailable
 from servicekit.log import producer as producing
+from servicekit.log.dead_letters import dead_letter
 from servicekit.log.fetched import LOG_APPEND_TIME
-from servicekit.log.messages import Message, Written
+from servicekit.log.messages import Message, Written, bytes_of
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import RawRecord, Received, cause_of
 from servicekit.log.settings import MESSAGE_LIMIT
+from servicekit.web.log_writer import LogWriter
+from tests.support.logs import example, raw
 
 TOPIC = "chat.message.ingested"
+
+
 BATCH = 512 * 1024
+
+
 Lane = tuple[str, int]
 
 
@@ -255,3 +267,167 @@ async def test_every_replica_acknowledges_and_nothing_is_written_twice(broker: B
 async def test_nothing_to_send_needs_no_broker(broker: Broker, producer: BatchProducer) -> None:
     assert await producer.send([]) == []
     assert broker.clients == []
+
+
+# Writes of HTTP requests into the log: what is refused, with which error, and what is written together.
+
+LARGE = 16 * 1024 * 1024
+
+
+WAITING_LIMIT = 64 * 1024 * 1024
+
+
+class HeldLog:
+    """Producer that acknowledges once `open` is set, with the numbers of the messages as offsets."""
+
+    def __init__(self, *, is_open: bool = True, error: Exception | None = None) -> None:
+        self.open = asyncio.Event()
+        self.error = error
+        self.writes: list[list[Message]] = []
+        if is_open:
+            self.open.set()
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        self.writes.append(list(messages))
+        await self.open.wait()
+        if self.error:
+            raise self.error
+        return [Written(message.topic, 0, int(message.key or 0), 0) for message in messages]
+
+
+def written_message(number: int = 0, size: int = 1) -> Message:
+    return Message("chat.message.ingested", str(number), b"x" * size)
+
+
+async def test_each_request_gets_the_positions_of_its_own_messages_in_order() -> None:
+    log = HeldLog()
+    writer = LogWriter(log)
+    requests = [
+        [written_message(number) for number in range(start, start + length)]
+        for start, length in ((0, 2), (50, 1), (7, 3))
+    ]
+    found = await asyncio.gather(*map(writer.send, requests))
+    assert [[one.offset for one in written] for written in found] == [[0, 1], [50], [7, 8, 9]]
+
+
+async def test_a_large_request_is_written_in_parts_of_500_and_requests_that_wait_together() -> None:
+    log = HeldLog(is_open=False)
+    writer = LogWriter(log)
+    first = asyncio.create_task(writer.send([written_message(number) for number in range(1_001)]))
+    while not log.writes:
+        await asyncio.sleep(0)
+    others = [asyncio.create_task(writer.send([written_message()])) for _ in range(3)]
+    await asyncio.sleep(0)
+    log.open.set()
+    written = await first
+    await asyncio.gather(*others)
+    assert [one.offset for one in written] == list(range(1_001))
+    assert max(map(len, log.writes)) <= 503 and len(log.writes[0]) == 500
+    assert sum(map(len, log.writes)) == 1_004
+    assert len(log.writes) <= 4, "requests that arrive during a write share the next one"
+
+
+async def test_a_log_without_room_is_full_and_nothing_is_written() -> None:
+    log = HeldLog()
+    asked: list[int] = []
+
+    def full(size: int) -> bool:
+        asked.append(size)
+        return False
+
+    writer = LogWriter(log, room=full)
+    messages = [written_message(size=10), written_message(size=20)]
+    with pytest.raises(LogFull):
+        await writer.send(messages)
+    assert (log.writes, asked) == ([], [bytes_of(messages)])
+
+
+@pytest.mark.parametrize(("size", "taken"), [(MESSAGE_LIMIT, True), (MESSAGE_LIMIT + 1, False)])
+async def test_a_message_as_large_as_a_topic_allows_is_written_and_a_larger_one_refused(size: int, taken: bool) -> None:
+    log = HeldLog()
+    writer = LogWriter(log)
+    fitting = written_message(size=size - written_message(size=0).size)
+    assert fitting.size == size
+    if taken:
+        assert len(await writer.send([fitting])) == 1
+    else:
+        with pytest.raises(MessageSizeTooLargeError):
+            await writer.send([written_message(), fitting])
+    assert len(log.writes) == taken
+
+
+async def test_beyond_64_mib_of_waiting_writes_a_request_is_refused_until_they_are_written() -> None:
+    log = HeldLog(is_open=False)
+    writer = LogWriter(log, seconds=60)
+    piece = MESSAGE_LIMIT - written_message(size=0).size
+    fitting = WAITING_LIMIT // MESSAGE_LIMIT
+    waiting = [asyncio.create_task(writer.send([written_message(size=piece)])) for _ in range(fitting)]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    with pytest.raises(Unavailable, match="too many writes"):
+        await writer.send([written_message(size=piece)])
+    log.open.set()
+    await asyncio.gather(*waiting)
+    assert len(await writer.send([written_message(size=piece)])) == 1
+
+
+async def test_a_request_larger_than_what_may_wait_is_written_if_nothing_waits() -> None:
+    pieces = [written_message(size=MESSAGE_LIMIT // 2) for _ in range(2 * WAITING_LIMIT // MESSAGE_LIMIT + 2)]
+    assert sum(one.size for one in pieces) > WAITING_LIMIT
+    assert len(await LogWriter(HeldLog()).send(pieces)) == len(pieces)
+
+
+@pytest.mark.parametrize("error", [KafkaConnectionError(), OSError("no route"), Unavailable("the log", "closed")])
+async def test_a_log_that_fails_is_unavailable_by_the_errors_name(error: Exception) -> None:
+    with pytest.raises(Unavailable) as raised:
+        await LogWriter(HeldLog(error=error)).send([written_message()])
+    assert type(error).__name__ in str(raised.value)
+    assert "no route" not in str(raised.value)
+
+
+async def test_a_write_without_acknowledgement_ends_in_time_goes_on_and_frees_its_bytes() -> None:
+    log = HeldLog(is_open=False)
+    writer = LogWriter(log, seconds=0.05)
+    with pytest.raises(Unavailable, match="TimeoutError"):
+        await writer.send([written_message(1)])
+    assert writer._waiting_bytes == 0
+    log.open.set()
+    assert [one.offset for one in await LogWriter(log).send([written_message(5)])] == [5]
+
+
+async def test_another_error_is_a_bug_and_reaches_the_caller() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await LogWriter(HeldLog(error=ZeroDivisionError())).send([written_message()])
+
+
+# Cause of a derived record: read from our own header, never from a client's.
+
+CLAIMED = "chat.message.ingested:0:1"
+
+
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+def record(topic: str) -> RawRecord:
+    return raw(topic, b"{}", 7, 3, [(CAUSE, CLAIMED.encode()), (TRACEPARENT, TRACE.encode())])
+
+
+@pytest.mark.parametrize("topic", [topic.name for topic in CHAT_TOPICS])
+def test_a_cause_that_a_chat_service_claims_is_not_believed(topic: str) -> None:
+    own = f"{topic}:3:7"
+    assert cause_of(record(topic)) == own
+    event = ChatMessageIngested.model_validate_json(example("chat.message.ingested", "least"))
+    assert Received(event, record(topic)).derived_headers == [(CAUSE, own.encode()), (TRACEPARENT, TRACE.encode())]
+    letter = dead_letter(record(topic), service="chat_bridge", reason="x", error_class="permanent")
+    assert CAUSE not in dict(letter.headers)
+
+
+def test_a_cause_that_we_wrote_is_handed_on() -> None:
+    derived = record("feedback.reply.received")
+    assert cause_of(derived) == CLAIMED
+    letter = dead_letter(derived, service="feedback", reason="x", error_class="permanent")
+    assert dict(letter.headers)[CAUSE] == CLAIMED.encode()
+
+
+def test_a_derived_record_without_a_cause_is_its_own() -> None:
+    assert cause_of(raw("feedback.reply.received", b"{}", 7, 3)) == "feedback.reply.received:3:7"

@@ -8,19 +8,24 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx
 import jwt
 import pytest
 import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
 from jwt.warnings import InsecureKeyLengthWarning
 
+from contracts.access import OWN_CALLER
 from servicekit.errors import StartError, Unavailable
-from servicekit.web.auth import Caller
+from servicekit.settings import read_settings
+from servicekit.web.auth import AccessToken, AnyOfLater, Caller
+from servicekit.web.auth_settings import AuthSettings, authenticator_for, issuers_of
 from servicekit.web.issuers import IssuersFile
+from servicekit.web.remote_keys import RemoteKeys
 from servicekit.web.tokens import IssuerKeys, TokenAuthenticator
 from tests.support.hand_clock import HandClock
 from tests.support.issuer import ISSUER, Issuer, accepting, issuer, issuers_file, key_for, public_jwk, settings_of
@@ -269,6 +274,8 @@ value = "staff"
 role = "reader"
 projects = ["acme/*"]
 """
+
+
 ANN = {"email": "Ann@Example.org", "email_verified": True}
 
 
@@ -329,3 +336,189 @@ def test_two_issuers_have_their_own_names(tmp_path: Path) -> None:
         IssuersFile.read(file)
     file.write_text(f"{text}\n{text.replace(ISSUER, 'https://other.example')}", "utf-8")
     assert len(IssuersFile.read(file).issuer) == 2
+
+
+# Keys of another service: every answer of that service, and how long an answer holds.
+
+OTHER_KEY, KEY = "afk_" + "s" * 43, "afk_" + "k" * 43
+
+
+ANN_REMOTELY = {"subject": "member:ann", "tenant": "acme", "projects": ["sales", "support"], "scopes": ["read"]}
+
+
+HELD = Caller("member:ann", "acme", "sales", frozenset({"read"}), frozenset({"support"}), is_person=False)
+
+
+class Reporting:
+    """Stand-in for reporting that gives one answer to all requests, and keeps their tokens."""
+
+    def __init__(self, answer: Callable[[], httpx.Response]) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+        self.clock = HandClock()
+        self.remote = RemoteKeys("http://reporting", self.clock, httpx.MockTransport(self._take))
+
+    def _take(self, request: httpx.Request) -> httpx.Response:
+        assert request.url.path == OWN_CALLER
+        self.asked.append(request.headers["Authorization"].removeprefix("Bearer "))
+        return self.answer()
+
+
+def known(**changed: Any) -> httpx.Response:
+    return httpx.Response(200, content=json.dumps(ANN_REMOTELY | {"is_person": False} | changed))
+
+
+def lost() -> httpx.Response:
+    raise httpx.ConnectError("refused")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (known, HELD),
+        (lambda: known(tenant=None, projects=None), Caller("member:ann", scopes=HELD.scopes, is_person=False)),
+        (lambda: httpx.Response(401), None),
+        (lambda: httpx.Response(403), Unavailable),
+        (lambda: httpx.Response(404), Unavailable),
+        (lambda: httpx.Response(429), Unavailable),
+        (lambda: httpx.Response(500), Unavailable),
+        (lambda: httpx.Response(503), Unavailable),
+        (lambda: httpx.Response(302, headers={"location": "/"}), Unavailable),
+        (lambda: httpx.Response(200, content=b"<html>"), Unavailable),
+        (lambda: httpx.Response(200, content=b"{}"), Unavailable),
+        (lambda: known(projects=[]), Unavailable),
+        (lambda: known(tenant="a/b"), Unavailable),
+        (lost, Unavailable),
+    ],
+)
+async def test_only_a_clear_answer_says_who_somebody_is(
+    answer: Callable[[], httpx.Response], expected: Caller | type[Unavailable] | None
+) -> None:
+    """An invalid token is 401 to its holder, a service that does not answer 503: a client repeats the request."""
+    remote = Reporting(answer).remote
+    if expected is Unavailable:
+        with pytest.raises(Unavailable):
+            await remote.authenticate(OTHER_KEY)
+    else:
+        assert await remote.authenticate(OTHER_KEY) == expected
+    await remote.close()
+
+
+@pytest.mark.parametrize(
+    "token", ["", "all", "afl_" + "x" * 43, "afk_" + "x" * 42, "afk_" + "x" * 44, OTHER_KEY + "\n"]
+)
+async def test_no_other_token_is_sent_to_reporting(token: str) -> None:
+    reporting = Reporting(known)
+    assert await reporting.remote.authenticate(token) is None
+    assert reporting.asked == []
+
+
+async def test_an_answer_holds_for_two_seconds_for_its_token_only() -> None:
+    reporting = Reporting(known)
+    assert await reporting.remote.authenticate(OTHER_KEY) == HELD
+    reporting.answer = lambda: httpx.Response(401)
+    assert await reporting.remote.authenticate(KEY) is None
+    reporting.clock.forward(1.999)
+    assert await reporting.remote.authenticate(OTHER_KEY) == HELD
+    reporting.clock.forward(0.001)
+    assert await reporting.remote.authenticate(OTHER_KEY) is None, "it was disabled meanwhile"
+    assert await reporting.remote.authenticate(OTHER_KEY) is None
+    assert reporting.asked == [OTHER_KEY, KEY, OTHER_KEY, OTHER_KEY], "refusals are not remembered"
+
+
+async def test_a_closed_one_asks_nobody() -> None:
+    reporting = Reporting(known)
+    await reporting.remote.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await reporting.remote.authenticate(OTHER_KEY)
+
+
+async def test_an_answer_does_not_outlive_an_outage() -> None:
+    reporting = Reporting(known)
+    assert await reporting.remote.authenticate(OTHER_KEY) == HELD
+    reporting.clock.forward(2)
+    reporting.answer = lost
+    with pytest.raises(Unavailable):
+        await reporting.remote.authenticate(OTHER_KEY)
+
+
+class Knows:
+    """Authenticator of one token."""
+
+    async def authenticate(self, token: str) -> Caller | None:
+        return HELD if token == OTHER_KEY else None
+
+
+@pytest.mark.parametrize(
+    ("started", "token", "expected"),
+    [
+        (None, OTHER_KEY, Unavailable), (None, KEY, Unavailable), (None, "other", None),
+        ([], OTHER_KEY, None), ([Knows()], OTHER_KEY, HELD), ([Knows()], KEY, None), ([Knows()], "other", None),
+    ],
+)  # fmt: skip
+async def test_a_session_is_unknown_until_the_services_have_started(
+    started: Sequence[Knows] | None, token: str, expected: Caller | type[Unavailable] | None
+) -> None:
+    """A browser that reloads during a start stays signed in."""
+    later = AnyOfLater(lambda: started)
+    if expected is Unavailable:
+        with pytest.raises(Unavailable):
+            await later.authenticate(token)
+    else:
+        assert await later.authenticate(token) == expected
+
+
+# Authentication methods that the environment enables.
+
+
+def with_environment(monkeypatch: pytest.MonkeyPatch, **values: str) -> AuthSettings:
+    for name in ("AUTH_ISSUERS", "AUTH_KEYS_URL", "AUTH_CORS_ORIGINS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    return read_settings(AuthSettings)
+
+
+def test_issuers_or_a_token_but_not_both_and_not_neither(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plain = with_environment(monkeypatch)
+    assert isinstance(authenticator_for(plain, "sixteen letters."), AccessToken)
+    with pytest.raises(StartError, match="AUTH_ISSUERS"):
+        authenticator_for(plain, None)
+    file = issuers_file(tmp_path, jwks_url="https://i.example/keys")
+    issued = with_environment(monkeypatch, AUTH_ISSUERS=str(file))
+    assert [type(issuer) for issuer in issuers_of(issued)] == [TokenAuthenticator]
+    authenticator_for(issued, None)
+    with pytest.raises(StartError, match="not both"):
+        authenticator_for(issued, "secret")
+
+
+def test_with_the_keys_of_reporting_a_service_needs_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    authenticator_for(with_environment(monkeypatch, AUTH_KEYS_URL="http://reporting:8080"), None)
+
+
+def test_lists_come_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = with_environment(monkeypatch, AUTH_CORS_ORIGINS="https://a.example,https://b.example")
+    assert settings.cors_origins == ("https://a.example", "https://b.example")
+    assert with_environment(monkeypatch).cors_origins == ()
+
+
+@pytest.mark.parametrize("values", [{"AUTH_KEYS_URL": "file:///etc/passwd"}, {"AUTH_CORS_ORIGINS": "*"}])
+def test_half_a_configuration_does_not_start(monkeypatch: pytest.MonkeyPatch, values: dict[str, str]) -> None:
+    with pytest.raises(StartError, match="AUTH_") as refused:
+        with_environment(monkeypatch, **values)
+    assert "passwd" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "more", ['jwks_url = "file:///etc/passwd"', "leeway_seconds = -1", 'audience = ""', "other = 1"]
+)
+def test_an_issuer_that_cannot_be_used_does_not_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, more: str
+) -> None:
+    lines = ['issuer = "https://i"', 'audience = "a"', 'jwks_url = "https://i/keys"']
+    kept = [line for line in lines if not line.startswith(more.partition(" ")[0] + " ")]
+    file = tmp_path / "issuers.toml"
+    file.write_text("\n".join(["[[issuer]]", *kept, more]), "utf-8")
+    with pytest.raises(StartError, match=r"is not valid: issuer\.0") as refused:
+        issuers_of(with_environment(monkeypatch, AUTH_ISSUERS=str(file)))
+    assert "passwd" not in str(refused.value)

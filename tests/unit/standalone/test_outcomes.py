@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
-from contracts.topics import REACTION_RECEIVED, Consumer
+from contracts.topics import CHAT_MESSAGE, REACTION_RECEIVED, Consumer
 from servicekit.log.outcome import Observation, Outcome
 from standalone.one_process.outcomes import Outcomes, write_outcomes
-from standalone.one_process.replay import Line, RejectedLine, ReplayResult
+from standalone.one_process.replay import BATCH, Line, RejectedLine, ReplayResult, replay
+from standalone.one_process.summary import print_summary
+from tests.support.logs import RecordingLog
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
+
+
 WAITS = Outcome.parked("original_unknown")
+
+
 Seen = tuple[Consumer, str, Outcome]
 """Group, topic and outcome of an observation."""
 
@@ -127,3 +136,105 @@ def test_of_a_message_that_the_feedback_service_reads_too_the_bridges_outcome_co
         == Outcome.STORED
     )
     assert fate(("chat_bridge", REACTION, WAITS), ("feedback", "feedback.reaction.received", Outcome.STORED)) == WAITS
+
+
+# The table at the end of a run.
+
+NONE: dict[str, int] = {"implicit": 0, "explicit": 0, "reaction": 0, "inferred": 0, "rating": 0}
+
+
+def facts(by_type: dict[str, int], cleared: int) -> dict[str, Any]:
+    verdicts = ("conversations", "total", "ok", "not_ok", "neutral", "user", "machine")
+    return {
+        "replayed": {"lines": 1, "events": 1, "rejected": []},
+        "feedback": {"stored": sum(by_type.values()), "by_type": by_type, "cleared": cleared},
+        "topics": {"feedback.created": 0},
+        "parked": 0,
+        "dead_letters": {},
+        "report": dict.fromkeys(verdicts, 0),
+        "seconds": 0.1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("by_type", "cleared", "shown"),
+    [
+        (NONE, 0, "0  0 cleared"),
+        ({**NONE, "reaction": 1_200, "inferred": 3}, 2, "1,203  1,200 reaction, 3 inferred; 2 cleared"),
+    ],
+)
+def test_stored_feedback_is_counted_by_its_kinds(by_type: dict[str, int], cleared: int, shown: str) -> None:
+    written = StringIO()
+    print_summary(Console(file=written, width=120), facts(by_type, cleared))
+    (line,) = [line for line in written.getvalue().splitlines() if line.startswith("feedback stored")]
+    assert line.split("feedback stored")[1].strip() == shown
+
+
+def test_every_row_of_the_table() -> None:
+    given = facts({**NONE, "explicit": 2}, 1) | {
+        "replayed": {"lines": 1_100, "events": 1_050, "rejected": [object()] * 50},
+        "topics": {"feedback.created": 17},
+        "parked": 3,
+        "dead_letters": {"invalid_json": 4, "future": 5},
+        "report": {"conversations": 6, "total": 60, "ok": 10, "not_ok": 20, "neutral": 30, "user": 25, "machine": 35},
+        "seconds": 12.345,
+    }
+    written = StringIO()
+    print_summary(Console(file=written, width=160), given)
+    assert [" ".join(line.split()) for line in written.getvalue().splitlines()] == [
+        "Outcome",
+        "chat events published 1,050 of 1,100 lines, 50 rejected",
+        "feedback stored 2 2 explicit; 1 cleared",
+        "feedback.created announced 17 in this run",
+        "awaiting their message 3 parked",
+        "dead letters 9 in this run",
+        "conversations with a verdict 6",
+        "verdicts on turns 60 👍 10 ok 👎 20 not ok 😐 30 neutral",
+        "25 by people, 35 inferred from what they wrote next",
+        "seconds 12.3 start-up included",
+    ]
+
+
+# Replay of event files: batches in order, progress in bytes, and an account of each line.
+
+
+def event(number: int, **more: object) -> str:
+    fields = {"tenant": "acme", "project": "support", "conversationId": f"c{number}", **more}
+    return json.dumps({"topic": CHAT_MESSAGE.name, "eventId": f"e{number}", **fields})
+
+
+async def test_progress_is_told_with_each_batch_and_adds_up_to_the_files(tmp_path: Path) -> None:
+    long, short = tmp_path / "long.jsonl", tmp_path / "short.jsonl"
+    long.write_text("".join(f"{event(n)}\n" for n in range(2 * BATCH + 1)))
+    short.write_text("no event\n")
+    log, account, told = RecordingLog(), ReplayResult(), list[tuple[int, int]]()
+    await replay([long, short], log, account, progress=lambda read: told.append((read, len(log.messages))))
+    assert [written for _, written in told] == [BATCH, 2 * BATCH, 2 * BATCH + 1, 2 * BATCH + 1]
+    sizes = [len(f"{event(n)}\n") for n in range(2 * BATCH + 1)]
+    assert [read for read, _ in told] == [sum(sizes[:BATCH]), sum(sizes[BATCH : 2 * BATCH]), sizes[-1], 9]
+    assert [message.key for message in log.messages] == [f"acme/support/c{n}" for n in range(2 * BATCH + 1)]
+    assert (account.lines, account.events) == (2 * BATCH + 2, 2 * BATCH + 1)
+    assert account.rejected == [RejectedLine(Line(str(short), 1), "not JSON")]
+    assert (account.places, account.seen) == ({}, []), "they are kept on request only"
+
+
+async def test_each_line_is_found_by_its_place_in_the_log(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text("\n".join(["[]", event(1), "", event(2)]))
+    account = ReplayResult()
+    await replay([file], RecordingLog(), account, keep_places=True)
+    assert account.seen == [Line(str(file), number) for number in (1, 2, 3, 4)]
+    assert account.places == {
+        f"{CHAT_MESSAGE.name}:0:0": Line(str(file), 2),
+        f"{CHAT_MESSAGE.name}:0:1": Line(str(file), 4),
+    }
+
+
+async def test_an_event_that_the_services_will_reject_is_named_on_request_and_sent(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text(event(1))
+    for check, rejected in ((False, []), (True, [(1, "invalid_event")])):
+        log, account = RecordingLog(), ReplayResult()
+        await replay([file], log, account, check_models=check)
+        assert [(one.line.number, one.reason) for one in account.rejected] == rejected
+        assert (account.events, len(log.messages)) == (1, 1)

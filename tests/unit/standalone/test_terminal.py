@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import asyncpg
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from servicekit.errors import StartError, Unavailable
+from standalone import waiting
+from standalone.cli import app as app_module
+from standalone.cli.app import app
 from standalone.errors import DependencyLost
-from standalone.terminal import INTERRUPTED, NOT_STARTED, harmless, print_json, run, say, sentence, show
+from standalone.operations.log_access import target_of
+from standalone.terminal import INTERRUPTED, NOT_STARTED, harmless, instant, print_json, run, say, sentence, show
+from standalone.waiting import once_answered, within
 from tests.support.command import HANG_SECONDS
 
 HOSTILE = "Key('[/red]'): \x1b[2J\x07\x9b1m\x7fgone\r\nsecond line\t👩‍💻"
+
+
 SHOWN = "Key('[/red]'): �[2J��1m�gone�\nsecond line\t👩‍💻"
 
 
@@ -169,3 +181,161 @@ def test_the_characters_that_are_replaced(character: str, is_replaced: bool) -> 
 
 def test_a_style_is_applied_to_the_text() -> None:
     assert harmless("text", "red").style == "red"
+
+
+# Wrong usage of the command line: one sentence on stderr, exit code 2, nothing on stdout.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            "up --port 99999",
+            "Invalid value for '--port': Input should be less than or equal to 65535; see `agent-feedback up --help`.",
+        ),
+        ("up --replay no/such/file", "There is no file no/such/file."),
+        ("evaluate no/such/file", "file 'no/such/file' does not exist; see `agent-feedback evaluate --help`."),
+        ("export", "FORMAT'. Choose from: kto, dpo, sft, events, detector; see `agent-feedback export --help`."),
+        ("dlq show", "Missing argument 'letter'; see `agent-feedback dlq show --help`."),
+        ("up --log-level x", "'x' is not one of 'debug', 'info', 'warning', 'error'; see `agent-feedback up --help`."),
+        ("up --nope", "No such option: --nope (Possible options: --now, --token); see `agent-feedback up --help`."),
+        ("rejugde", "No such command 'rejugde'. Did you mean 'rejudge'? See `agent-feedback --help`."),
+        ("up --port", "Option '--port' requires an argument."),
+        ("topics --create", "--create needs --broker: the brokers to create the topics on."),
+    ],
+)
+def test_wrong_usage_is_one_sentence(arguments: str, said: str) -> None:
+    ended = CliRunner().invoke(app, arguments.split(), prog_name="agent-feedback")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert ended.stderr.endswith(f"{said}\n")
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("user", [["--user", ""], ["--user="]])
+@pytest.mark.parametrize(
+    "command", [["subject-access", "-o", "x.json"], ["erase"], ["export", "kto", "--out", "x.jsonl", "--project", "p"]]
+)
+def test_an_empty_id_is_refused_before_anything_is_read(command: list[str], user: list[str]) -> None:
+    """An unset variable of a shell must not mean every person."""
+    ended = CliRunner().invoke(app, [*command, "--tenant", "acme", *user], prog_name="agent-feedback")
+    assert (ended.exit_code, ended.stderr) == (2, "The value of --user is empty.\n")
+
+
+def test_a_group_without_a_command_shows_its_help_only() -> None:
+    ended = CliRunner().invoke(app, ["dlq"], prog_name="agent-feedback")
+    assert ended.exit_code == 2
+    assert "Dead letters: records that could not be processed" in ended.output
+    assert ended.stderr == ""
+
+
+def test_the_help_still_succeeds() -> None:
+    ended = CliRunner().invoke(app, ["up", "--help"])
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert "Usage:" in ended.stdout
+
+
+def test_every_command_is_there() -> None:
+    found: Any = typer.main.get_command(app)
+    assert " ".join(sorted(found.commands)) == (
+        "dlq encoder erase evaluate explain export import keys ledger migrate rejudge run subject-access topics up"
+    )
+    assert {name: sorted(found.commands[name].commands) for name in ("dlq", "keys", "ledger")} == {
+        "dlq": ["list", "replay", "show"],
+        "keys": ["add", "list", "renew", "revoke"],
+        "ledger": ["rebuild", "republish", "rewind", "verify"],
+    }
+
+
+MODULES = [one for one in vars(app_module).values() if isinstance(one, ModuleType) and hasattr(one, "register")]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_each_module_of_a_command_registers_it(module: Any) -> None:
+    own = typer.Typer()
+    module.register(own)
+    found: list[Any] = [*own.registered_commands, *own.registered_groups]
+    [registered] = found
+    last = module.__name__.rpartition(".")[2]
+    assert registered.name == ("import" if last == "import_feedback" else last.replace("_", "-"))
+
+
+# Commands that wait for a server: they say why once, and give up with an error of one sentence.
+
+DATABASE = "postgresql://localhost/own"
+
+
+RUN = {"log": "memory", "broker": "localhost:1", "database": DATABASE, "groups": ["feedback", "inference"]}
+
+
+class Answers:
+    """Server that raises the given errors in turn, then answers."""
+
+    def __init__(self, errors: Sequence[Exception]) -> None:
+        self._errors = list(errors)
+
+    async def read(self) -> str:
+        if self._errors:
+            raise self._errors.pop(0)
+        return "up"
+
+
+@pytest.fixture
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Record the pauses of `once_answered` instead of making them. Other tasks of the event loop keep theirs."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(waiting, "asyncio", SimpleNamespace(sleep=sleep))
+    return pauses
+
+
+@pytest.mark.parametrize("failures", [0, 1, 3])
+async def test_the_reason_for_a_wait_is_said_once(failures: int, no_pause: list[float]) -> None:
+    said: list[str] = []
+    server = Answers([Unavailable("the log", f"reason {number}") for number in range(failures)])
+    assert await once_answered(server.read, said.append) == "up"
+    assert len(no_pause) == failures
+    assert len(said) == min(failures, 1)
+    assert all("reason 0" in line for line in said)
+
+
+async def test_an_error_that_does_not_pass_is_not_waited_for(no_pause: list[float]) -> None:
+    with pytest.raises(KeyError):
+        await once_answered(Answers([KeyError("x")]).read, print)
+    assert no_pause == []
+
+
+async def test_a_server_that_does_not_answer_is_named() -> None:
+    with pytest.raises(StartError, match="Nothing answered at localhost:1 within 0 s: is the address right"):
+        await within(0.01, asyncio.Event().wait(), "localhost:1")
+    assert await within(None, asyncio.sleep(0, "up"), "localhost:1") == "up"
+
+
+def test_an_instant_is_in_microseconds_and_another_text_is_refused() -> None:
+    assert instant(None) is None
+    assert instant("1970-01-01T00:00:01Z") == 1_000_000
+    with pytest.raises(typer.BadParameter, match="soon"):
+        instant("soon")
+
+
+def test_a_target_is_the_one_that_was_named_or_that_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StartError, match="Nothing runs on"):
+        target_of(None, tmp_path)
+    monkeypatch.setenv("FEEDBACK_STORE_URL", "postgresql://localhost/settings")
+    named = target_of("localhost:9", tmp_path)
+    assert (str(named.bootstrap), named.store_url, named.groups) == (
+        "localhost:9",
+        "postgresql://localhost/settings",
+        (),
+    )
+    assert target_of("localhost:9", tmp_path, "mongodb://m/db").store_url == "mongodb://m/db"
+
+
+@pytest.mark.parametrize(("log", "groups"), [("memory", ("feedback", "inference")), ("external", ())])
+def test_only_a_log_in_memory_has_readers_to_wait_for(tmp_path: Path, log: str, groups: tuple[str, ...]) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(RUN | {"log": log}))
+    found = target_of(None, tmp_path)
+    assert (str(found.bootstrap), found.store_url, found.groups) == ("localhost:1", DATABASE, groups)
+    assert target_of(None, tmp_path, "mongodb://m/db").store_url == "mongodb://m/db"

@@ -1,0 +1,440 @@
+"""Messages between services keep their format: golden messages, exported schemas, compatibility."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faststream.specification.asyncapi.v3_0_0.schema import ApplicationSchema
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+import contracts
+from contracts.posts import PostCommented, PostPublished, PostReacted, about_in
+from contracts.topics import BY_NAME, CHAT_TOPICS, POST_TOPICS, TOPICS, Topic, consumed_by
+from contracts.versions import message_in
+from docgen.__main__ import stale
+from docgen.asyncapi import asyncapi, examples_of
+from docgen.contract_files import schema_of
+from docgen.events_page import STYLES, events_page
+from tests.support.compatibility import facts_of, incompatibilities
+
+EXAMPLES = Path(contracts.__file__).parent / "examples"
+
+
+BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
+
+
+STYLED = {(style.topic.name, style.example) for style in STYLES}
+"""Examples whose spelling differs from the normalised one: test_producer_styles.py."""
+
+
+GOLDEN = sorted(EXAMPLES.glob("*/v1/*.json"))
+
+
+@pytest.mark.parametrize("file", GOLDEN, ids=lambda file: f"{file.parts[-3]}/{file.stem}")
+def test_golden_messages_are_read_and_written_alike(file: Path) -> None:
+    topic = BY_NAME[file.parts[-3]]
+    given = json.loads(file.read_text("utf-8"))
+    event = topic.event.model_validate_json(file.read_bytes(), by_alias=True, by_name=False)
+    again = json.loads(event.model_dump_json(by_alias=True))
+    if (topic.name, file.stem) not in STYLED:
+        assert _known_part(given, again) == _known_part(again, given)
+    assert topic.event.model_validate_json(json.dumps(again)) == event
+
+
+def _known_part(one: Any, other: Any) -> Any:
+    """Reduce `one` at every depth to the names that the other has."""
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [_known_part(*pair) for pair in zip(one, other, strict=True)]
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {name: _known_part(value, other[name]) for name, value in one.items() if name in other}
+    return one
+
+
+def test_every_topic_has_golden_messages() -> None:
+    assert {file.parts[-3] for file in GOLDEN} == set(BY_NAME)
+
+
+def test_what_is_exported_from_the_models_is_up_to_date() -> None:
+    assert [file.name for file, _ in stale()] == []
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
+def test_every_field_is_described_in_the_schema(topic: Topic) -> None:
+    schema = json.loads(schema_of(topic))
+    models = {topic.name: schema, **schema.get("$defs", {})}
+    fields = [(name, field, facts) for name, model in models.items() for field, facts in model["properties"].items()]
+    assert [f"{name}.{field}" for name, field, facts in fields if not facts.get("description")] == []
+
+
+def test_the_asyncapi_document_is_sound_and_names_every_topic() -> None:
+    document = asyncapi()
+    ApplicationSchema.model_validate(document)
+    assert set(document["channels"]) == set(BY_NAME)
+    for reference in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document)):
+        found: Any = document
+        for part in reference.split("/"):
+            found = found[part]
+    for name, message in document["components"]["messages"].items():
+        validator = Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": document["components"]})
+        for example in message["examples"]:
+            validator.validate(example["payload"])
+
+
+def test_the_page_of_events_has_every_field_of_every_topic() -> None:
+    page = events_page()
+    for topic in TOPICS:
+        assert f"## `{topic.name}`" in page
+        assert all(f"| `{name}` |" in page for name in topic.event.model_json_schema(by_alias=True)["properties"])
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
+def test_version_1_takes_every_message_it_took(topic: Topic) -> None:
+    baseline = json.loads(BASELINE.read_text("utf-8"))
+    now = facts_of(topic.event.model_json_schema(by_alias=True, mode="validation"))
+    assert incompatibilities(baseline[topic.name], now) == []
+
+
+WRITTEN = r"^[^\x00]*[^\x00\s][^\x00]*$"
+
+
+def _changed(**properties: Any) -> dict[str, Any]:
+    before = {
+        "a": {"type": "string", "maxLength": 5},
+        "c": {"type": "string", "enum": ["yes", "no"]},
+        "d": {"type": "object"},
+        "e": {"type": "string", "pattern": WRITTEN},
+    }
+    return {"type": "object", "required": ["a"], "properties": {**before, **properties}}
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        ({"properties": {name: of for name, of in _changed()["properties"].items() if name != "a"}}, "a was removed"),
+        (_changed(a={"type": "integer"}), "a no longer accepts ['string']"),
+        (_changed(a={"type": "string", "maxLength": 4}), "a: maxLength is tighter"),
+        (_changed(a={"type": "string", "maxLength": 5, "enum": ["x"]}), "a no longer accepts all of its choices"),
+        ({**_changed(b={"type": "string"}), "required": ["a", "b"]}, "b was added as a required field"),
+        (_changed(c={"type": "string", "maxLength": 1}), "c no longer accepts all of its choices"),
+        (_changed(c={"type": "string", "enum": ["no"]}), "c no longer accepts all of its choices"),
+        (
+            _changed(d={"type": "object", "properties": {"x": {}}, "required": ["x"]}),
+            "d.x was added as a required field",
+        ),
+        (_changed(e={"type": "string", "pattern": "^[a-z]$"}), "e: its pattern changed"),
+    ],
+)
+def test_a_breaking_change_is_named(after: dict[str, Any], why: str) -> None:
+    assert incompatibilities(facts_of(_changed()), facts_of(after)) == [why]
+
+
+def test_a_wider_schema_breaks_nobody() -> None:
+    wider = _changed(
+        a={"anyOf": [{"type": "string", "maxLength": 6}, {"type": "number", "minimum": 1}]},
+        b={"type": "string"},
+        c={"type": "string", "minLength": 1, "pattern": "^[a-z]+$"},
+        e={"type": "string", "pattern": r"^[^\x00]*$"},
+        f={"type": "array", "items": {"type": "object", "properties": {"x": {}}, "required": ["x"]}},
+    )
+    assert incompatibilities(facts_of(_changed()), facts_of(wider)) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"eventId": 7.5},
+        {"eventId": True},
+        {"eventId": None},
+        {"eventId": 10**256},
+        {"eventId": ""},
+        {"eventId": "x" * 257},
+        {"messageId": "a\u0000b"},
+        {"tenant": "no blanks"},
+        {"occurredAt": 1772357400},
+        {"occurredAt": 1772357400000000},
+        {"occurredAt": True},
+        {"occurredAt": float("nan")},
+        {"occurredAt": float("inf")},
+        {"occurredAt": "1772357400"},
+        {"occurredAt": "2026-03-01 09:30:00"},
+        {"occurredAt": "2026-03-01T09:30:00"},
+        {"occurredAt": "2026-03-01T09Z"},
+        {"occurredAt": "2026-03-01  09:30Z"},
+        {"occurredAt": "20260301T093000Z"},
+        {"occurredAt": "2026-03-01T09:30:00+2500"},
+        {"occurredAt": "2026-02-30T09:30:00Z"},
+        {"occurredAt": "0001-01-01T00:00:00Z"},
+        {"content": None},
+        {"attachments": [{"url": "https://example.com/a.png"}]},
+        {"userType": "x" * 129},
+        {"userType": "a\nb"},
+        {"content": "x" * 200_001},
+        {"content": "nul \u0000"},
+        {"senderType": "Human"},
+        {"senderType": "agent", "senderId": ""},
+        {"sequence": -1},
+        {"version": 2},
+    ],
+    ids=lambda change: str(change)[:50],
+)
+def test_unsound_messages_are_refused(change: dict[str, Any]) -> None:
+    sound = json.loads((EXAMPLES / "chat.message.ingested" / "v1" / "least.json").read_text("utf-8"))
+    BY_NAME["chat.message.ingested"].event.model_validate_json(json.dumps(sound))
+    with pytest.raises(ValidationError):
+        BY_NAME["chat.message.ingested"].event.model_validate_json(json.dumps(sound | change), by_name=False)
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("2026-03-01T09:30:00Z", "2026-03-01T09:30:00.000000Z"),
+        ("2026-03-01t09:30:00z", "2026-03-01T09:30:00.000000Z"),
+        ("2026-03-01T11:30:00+02:00", "2026-03-01T09:30:00.000000Z"),
+        ("2026-03-01T09:30:00.123456789Z", "2026-03-01T09:30:00.123456Z"),
+        ("2026-03-01 09:30:00Z", "2026-03-01T09:30:00.000000Z"),
+        ("2026-03-01T09:30Z", "2026-03-01T09:30:00.000000Z"),
+        ("2026-03-01T09:30:00+0000", "2026-03-01T09:30:00.000000Z"),
+        ("2026-03-01 11:30 +0200", "2026-03-01T09:30:00.000000Z"),
+        (1772357400000, "2026-03-01T09:30:00.000000Z"),
+        (1772357400000.5, "2026-03-01T09:30:00.000500Z"),
+        ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z"),
+    ],
+)
+def test_times_come_out_in_one_form(written: object, kept: str) -> None:
+    sound = json.loads((EXAMPLES / "chat.message.ingested" / "v1" / "least.json").read_text("utf-8"))
+    event = BY_NAME["chat.message.ingested"].event.model_validate_json(json.dumps(sound | {"occurredAt": written}))
+    assert json.loads(event.model_dump_json(by_alias=True))["occurredAt"] == kept
+
+
+def test_a_group_reads_what_the_table_says() -> None:
+    assert [topic.name for topic in consumed_by("chat_bridge")] == [
+        "chat.message.ingested",
+        "chat.message.reply.ingested",
+        "chat.message.reaction.ingested",
+        "post.published",
+        "post.commented",
+        "post.reacted",
+        "feedback.erasure.requested",
+    ]
+    assert [topic.name for topic in consumed_by("reporting")] == [
+        "chat.message.ingested",
+        "chat.message.reply.ingested",
+        "post.published",
+        "post.commented",
+        "feedback.erasure.requested",
+        "feedback.session.created",
+        "feedback.created",
+    ]
+
+
+# Changes of a schema that reject messages which were valid before, one row per kind of change.
+
+Part = Mapping[str, Any]
+
+
+TEXT: Part = {"type": "string"}
+
+
+CHOICE: Part = {"enum": ["", "ok", "x-1"]}
+
+
+def schema(field: Part | None, *, required: bool = False) -> dict[str, Any]:
+    """Return an event's schema with one field `a`."""
+    return {
+        "type": "object",
+        "properties": {} if field is None else {"a": field},
+        "required": ["a"] if required else [],
+        "$defs": {"Text": TEXT, "Row": {"type": "object", "properties": {"n": TEXT}, "required": ["n"]}},
+    }
+
+
+def broken(before: Part | None, after: Part | None, **given: bool) -> list[str]:
+    return incompatibilities(facts_of(schema(before)), facts_of(schema(after, **given)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, TEXT),
+        (TEXT, TEXT),
+        (TEXT, {"anyOf": [TEXT, {"type": "null"}]}),
+        (TEXT, {"anyOf": [{"$ref": "#/$defs/Text"}, {"type": "null"}]}),
+        ({"type": "string", "maxLength": 5}, {"type": "string", "maxLength": 5}),
+        ({"type": "string", "maxLength": 5}, {"type": "string", "maxLength": 6}),
+        ({"type": "string", "maxLength": 5}, TEXT),
+        ({"type": "string", "minLength": 2}, {"type": "string", "minLength": 1}),
+        (TEXT, {"type": "string", "minimum": 3}),
+        ({"type": "string", "pattern": "^a$"}, TEXT),
+        ({"enum": ["ok"]}, {"enum": ["ok", "no"]}),
+        ({"type": "string", "const": "ok"}, {"type": "string", "enum": ["no", "ok"]}),
+        ({"const": "ok", "type": "string"}, {"const": "ok", "type": "string", "minLength": 3}),
+        ({"type": "string", "pattern": r"^[^\x00]*[^\x00\s][^\x00]*$"}, {"type": "string", "pattern": r"^[^\x00]*$"}),
+    ],
+)
+def test_a_wider_or_an_equal_schema_is_compatible(before: Part | None, after: Part) -> None:
+    assert broken(before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        (TEXT, None, "a was removed"),
+        (TEXT, {"type": "integer"}, "a no longer accepts ['string']"),
+        ({"type": "string", "maxLength": 5}, {"type": "string", "maxLength": 4}, "a: maxLength is tighter"),
+        (TEXT, {"type": "string", "minLength": 1}, "a: minLength is tighter"),
+        ({"type": "integer", "minimum": 0}, {"type": "integer", "minimum": 1}, "a: minimum is tighter"),
+        ({"type": "number"}, {"type": "number", "maximum": 1}, "a: maximum is tighter"),
+        (TEXT, {"type": "string", "enum": ["ok"]}, "a no longer accepts all of its choices"),
+        ({"enum": ["no", "ok"]}, {"enum": ["ok"]}, "a no longer accepts all of its choices"),
+        (TEXT, {"type": "string", "pattern": "^a$"}, "a: its pattern changed"),
+        (
+            {"type": "string", "pattern": r"^[^\x00]*$"},
+            {"type": "string", "pattern": r"^[^\x00]*[^\x00\s][^\x00]*$"},
+            "a: its pattern changed",
+        ),
+        ({"type": "array", "items": TEXT}, {"type": "array", "items": {"type": "integer"}}, "a[] no longer accepts"),
+        (
+            {"type": "object", "additionalProperties": TEXT},
+            {"type": "object", "additionalProperties": {"type": "string", "maxLength": 1}},
+            "a{}: maxLength is tighter",
+        ),
+    ],
+)
+def test_a_narrower_schema_names_the_field_and_the_change(before: Part, after: Part | None, sentence: str) -> None:
+    assert [one for one in broken(before, after) if one.startswith(sentence)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_taken"),
+    [
+        ({}, True),
+        ({"minLength": 1}, False),
+        ({"minLength": 0, "maxLength": 3}, True),
+        ({"maxLength": 2}, False),
+        ({"pattern": "^[a-z0-9-]*$"}, True),
+        ({"pattern": "^[a-z0-9]*$"}, False),
+        ({"pattern": "^[a-z0-9-]+$"}, False),
+    ],
+)
+def test_a_text_in_place_of_choices_accepts_each_of_them(limits: Part, is_taken: bool) -> None:
+    found = broken({"type": "string", **CHOICE}, {"type": "string", **limits})
+    assert found == ([] if is_taken else ["a no longer accepts all of its choices"])
+
+
+def test_only_a_field_of_a_known_object_can_be_added_as_required() -> None:
+    assert broken(None, TEXT, required=True) == ["a was added as a required field"]
+    assert broken(TEXT, TEXT, required=True) == ["a is now required"]
+    row = {"$ref": "#/$defs/Row"}
+    assert broken(None, row) == [], "the required field belongs to an object that is optional"
+    bare = {"type": "object"}
+    wrapped: list[tuple[Part, Part]] = [
+        (bare, row),
+        ({"type": "array", "items": bare}, {"type": "array", "items": row}),
+        ({**bare, "additionalProperties": bare}, {**bare, "additionalProperties": row}),
+    ]
+    for before, after in wrapped:
+        assert [one for one in broken(before, after) if one.endswith("was added as a required field")], after
+
+
+def test_every_field_is_compared() -> None:
+    def facts(*limits: int) -> dict[str, dict[str, Any]]:
+        fields = {f"a{number}": {"type": "string", "maxLength": limit} for number, limit in enumerate(limits)}
+        return facts_of({"properties": {**fields, "b": CHOICE, "c": CHOICE}, "required": ["a0"]})
+
+    assert incompatibilities(facts(*[5] * 9), facts(*[5] * 9)) == []
+    tighter = [f"a{number}: maxLength is tighter" for number in range(9)]
+    assert incompatibilities(facts(*[5] * 9), facts(*[4] * 9)) == tighter
+
+
+def test_facts_of_choices_are_texts_in_order_and_every_level_has_a_path() -> None:
+    facts = facts_of(schema({"type": "object", "properties": {"b": {"type": "array", "items": {"enum": [2, 1]}}}}))
+    assert list(facts) == ["a.b[]", "a.b", "a"]
+    assert facts["a.b[]"] == {"required": False, "types": ["any"], "choices": ["1", "2"]}
+    assert facts_of(schema(TEXT, required=True))["a"]["required"]
+
+
+# Posts as messages: their ids, and chats that claim an id of a post.
+
+PUBLISHED, COMMENTED, REACTED = (topic.name for topic in POST_TOPICS)
+
+
+def read(topic: str, name: str, **changes: Any) -> Any:
+    said = dict(examples_of(BY_NAME[topic]))[name] | changes
+    return BY_NAME[topic].event.from_wire(json.dumps(said).encode())
+
+
+@pytest.mark.parametrize("topic", POST_TOPICS, ids=lambda topic: topic.name)
+def test_a_post_and_all_about_it_are_one_conversation(topic: Topic) -> None:
+    name, _ = examples_of(topic)[0]
+    assert topic.key(read(topic.name, name, postId="17")) == "acme/community/post:17"
+
+
+def test_a_post_and_a_comment_with_one_id_are_two_messages() -> None:
+    post = message_in(read(PUBLISHED, "by_agent", postId="31"))
+    comment = message_in(read(COMMENTED, "on_post", postId="31", commentId="31"))
+    assert (post.conversation_id, post.message_id) == ("post:31", "post:31")
+    assert (comment.conversation_id, comment.message_id) == ("post:31", "comment:31")
+    assert comment.reply_to_message_id == "post:31"
+
+
+def test_a_comment_answers_the_post_unless_it_names_a_comment() -> None:
+    on_post, on_comment = about_in(read(COMMENTED, "on_post")), about_in(read(COMMENTED, "on_comment"))
+    assert [getattr(one, "original_message_id", None) for one in (on_post, on_comment)] == ["post:17", "comment:31"]
+
+
+def test_a_reaction_is_on_the_post_unless_it_names_a_comment() -> None:
+    on_post, on_comment = about_in(read(REACTED, "on_post")), about_in(read(REACTED, "removed_from_comment"))
+    assert [one and (one.message_id, one.conversation_id) for one in (on_post, on_comment)] == [
+        ("post:17", "post:17"),
+        ("comment:32", "post:17"),
+    ]
+
+
+def test_a_post_keeps_its_author_role_and_provenance() -> None:
+    mine = message_in(read(PUBLISHED, "by_agent", agentId=None, userType="bot", traceId="abc", intent="news"))
+    assert (mine.sender_id, mine.sender_type, mine.agent_id, mine.user_type) == (
+        *("release-bot", "agent", "release-bot", "bot"),
+    )
+    assert (mine.agent_version, mine.model, mine.trace_id, mine.intent) == ("2.3", "notes-large", "abc", "news")
+    theirs = message_in(read(PUBLISHED, "by_person"))
+    assert (theirs.sender_type, theirs.agent_id, theirs.turn_id) == ("human", None, "turn-9")
+
+
+@pytest.mark.parametrize("topic", CHAT_TOPICS, ids=lambda topic: topic.name)
+def test_no_chat_has_the_conversation_of_a_post(topic: Topic) -> None:
+    _, said = examples_of(topic)[0]
+    topic.event.from_wire(json.dumps(said | {"conversationId": "posts:17"}).encode())
+    with pytest.raises(ValidationError, match="must not begin with post:"):
+        topic.event.from_wire(json.dumps(said | {"conversationId": "post:17"}).encode())
+
+
+@pytest.mark.parametrize(
+    ("topic", "name", "change"),
+    [
+        (PUBLISHED, "by_agent", {"postId": ""}),
+        (PUBLISHED, "by_agent", {"postId": "x" * 249}),
+        (PUBLISHED, "by_agent", {"postId": 10**248}),
+        (PUBLISHED, "by_agent", {"postId": "a\u0000b"}),
+        (COMMENTED, "on_post", {"commentId": None}),
+        (COMMENTED, "on_post", {"parentCommentId": "31"}),
+        (COMMENTED, "on_post", {"parentCommentId": ""}),
+        (REACTED, "on_post", {"commentId": "x" * 249}),
+    ],
+)
+def test_unsound_ids_are_refused(topic: str, name: str, change: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        read(topic, name, **change)
+
+
+def test_the_longest_ids_are_accepted() -> None:
+    assert len(message_in(read(COMMENTED, "on_post", postId="p" * 248, commentId=10**247)).message_id) == 256
+    assert isinstance(read(PUBLISHED, "by_person", postId=17), PostPublished)
+    assert isinstance(read(COMMENTED, "on_post"), PostCommented)
+    assert isinstance(read(REACTED, "on_post"), PostReacted)

@@ -1,0 +1,118 @@
+"""Errors of MongoDB that waiting mends, by the numbers of its documentation; all others condemn the write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pymongo import ReadPreference
+from pymongo.errors import (
+    AutoReconnect,
+    BulkWriteError,
+    ConfigurationError,
+    DuplicateKeyError,
+    ExecutionTimeout,
+    NetworkTimeout,
+    OperationFailure,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+    WaitQueueTimeoutError,
+    WriteConcernError,
+    WTimeoutError,
+)
+
+from feedback.mongo_connection import client_of, database_of
+from feedback.mongo_errors import transient_as_unavailable, waiting_helps
+from servicekit import StartError, Unavailable
+
+PASSING = {
+    6, 7, 11, 13, 18, 24, 46, 50, 64, 79, 89, 91, 100, 112, 134, 175, 189, 202, 262, 290, 317, 384, 9_001, 10_107,
+    11_600, 11_601, 11_602, 13_435, 13_436, 14_031,
+}  # fmt: skip
+"""Network, credentials in rotation, locks, elections, replicas and disks."""
+
+
+def test_the_codes_that_waiting_mends() -> None:
+    assert {code for code in range(20_000) if waiting_helps(OperationFailure("x", code))} == PASSING
+
+
+@pytest.mark.parametrize(
+    ("error", "helps"),
+    [
+        (AutoReconnect("x"), True),
+        (NetworkTimeout("x"), True),
+        (ServerSelectionTimeoutError("x"), True),
+        (ExecutionTimeout("x", 50), True),
+        (WaitQueueTimeoutError("x"), True),
+        (WriteConcernError("x", 64), True),
+        (WTimeoutError("x", 64), True),
+        (OperationFailure("x", 121, {"errorLabels": ["RetryableWriteError"]}), True),
+        (OperationFailure("x", 121, {"errorLabels": ["TransientTransactionError"]}), False),
+        (DuplicateKeyError("x", 11_000), False),
+        (ConfigurationError("x"), False),
+        (PyMongoError("x"), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_errors_that_waiting_mends(error: PyMongoError, helps: bool) -> None:
+    assert waiting_helps(error) is helps
+    with pytest.raises(Unavailable if helps else type(error)) as raised, transient_as_unavailable():
+        raise error
+    assert not helps or raised.value.__cause__ is error
+
+
+@pytest.mark.parametrize(
+    ("codes", "unreplicated", "helps"),
+    [
+        ([], False, False),
+        ([], True, True),
+        ([11_000], False, False),  # a lost race
+        ([11_000], True, True),
+        ([11_000, 189], False, True),
+        ([189, 112], False, True),
+        ([189, 121], False, False),  # an invalid document will not become valid
+        ([121], True, False),
+    ],
+)
+def test_a_bulk_write_waits_only_if_each_of_its_errors_may_pass(
+    codes: list[int], unreplicated: bool, helps: bool
+) -> None:
+    details: dict[str, Any] = {"writeErrors": [{"code": code} for code in codes]}
+    details["writeConcernErrors"] = [{"code": 64}] if unreplicated else []
+    assert waiting_helps(BulkWriteError(details)) is helps
+
+
+# Timeouts, concerns and database of the connection to MongoDB, none of which a server has to answer for.
+
+NOWHERE = "mongodb://127.0.0.1:9"
+
+
+async def test_each_step_has_its_own_timeout() -> None:
+    """A command may take 30 s; a server is found, and connected to, within 5 s."""
+    async with client_of(f"{NOWHERE}/?timeoutMS=1&socketTimeoutMS=1&connectTimeoutMS=1") as client:
+        pool = client.options.pool_options
+        assert client.options.server_selection_timeout == 5
+        assert (pool.connect_timeout, pool.socket_timeout, pool.wait_queue_timeout) == (5, 30, 30)
+        assert client.options.timeout is None
+    async with client_of(NOWHERE, select_seconds=0.25) as client:
+        assert client.options.server_selection_timeout == 0.25
+
+
+async def test_what_is_acknowledged_is_never_rolled_back_whatever_the_url_says() -> None:
+    async with client_of(f"{NOWHERE}/?w=1&journal=false&readPreference=secondary&readConcernLevel=local") as client:
+        database = database_of(client)
+        assert database.write_concern.document == {"w": "majority", "wtimeout": 20_000, "j": True}
+        assert database.read_concern.level == "majority"
+        assert database.read_preference == ReadPreference.PRIMARY
+
+
+@pytest.mark.parametrize(("path", "name"), [("", "agent_feedback"), ("/", "agent_feedback"), ("/mine", "mine")])
+async def test_the_database_is_the_one_in_the_url(path: str, name: str) -> None:
+    async with client_of(NOWHERE + path) as client:
+        assert database_of(client).name == name
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1", "mongodb://", "mongodb://h:port"])
+def test_an_invalid_url_is_named(url: str) -> None:
+    with pytest.raises(StartError, match="is not a valid MongoDB URL"):
+        client_of(url)

@@ -1,0 +1,339 @@
+"""Judging leaves time for heartbeats, however slow the machine is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from detector.encoders import choice
+from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Target, Verdict
+from detector.preceding import SAME_INSTANT
+from inference import judging
+from inference.detector_setup import open_detector
+from inference.differences import SHOWN, AnnouncedVerdict, Differences, Example, difference
+from inference.handlers import indexed
+from inference.judging import BLOCKED_SECONDS, LARGEST_PIECE, Judging, next_piece
+from inference.last_answer import SOME_AGENT, LastAnswer
+from inference.neighbours import message_ranges, to_judge
+from inference.settings import InferenceSettings
+from inference.store import ConversationKey, MessageKey, Place, Placed
+from inference.turns.facts import questions_of
+from inference.turns.rules import Turn, TurnKey
+from servicekit.errors import StartError
+from tests.support.reporting_events import message
+
+MESSAGES = 1_500
+
+
+class SlowDetector:
+    """Detector that returns its input, after `seconds` per item on its own clock."""
+
+    version = "slow"
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self.now = 1_000.0
+        self.pieces: list[int] = []
+
+    def judge(self, items: Sequence[Any]) -> list[Any]:
+        self.pieces.append(len(items))
+        self.now += len(items) * self._seconds
+        return list(items)
+
+
+@pytest.mark.parametrize("seconds", [0.000_1, 0.001, 0.012, 0.1])
+async def test_judging_lets_others_run_several_times_in_a_session(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    detector = SlowDetector(seconds)
+    monkeypatch.setattr(judging, "monotonic", lambda: detector.now)
+    others: Any = None
+    judged = Judging(others, others, others, detector)  # type: ignore[arg-type]
+    ran_at = [detector.now]
+
+    async def heartbeat() -> None:
+        while True:
+            ran_at.append(detector.now)
+            await asyncio.sleep(0)
+
+    beating = asyncio.create_task(heartbeat())
+    items: Any = list(range(MESSAGES))
+    assert await judged._judge(items) == items
+    beating.cancel()
+    first = detector.pieces[0] * seconds
+    gaps = [later - earlier for earlier, later in pairwise(ran_at)]
+    assert max(gaps) <= max(first, 2 * BLOCKED_SECONDS) + 1e-9 <= 2
+
+
+def test_pieces_grow_to_the_largest_and_never_vanish() -> None:
+    assert next_piece(16, 0.0) == 32
+    assert next_piece(200, 0.01) == LARGEST_PIECE
+    assert next_piece(100, BLOCKED_SECONDS * 4) == 25
+    assert next_piece(1, 60.0) == 1
+
+
+async def test_a_short_last_piece_does_not_shrink_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    detector = SlowDetector(0.000_01)
+    monkeypatch.setattr(judging, "monotonic", lambda: detector.now)
+    others: Any = None
+    judged = Judging(others, others, others, detector)  # type: ignore[arg-type]
+    item = Neighbourhood((), Message("m1", "t1", "ann", "human", None, "No.", 0))
+    await judged._judge([item] * (16 + 32 + 64 + 1))
+    await judged._judge([item] * 200)
+    assert detector.pieces == [16, 32, 64, 1, 128, 72]
+
+
+# The last answer given by the caller of `detect`, combined with the indexed messages.
+
+WHERE = ConversationKey("acme", "support", "c1")
+
+
+NOW = Message("m9", "t9", "ann", "human", None, "No, that's wrong.", 1_000_000, thread_id="th")
+
+
+ANSWER = LastAnswer("m8", "At nine.", "t8", "bot", "lookup", "When does it open?")
+
+
+def said(message_id: str, turn: str, role: str, at: int) -> Message:
+    agent = "bot" if role == "agent" else None
+    return Message(message_id, turn, agent or "ann", role, agent, "text", at)  # type: ignore[arg-type]
+
+
+EARLIER = (said("m1", "t1", "human", 10), said("m2", "t1", "agent", 20))
+
+
+@pytest.mark.parametrize("before", [(), EARLIER], ids=["first", "later"])
+def test_the_exchange_comes_right_before_the_message(before: tuple[Message, ...]) -> None:
+    joined = ANSWER.added_to(before, NOW)
+    assert joined[: len(before)] == before
+    question, answer = joined[len(before) :]
+    assert (question.role, question.sender_id, question.text) == ("human", "ann", "When does it open?")
+    assert (answer.message_id, answer.role, answer.agent_id, answer.text) == ("m8", "agent", "bot", "At nine.")
+    assert question.turn_id == answer.turn_id == "t8"
+    assert question.thread_id == answer.thread_id == "th"
+    times = [one.at for one in (*joined, NOW)]
+    assert times == sorted(set(times)), "in this order, none at the same time"
+
+
+@pytest.mark.parametrize(
+    ("before", "added"),
+    [
+        ([said("m8", "t8", "agent", 20)], 0),
+        ([said("m7", "t8", "human", 20)], 1),
+        ([said("m7", "t7", "human", 20)], 2),
+        ([said("m7", "t8", "agent", 20)], 2),
+    ],
+    ids=["answer known", "question known", "another turn's question", "another answer of the turn"],
+)
+def test_only_what_is_missing_is_added(before: list[Message], added: int) -> None:
+    joined = ANSWER.added_to(before, NOW)
+    assert len(joined) == len(before) + added
+    assert [one.message_id for one in joined].count("m8") == 1
+
+
+def test_without_a_question_or_an_agent_the_answer_stands_alone() -> None:
+    [answer] = LastAnswer("m8", "At nine.").added_to((), NOW)
+    assert (answer.turn_id, answer.agent_id, answer.role) == ("m8", SOME_AGENT, "agent")
+
+
+def turn(turn_id: str, agent_message_id: str, at: int = 20) -> Turn:
+    return replace(
+        ANSWER.first_of([], WHERE, NOW)[0], key=TurnKey(*WHERE, turn_id), agent_message_id=agent_message_id, at=at
+    )
+
+
+def test_the_answers_turn_is_the_newest() -> None:
+    old = [turn("t7", "m7"), turn("t6", "m6", 10)]
+    first, *rest = ANSWER.first_of(old, WHERE, NOW)
+    assert rest == old
+    assert (first.key, first.agent_message_id, first.agent_id) == (TurnKey(*WHERE, "t8"), "m8", "bot")
+    assert (first.user_id, first.user_text, first.assistant_text) == ("ann", "When does it open?", "At nine.")
+    assert first.strategy == "lookup"
+    assert first.at == NOW.at - 1
+    assert LastAnswer("m8", "At nine.").first_of([], WHERE, NOW)[0].agent_id == SOME_AGENT
+
+
+@pytest.mark.parametrize("known", [turn("t8", "m7"), turn("t7", "m8")], ids=["its turn", "its message"])
+def test_a_turn_that_is_known_comes_once(known: Turn) -> None:
+    assert ANSWER.first_of([known], WHERE, NOW) == [known]
+
+
+# Messages of one time: a reply orders them; a message of unknown order to an agent's message judges nothing.
+
+
+def row(name: str, at: int, sequence: int | None = None, **fields: str | None) -> Placed:
+    """Return the index row of a message; the names of an agent's messages begin with A or a."""
+    agent = "bot" if name[0] in "Aa" else None
+    event = message(name, agent=agent, at=at, turn=None, sequence=sequence)
+    return Placed(indexed(event.model_copy(update=fields)), 1, None, None)
+
+
+def before(name: str, *rows: Placed) -> list[str]:
+    """Return the ids of the messages that the verdict on a message may depend on."""
+    ordered = sorted(rows, key=lambda one: one.place)
+    judged = next(one for one in ordered if one.indexed.message.message_id == name)
+    [span] = message_ranges([ordered], [Place(judged.indexed.conversation, *judged.place, judged.indexed.thread)])
+    [found] = [item for placed, item in to_judge(span) if placed is judged]
+    return [one.message_id for one in found.before]
+
+
+def test_the_messages_before_are_in_the_order_of_their_ids() -> None:
+    assert before("q3", row("a2", 2, 1), row("q2", 2, 0), row("q3", 3)) == ["a2", "q2"]
+
+
+@pytest.mark.parametrize("answer", ["a2", "azz"])
+@pytest.mark.parametrize("sequence", [None, 3, 4, 5])
+def test_nothing_is_judged_if_the_order_of_an_answer_is_unknown(answer: str, sequence: int | None) -> None:
+    rows = [row("a1", 1), row("hq", 2, sequence)]
+    assert before("hq", *rows) == ["a1"]
+    assert before("hq", *rows, row(answer, 2, 4)) == []
+
+
+def test_a_persons_message_of_unknown_order_stays_in_the_order_of_ids() -> None:
+    assert before("q2", row("a1", 1), row("q1", 2), row("q2", 2), row("q3", 2)) == ["a1", "q1"]
+
+
+def test_a_reply_orders_the_two_messages() -> None:
+    a1 = row("a1", 1)
+    assert before("q2", a1, row("q2", 2), row("a2", 2, reply_to_message_id="q2")) == ["a1"]
+    assert before("Q2", a1, row("Q2", 2, reply_to_message_id="a2"), row("a2", 2)) == ["a1", "a2"]
+
+
+def test_nothing_is_judged_in_an_instant_of_more_messages_than_are_read() -> None:
+    first = row("a1", 1)
+    after = [row(f"r{n}", 2) for n in range(SAME_INSTANT)]
+    assert before("q", first, row("q", 2), *after[1:]) == ["a1"]
+    assert before("q", first, row("q", 2), *after) == []
+    earlier = [row(f"p{n:02}", 2) for n in range(NEIGHBOURHOOD)]
+    assert len(before("q", first, *earlier[1:], row("q", 2))) == NEIGHBOURHOOD
+    assert before("q", first, *earlier, row("q", 2)) == []
+
+
+@pytest.mark.parametrize("thread", [None, "t"])
+def test_fewer_messages_than_a_thread_has_are_not_taken_for_its_beginning(thread: str | None) -> None:
+    earlier = [row(f"m{n:02}", n, thread_id=thread) for n in range(NEIGHBOURHOOD - 1)]
+    rows = [*earlier, row("a", 99, thread_id=thread, reply_to_message_id="q"), row("q", 99, thread_id=thread)]
+    assert len(before("q", *rows[1:])) == NEIGHBOURHOOD - 2
+    assert len(before("q", *rows)) == (0 if thread else NEIGHBOURHOOD - 1)
+
+
+def test_an_answer_stored_after_a_message_of_its_instant_has_the_message_judged_again() -> None:
+    rows = [row("Q", 2), row("a1", 2)]
+    [span] = message_ranges([rows], [Place(rows[1].indexed.conversation, *rows[1].place)])
+    assert [placed.indexed.message.message_id for placed, _ in to_judge(span)] == ["Q"]
+
+
+def test_an_answer_of_its_own_turn_answers_the_question_that_it_replies_to() -> None:
+    rows = [row("Q1", 1), row("a2", 2, reply_to_message_id="q2"), row("q2", 2)]
+    [facts] = questions_of(*message_ranges([rows], [Place(rows[1].indexed.conversation, *rows[1].place)]))
+    assert facts.question is not None and facts.question.message_id == "q2"
+
+
+# Differences between two verdicts on a message, and the examples that are shown of them.
+
+OK, NOT_OK, ELSEWHERE = (
+    AnnouncedVerdict(*said) for said in (("accepted", "t1"), ("rejected", "t1"), ("rejected", "t2"))
+)
+
+
+KEY = MessageKey("acme", "support", "c1", "m1")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (None, None, "unchanged"),
+        (OK, OK, "unchanged"),
+        (None, OK, "added"),
+        (OK, None, "withdrawn"),
+        (OK, NOT_OK, "reversed"),
+        (OK, ELSEWHERE, "reversed"),
+        (NOT_OK, ELSEWHERE, "moved"),
+    ],
+)
+def test_the_kind_of_each_difference(
+    before: AnnouncedVerdict | None, after: AnnouncedVerdict | None, kind: str
+) -> None:
+    assert difference(before, after) == kind
+
+
+def added(
+    differences: Differences, before: AnnouncedVerdict | None, after: AnnouncedVerdict | None, times: int
+) -> None:
+    for number in range(times):
+        differences.add(Example(KEY, before, after, f"text {number}"))
+
+
+def test_all_are_counted_and_of_twenty_examples_each_difference_has_its_share() -> None:
+    found = Differences()
+    added(found, OK, OK, 30)
+    added(found, OK, None, 25)
+    added(found, None, OK, 3)
+    added(found, NOT_OK, ELSEWHERE, 1)
+    assert found.judged == 59
+    assert found.counts == Counter(unchanged=30, withdrawn=25, added=3, moved=1)
+    shown = found.examples()
+    assert len(shown) == SHOWN == 20
+    assert Counter(kind for kind, _ in shown) == Counter(withdrawn=16, added=3, moved=1)
+    assert [kind for kind, _ in shown[:4]] == ["added", "moved", "withdrawn", "added"]
+    assert [one.text for kind, one in shown if kind == "withdrawn"] == [f"text {number}" for number in range(16)]
+
+
+def test_of_one_difference_at_most_twenty_examples_are_kept() -> None:
+    found = Differences()
+    added(found, OK, None, SHOWN + 1)
+    assert (len(found.examples()), len(found.kept["withdrawn"])) == (20, 20)
+
+
+def test_only_an_announced_verdict_with_a_target_counts() -> None:
+    target = Target("t1", "a1", "bot", 0.9, 0.9, 1.0, 1)
+    sure = Verdict("rejected", "not_ok", 0.99, "explicit", "No.", target, ("flat_no",), "rules", "neutral")
+    assert sure.emitted
+    assert AnnouncedVerdict.of(sure) == NOT_OK
+    assert (
+        AnnouncedVerdict.of(Verdict("rejected", "not_ok", 0.99, "explicit", "No.", None, (), "rules", "neutral"))
+        is None
+    )
+    silent = Verdict("neutral", None, 0.5, None, "No.", target, (), "rules", "neutral")
+    assert not silent.emitted
+    assert AnnouncedVerdict.of(silent) is None
+
+
+# The detector that the settings name, and what an operator is told about a missing encoder.
+
+
+@pytest.mark.parametrize(("encoder", "told"), [("auto", 1), ("none", 0)])
+async def test_an_operator_hears_of_an_encoder_that_is_not_there_unless_none_is_wanted(
+    encoder: str, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    heard: list[str] = []
+    detector = await open_detector(InferenceSettings(sentence_encoder=encoder), heard.append)
+    assert len(heard) == told
+    assert all("To add it: `agent-feedback encoder`." in line for line in heard)
+    assert detector.judge([]) == []
+
+
+async def test_the_hint_names_the_packages_first_if_they_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files alone do not help: the command that downloads them would succeed, and the hint would stay."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(choice, "find_spec", lambda name: None if name == "onnxruntime" else name)
+    heard: list[str] = []
+    await open_detector(InferenceSettings(sentence_encoder="auto"), heard.append)
+    assert "To add it: pip install '.[encoder]' (in the checkout), then `agent-feedback encoder`." in heard[0]
+
+
+async def test_an_encoder_that_cannot_be_had_stops_the_start() -> None:
+    heard: list[str] = []
+    with pytest.raises(StartError, match="no-such/model"):
+        await open_detector(InferenceSettings(sentence_encoder="no-such/model"), heard.append)
+    assert heard == []

@@ -1,0 +1,150 @@
+"""Invalid optional fields of inbound events are dropped and counted, unless they determine the event's meaning."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import contracts
+from chat_bridge.dead_letter_reasons import REASONS as BRIDGE_REASONS
+from contracts.optional_fields import DECISIVE, droppable
+from contracts.topics import BY_NAME, CHAT_TOPICS, FEEDBACK_CREATED
+from servicekit.log.dead_letter_reasons import REASONS as PLATFORM_REASONS
+from servicekit.log.dead_letter_reasons import meaning_of
+from servicekit.log.records import Received, Unreadable, read
+from tests.support.compatibility import facts_of
+from tests.support.logs import example, raw
+
+BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
+
+
+NAMES = {"chat.message.ingested": "agent", "chat.message.reply.ingested": "reply"}
+
+
+MODELS = {topic.name: topic.event for topic in BY_NAME.values()}
+
+
+NONSENSE = {"of": ["another", "kind"]}
+
+
+FIELDS = [(topic.name, name) for topic in CHAT_TOPICS for name in sorted(droppable(topic.event))]
+
+
+def with_field(topic: str, **fields: Any) -> Received[Any] | Unreadable:
+    return read(raw(topic, example(topic, NAMES.get(topic, "added"), **fields)), MODELS)
+
+
+@pytest.mark.parametrize(("topic", "name"), FIELDS)
+def test_an_invalid_optional_field_counts_as_not_sent(topic: str, name: str) -> None:
+    found = with_field(topic, **{name: NONSENSE})
+    assert isinstance(found, Received)
+    assert found.dropped == [name]
+    sent = json.loads(example(topic, NAMES.get(topic, "added")))
+    sent.pop(name, None)
+    assert found.event == MODELS[topic].model_validate_json(json.dumps(sent))
+
+
+@pytest.mark.parametrize(
+    ("topic", "name"),
+    [
+        (topic.name, field.alias)
+        for topic in CHAT_TOPICS
+        for name, field in topic.event.model_fields.items()
+        if name in DECISIVE
+    ],
+)
+def test_an_invalid_decisive_field_makes_the_event_invalid(topic: str, name: str) -> None:
+    assert isinstance(with_field(topic, **{name: NONSENSE}), Unreadable)
+
+
+def test_several_are_dropped_together_and_unknown_fields_stay_harmless() -> None:
+    found = with_field("chat.message.ingested", strategy=7, qualityScore=2, anything=NONSENSE)
+    assert isinstance(found, Received)
+    assert found.dropped == ["qualityScore", "strategy"]
+    assert (found.event.strategy, found.event.quality_score) == (None, None)
+
+
+@pytest.mark.parametrize("topic", [topic.name for topic in CHAT_TOPICS])
+def test_all_of_them_may_be_invalid_at_once(topic: str) -> None:
+    names = sorted(droppable(MODELS[topic]))
+    found = with_field(topic, **dict.fromkeys(names, NONSENSE))
+    assert isinstance(found, Received)
+    assert found.dropped == names
+
+
+@pytest.mark.parametrize("fields", [{"messageId": NONSENSE}, {"turnId": NONSENSE}, {"sequence": -1}, {"version": 2}])
+def test_an_event_that_would_say_something_else_is_refused(fields: dict[str, Any]) -> None:
+    assert isinstance(with_field("chat.message.ingested", **fields), Unreadable)
+    assert isinstance(with_field("chat.message.ingested", **fields, strategy=7), Unreadable)
+
+
+def test_an_error_in_the_senders_own_fields_does_not_repeat_their_names() -> None:
+    found = with_field("chat.message.ingested", attributes={"ann's secret": NONSENSE}, turnId=NONSENSE)
+    assert isinstance(found, Unreadable)
+    assert "secret" not in found.detail
+    for topic in BY_NAME.values():
+        fields = {field.alias for field in topic.event.model_fields.values()}
+        assert "attributes" not in fields or "attributes" in droppable(topic.event)
+
+
+def test_an_invalid_action_is_no_added_emoji() -> None:
+    assert isinstance(with_field("chat.message.reaction.ingested", action="taken away"), Unreadable)
+
+
+def test_our_own_events_are_read_strictly() -> None:
+    created = FEEDBACK_CREATED.name
+    assert isinstance(read(raw(created, example(created, "created", reviews=NONSENSE)), MODELS), Unreadable)
+
+
+def test_no_field_that_producers_did_not_know_is_decisive() -> None:
+    baseline = json.loads(BASELINE.read_text("utf-8"))
+    for topic in CHAT_TOPICS:
+        known = set(baseline[topic.name])
+        fields = topic.event.model_fields
+        assert {fields[name].alias for name in DECISIVE & fields.keys()} <= known
+        assert known <= set(facts_of(topic.event.model_json_schema(by_alias=True, mode="validation")))
+
+
+# One table describes every reason of a dead letter; the code raises no other, and the documentation shows the same.
+
+ROOT = Path(__file__).parents[3]
+
+
+RAISED = re.compile(
+    r"""(?:Unreadable\(raw,\s*|_stand_in\(batches\.last,\s*|Outcome\.dead_lettered\(|Permanent\(|PermanentFailure\(|reason\s=\s|return\s|FUTURE:\sFinal\s=\s\()"([a-z_]+)"(?=[,)\n])"""
+)
+
+
+REASONS = {**PLATFORM_REASONS, **BRIDGE_REASONS}
+
+
+NOT_REASONS = {"stored", "unchanged", "ignored", "parked"}
+
+
+def test_every_reason_that_is_raised_is_in_the_table() -> None:
+    files = [
+        *(ROOT / "libs/servicekit/log").glob("*.py"),
+        ROOT / "libs/servicekit/error_kinds.py",
+        ROOT / "libs/contracts/log_time.py",
+        *(ROOT / "services/chat_bridge").glob("*.py"),
+    ]
+    texts = [file.read_text() for file in files if file.name not in ("dead_letter_reasons.py", "outcome.py")]
+    raised = {reason for text in texts for reason in RAISED.findall(text)}
+    assert raised - NOT_REASONS == set(REASONS)
+
+
+def test_the_docs_show_the_table() -> None:
+    rows = dict(re.findall(r"^\| `([a-z_]+)` \| (.+) \|$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE))
+    assert {reason: f"{meaning} | {remedy}" for reason, (meaning, remedy) in REASONS.items()} == {
+        reason: rows.get(reason) for reason in REASONS
+    }
+
+
+def test_a_reason_of_another_release_has_no_meaning() -> None:
+    assert meaning_of("no_such_reason", REASONS) == ""
+    meaning = meaning_of("future", REASONS)
+    assert meaning.startswith("occurredAt is more than five minutes ahead of the log: set the producer's")

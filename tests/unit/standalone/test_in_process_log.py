@@ -1,0 +1,556 @@
+"""The in-process broker, used with the client library of the services."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import MessageSizeTooLargeError
+
+from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
+from servicekit.errors import LogUnavailable
+from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.producer import BatchProducer
+from servicekit.log.settings import MESSAGE_LIMIT
+from standalone.embedded import backpressure as backpressure_module
+from standalone.embedded import memory_broker
+from standalone.embedded.backpressure import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Backpressure
+from standalone.embedded.backpressure_producer import BackpressureProducer
+from standalone.embedded.memory_broker import MemoryBroker, MemoryBrokerError
+
+TOPIC = "orders"
+
+
+PARTITIONS = 3
+
+
+@pytest.fixture
+def broker() -> Iterator[MemoryBroker]:
+    with MemoryBroker({TOPIC: PARTITIONS, "other": 1}) as running:
+        yield running
+
+
+async def produce(broker: MemoryBroker, values: list[bytes], topic: str = TOPIC) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap, enable_idempotence=True, acks="all")
+    async with producer:
+        for value in values:
+            await producer.send_and_wait(topic, value, key=value)
+
+
+def group_member(broker: MemoryBroker, topic: str = TOPIC) -> AIOKafkaConsumer:
+    return AIOKafkaConsumer(
+        topic,
+        bootstrap_servers=broker.bootstrap,
+        group_id="readers",
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        # The broker makes a group wait this long, less a second, after a member left it.
+        session_timeout_ms=6_000,
+        heartbeat_interval_ms=300,
+    )
+
+
+async def read(consumer: AIOKafkaConsumer, count: int) -> list[bytes]:
+    return [(await consumer.getone()).value for _ in range(count)]
+
+
+async def test_topics_have_the_partitions_they_were_given(broker: MemoryBroker) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap)
+    async with producer:
+        assert await producer.partitions_for(TOPIC) == set(range(PARTITIONS))
+        assert await producer.partitions_for("other") == {0}
+
+
+async def test_every_write_is_noticed_and_hardly_any_other_request(broker: MemoryBroker) -> None:
+    broker.track_writes()
+    producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap)
+    async with producer:
+        noticed = []
+        for _ in range(150):
+            await producer.client.force_metadata_update()
+            noticed.append(broker.was_written())
+        assert sum(noticed) == 2, "once for each 64 requests, which are then deleted"
+        for number in range(150):
+            await producer.send_and_wait(TOPIC, b"a", partition=0)
+            assert broker.was_written(), number
+            assert not broker.was_written(), "it was noticed before"
+    broker.stop()
+    assert not broker.was_written()
+
+
+@pytest.mark.timeout(60)
+async def test_a_group_resumes_after_what_it_committed(broker: MemoryBroker) -> None:
+    first = [b"a%d" % n for n in range(10)]
+    second = [b"b%d" % n for n in range(5)]
+
+    await produce(broker, first)
+    async with group_member(broker) as consumer:
+        assert sorted(await read(consumer, len(first))) == sorted(first)
+        await consumer.commit()
+    await produce(broker, second)
+    async with group_member(broker) as consumer:
+        assert sorted(await read(consumer, len(second))) == sorted(second)
+
+
+@pytest.mark.timeout(60)
+async def test_end_offsets_count_what_was_produced(broker: MemoryBroker) -> None:
+    await produce(broker, [b"x%d" % n for n in range(12)])
+
+    async with AIOKafkaConsumer(bootstrap_servers=broker.bootstrap) as consumer:
+        ends = await consumer.end_offsets([TopicPartition(TOPIC, n) for n in range(PARTITIONS)])
+
+    assert sum(ends.values()) == 12
+
+
+@pytest.mark.timeout(60)
+async def test_brokers_in_one_process_do_not_see_each_other(broker: MemoryBroker) -> None:
+    with MemoryBroker({TOPIC: PARTITIONS}) as second:
+        await produce(broker, [b"first"])
+        await produce(second, [b"second"])
+
+        async with group_member(broker) as one, group_member(second) as two:
+            assert (await read(one, 1), await read(two, 1)) == ([b"first"], [b"second"])
+
+
+# In a separate process, because other tests' threads and sockets change. An ended thread may stay in
+# /proc for a moment after it was joined, so the test waits for its end.
+HELD_AFTER_STOPS = """
+import os
+from pathlib import Path
+from time import monotonic
+from standalone.embedded import memory_broker
+from standalone.embedded.memory_broker import MemoryBroker
+
+def held():
+    return len(list(Path("/proc/self/task").iterdir())), len(list(Path("/proc/self/fd").iterdir()))
+
+before = held()
+for _ in range(5):
+    with MemoryBroker({"orders": 1}):
+        threads, sockets = held()
+        assert threads > before[0] and sockets > before[1], (before, threads, sockets)
+deadline = monotonic() + 10
+while held() != before and monotonic() < deadline:
+    os.sched_yield()
+assert held() == before, (before, held())
+"""
+
+
+def test_stop_gives_back_threads_and_sockets() -> None:
+    if not Path("/proc/self/task").exists():
+        pytest.skip("counts threads and descriptors in /proc, which this system does not have")
+
+    done = subprocess.run([sys.executable, "-c", HELD_AFTER_STOPS], capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_stopped_broker_has_no_address_and_starts_again_empty(broker: MemoryBroker) -> None:
+    broker.stop()
+    broker.stop()
+    with pytest.raises(MemoryBrokerError, match="not running"):
+        _ = broker.bootstrap
+
+    broker.start()
+
+    assert broker.bootstrap.startswith("127.0.0.1:")
+
+
+def test_a_topic_without_partitions_is_refused() -> None:
+    with pytest.raises(ValueError, match="'orders' needs at least one partition"):
+        MemoryBroker({TOPIC: 0})
+
+
+async def test_writes_are_told_once(broker: MemoryBroker) -> None:
+    broker.track_writes()
+    assert broker.was_written() is False
+    consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap)
+    async with consumer:
+        await consumer.end_offsets([TopicPartition(TOPIC, 0)])
+    assert broker.was_written() is False, "a client has read"
+    await produce(broker, [b"x"])
+    assert [broker.was_written(), broker.was_written()] == [True, False]
+    broker.stop()
+    assert broker.was_written() is False
+
+
+class Library:
+    """librdkafka that records the calls; `results` are the results of functions, by the end of their names."""
+
+    def __init__(self, **results: Any) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self._results = {"conf_new": 1, "rd_kafka_new": 2, "cluster_new": 3, "bootstraps": b"127.0.0.1:9"} | results
+
+    def __getattr__(self, name: str) -> Any:
+        def called(*arguments: Any) -> Any:
+            self.calls.append((name.removeprefix("rd_kafka_").removeprefix("mock_"), *arguments))
+            return next((result for end, result in self._results.items() if name.endswith(end)), 0)
+
+        return called
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Library:
+    found = Library()
+    monkeypatch.setattr(memory_broker, "_librdkafka", lambda: found)
+    monkeypatch.setattr(memory_broker, "time", SimpleNamespace(sleep=lambda _: found.calls.append(("pause",))))
+    return found
+
+
+def test_a_start_pauses_before_each_topic_and_groups_do_not_wait_for_members(library: Library) -> None:
+    with MemoryBroker({"one": 3, "two": 1}) as running:
+        running.start()  # it runs already
+        assert running.bootstrap == "127.0.0.1:9"
+    names = [call[0] for call in library.calls]
+    assert ("group_initial_rebalance_delay_ms", 3, 0) in library.calls
+    assert library.calls[names.index("pause") :] == [
+        ("pause",), ("topic_create", 3, b"one", 3, 1), ("pause",), ("topic_create", 3, b"two", 1, 1),
+        ("cluster_bootstraps", 3), ("cluster_destroy", 3), ("destroy", 2),
+    ]  # fmt: skip
+    assert ("conf_set_log_cb", 1, None) in library.calls, "the client's own log lines help nobody"
+
+
+@pytest.mark.parametrize(
+    ("results", "said", "freed"),
+    [
+        ({"rd_kafka_new": 0}, r"^librdkafka could not start: \.$", [("conf_destroy", 1)]),
+        ({"cluster_new": 0}, "^librdkafka could not start its mock cluster", [("destroy", 2)]),
+        (
+            {"topic_create": 37, "err2str": b"no such name"},
+            r"^librdkafka rejected topic 'one' with 3 partitions: no such name\.$",
+            [("cluster_destroy", 3), ("destroy", 2)],
+        ),
+    ],
+)
+def test_a_start_that_fails_says_why_and_frees_everything(
+    library: Library, results: dict[str, Any], said: str, freed: list[Any]
+) -> None:
+    library._results |= results
+    broker = MemoryBroker({"one": 3})
+    with pytest.raises(MemoryBrokerError, match=said):
+        broker.start()
+    assert [call for call in library.calls if call[0].endswith("destroy")] == freed
+    with pytest.raises(MemoryBrokerError, match="not running"):
+        _ = broker.bootstrap
+
+
+def test_the_copies_of_requests_are_freed_after_each_look_and_all_requests_after_64(library: Library) -> None:
+    recorded = [7, 8]
+
+    def requests(_: int, count: Any) -> list[int]:
+        count._obj.value = len(recorded)
+        return recorded
+
+    library.rd_kafka_mock_get_requests = requests  # type: ignore[attr-defined]  # a stub
+    with MemoryBroker({}) as broker:
+        for more, notices, calls in (
+            (0, True, ["request_api_key", "request_api_key", "request_destroy_array"]),
+            (0, False, ["request_destroy_array"]),
+            (61, True, [*["request_api_key"] * 61, "request_destroy_array"]),
+            (1, True, ["request_api_key", "request_destroy_array", "clear_requests"]),
+        ):
+            recorded += [9] * more
+            library.calls.clear()
+            assert broker.was_written() is notices, "the API key 0 writes"
+            assert [call[0] for call in library.calls] == calls
+
+
+def test_a_missing_package_or_mock_cluster_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = memory_broker._librdkafka.__wrapped__
+    with monkeypatch.context() as patched:
+        patched.setitem(memory_broker._SIGNATURES, "rd_kafka_of_the_future", (None, []))
+        with pytest.raises(MemoryBrokerError, match=r"^This build of confluent-kafka has no mock cluster \("):
+            load()
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    with pytest.raises(MemoryBrokerError, match=r"pip install '\.\[standalone\]' \(in the checkout\)\.$"):
+        load()
+
+
+# Backpressure: a log that silently drops records never drops unread ones, and nobody waits for stopped readers.
+
+SLOW_TOPIC = CHAT_REPLY.name
+
+
+MANY = 12 * 1024 * 1024
+
+
+VALUE = b"x" * 20_000
+
+
+class Shelf:
+    """Log that accepts everything at once and remembers it."""
+
+    def __init__(self) -> None:
+        self.ends: Counter[tuple[str, int]] = Counter()
+        self.written: list[Message] = []
+        self.batches: list[int] = []
+        self.down = False
+
+    async def send(self, messages: Sequence[Message]) -> list[Written]:
+        if self.down:
+            raise OSError
+        places = []
+        for message in messages:
+            assert message.partition is not None
+            lane = (message.topic, message.partition)
+            places.append(Written(*lane, self.ends[lane]))
+            self.ends[lane] += 1
+        self.written += messages
+        self.batches.append(len(messages))
+        return places
+
+
+def records(size: int, partition: int = 0, topic: str = SLOW_TOPIC) -> list[Message]:
+    return [Message(topic, str(n), VALUE, partition=partition) for n in range(size // len(VALUE))]
+
+
+def held(limit: int = INSIDE_BYTES) -> tuple[Backpressure, Shelf, BackpressureProducer]:
+    backpressure, shelf = Backpressure(limit), Shelf()
+    backpressure.follow(["chat_bridge"])
+    return backpressure, shelf, BackpressureProducer(shelf, backpressure)
+
+
+async def settled(task: asyncio.Task[object]) -> bool:
+    """Return True if `task` finishes by itself."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+    return task.done()
+
+
+async def test_writing_stops_short_of_the_limit_and_goes_on_as_the_slowest_group_commits() -> None:
+    backpressure, shelf, producer = held()
+    backpressure.follow(["chat_bridge", "inference"])
+    lane = (CHAT_MESSAGE.name, 0)
+    work = asyncio.create_task(producer.send(records(MANY, topic=CHAT_MESSAGE.name)))
+    seen = 0
+    while not await settled(work):
+        assert backpressure.fullest <= INSIDE_BYTES
+        assert shelf.ends[lane] > seen
+        seen = shelf.ends[lane]
+        backpressure.committed("inference", {lane: seen})
+        assert not await settled(work), "the slower group has read nothing"
+        assert shelf.ends[lane] == seen
+        backpressure.committed("chat_bridge", {lane: seen})
+    assert [place.offset for place in await work] == list(range(MANY // len(VALUE)))
+    assert [message.key for message in shelf.written] == [str(n) for n in range(len(shelf.written))]
+
+
+def test_a_partition_accepts_no_more_batches_than_the_log_keeps() -> None:
+    backpressure, _, _ = held()
+    lane = (SLOW_TOPIC, 0)
+    for number in range(1, 50_001):
+        assert backpressure.admits(lane, 1)
+        backpressure.expect(lane, 1)
+        backpressure.wrote(lane, 1, number)
+    assert not backpressure.admits(lane, 1)
+    backpressure.committed("chat_bridge", {lane: 1})
+    assert backpressure.admits(lane, 1)
+
+
+async def test_a_full_partition_does_not_hold_up_another() -> None:
+    _, shelf, producer = held()
+    work = asyncio.create_task(producer.send([*records(MANY), *records(INSIDE_BYTES // 2, partition=1)]))
+    assert not await settled(work)
+    assert shelf.ends[SLOW_TOPIC, 1] == INSIDE_BYTES // 2 // len(VALUE)
+    work.cancel()
+
+
+async def test_what_nobody_reads_is_not_held_back() -> None:
+    backpressure, shelf, producer = held()
+    await producer.send(records(MANY, topic=CHAT_REPLY.dead_letters))
+    assert len(shelf.written) == MANY // len(VALUE)
+    assert backpressure.room(1)
+
+
+async def test_a_failed_write_gives_its_room_back() -> None:
+    backpressure, shelf, producer = held()
+    shelf.down = True
+    with pytest.raises(OSError):
+        await producer.send(records(PIECE_BYTES))
+    assert backpressure.fullest == 0
+
+
+async def test_a_record_too_large_is_refused_before_anything_is_written() -> None:
+    _, shelf, producer = held()
+    with pytest.raises(MessageSizeTooLargeError):
+        await producer.send([*records(PIECE_BYTES * 3), Message(SLOW_TOPIC, None, b"x" * MESSAGE_LIMIT)])
+    assert not shelf.written
+
+
+async def test_a_single_record_larger_than_the_limit_passes_when_its_partition_is_empty() -> None:
+    _, shelf, producer = held(OUTSIDE_BYTES)
+    await producer.send([Message(SLOW_TOPIC, None, b"x" * (OUTSIDE_BYTES + 1))])
+    assert len(shelf.written) == 1
+
+
+async def test_a_lane_read_to_its_last_record_holds_nothing_back() -> None:
+    backpressure, shelf, producer = held()
+    await producer.send(records(PIECE_BYTES * 2))
+    end = shelf.ends[SLOW_TOPIC, 0]
+    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): end - 1})
+    assert 0 < backpressure.fullest <= PIECE_BYTES + len(VALUE), "the last piece is not read to its end"
+    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): end})
+    assert backpressure.fullest == 0
+
+
+async def test_a_commit_that_goes_back_takes_no_room_away_again() -> None:
+    backpressure, shelf, producer = held()
+    await producer.send(records(PIECE_BYTES))
+    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): shelf.ends[SLOW_TOPIC, 0]})
+    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): 0})
+    await producer.send(records(PIECE_BYTES))
+    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): shelf.ends[SLOW_TOPIC, 0]})
+    assert backpressure.fullest == 0
+
+
+async def test_room_is_what_intake_may_still_send() -> None:
+    backpressure, _, producer = held()
+    assert backpressure.room(100 * INSIDE_BYTES), "a large body is written as room is made"
+    await producer.send(records(INSIDE_BYTES * 3 // 4))
+    assert backpressure.room(1000)
+    assert not backpressure.room(INSIDE_BYTES // 2)
+    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): 10_000})
+    assert backpressure.room(INSIDE_BYTES // 2)
+    backpressure.close()
+    assert not backpressure.room(1)
+
+
+async def test_who_waits_fails_once_the_readers_stop() -> None:
+    backpressure, _, producer = held()
+    work = asyncio.create_task(producer.send(records(MANY)))
+    assert not await settled(work)
+    backpressure.stop()
+    with pytest.raises(LogUnavailable):
+        await work
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("holding", [True, False])
+async def test_a_slow_reader_of_the_in_process_log_misses_nothing_only_if_held_back(holding: bool) -> None:
+    backpressure = Backpressure()
+    backpressure.follow(["chat_bridge"])
+    count = MANY // len(VALUE)
+    with MemoryBroker({SLOW_TOPIC: CHAT_REPLY.partitions}) as broker:
+        inner = BatchProducer(broker.bootstrap, client_id="writer")
+        producer: Producer = BackpressureProducer(inner, backpressure) if holding else inner
+        consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest")
+        lane = TopicPartition(SLOW_TOPIC, 0)
+        try:
+            await consumer.start()
+            consumer.assign([lane])
+            writing = asyncio.create_task(producer.send(records(MANY)))
+            if not holding:
+                await writing
+            read: list[str] = []
+            while len(read) < count:
+                found = await consumer.getmany(timeout_ms=2_000, max_records=50)
+                if not found and not holding:
+                    break
+                read += [record.key.decode() for record in found.get(lane, [])]
+                backpressure.committed("chat_bridge", {lane: await consumer.position(lane)})
+            await writing
+        finally:
+            await consumer.stop()
+            await inner.stop()
+    assert (read == [str(n) for n in range(count)]) is holding
+
+
+async def test_records_of_a_lane_are_written_in_pieces_that_are_as_large_as_allowed() -> None:
+    _, shelf, producer = held()
+    size = Message(SLOW_TOPIC, "0", VALUE, partition=0).size
+    each = PIECE_BYTES // size
+    exact = [Message(SLOW_TOPIC, "0", b"x" * (PIECE_BYTES - size + len(VALUE) - (each - 1) * size), partition=0)]
+    await producer.send([Message(SLOW_TOPIC, "0", VALUE, partition=0)] * (each - 1) + exact)
+    assert shelf.batches == [each], "a piece may be full to its last byte"
+    shelf.batches.clear()
+    await producer.send([Message(SLOW_TOPIC, "0", VALUE, partition=n % 2) for n in range(2 * (2 * each + 1))])
+    assert shelf.batches == [2 * each, 2 * each, 2], "each lane has pieces of its own"
+
+
+async def test_a_small_record_never_overtakes_a_large_one_of_its_lane() -> None:
+    _, shelf, producer = held()
+    sizes = {"first": 100_000, "large": 200_000, "small": 1_000}
+    await producer.send([Message(SLOW_TOPIC, name, b"x" * size, partition=0) for name, size in sizes.items()])
+    assert [message.key for message in shelf.written] == list(sizes)
+
+
+def test_an_older_commit_behind_a_newer_one_takes_no_room_away() -> None:
+    backpressure, _, _ = held()
+    backpressure.expect((SLOW_TOPIC, 0), 1_000)
+    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): 10})
+    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): 0})
+    backpressure.wrote((SLOW_TOPIC, 0), 1_000, 10)
+    assert backpressure.fullest == 0
+
+
+MIB = 1024 * 1024
+
+
+@pytest.mark.parametrize(("unconsumed", "size", "is_admitted"), [
+    (0, 9 * MIB, True), (2 * MIB, MIB, True), (2 * MIB, MIB + 1, False), (3 * MIB, 1, False),
+])  # fmt: skip
+def test_a_partition_of_this_process_has_room_for_three_mebibytes(
+    unconsumed: int, size: int, is_admitted: bool
+) -> None:
+    backpressure = Backpressure()
+    backpressure.expect((SLOW_TOPIC, 0), unconsumed)
+    assert backpressure.admits((SLOW_TOPIC, 0), size) is is_admitted
+    assert backpressure.admits((SLOW_TOPIC, 1), size), "another partition has room"
+
+
+@pytest.mark.parametrize(("unconsumed", "size", "has_room"), [
+    (0, 100 * MIB, True), (2 * MIB, MIB, True), (2 * MIB, MIB + 1, False), (MIB + MIB // 2, 100 * MIB, True),
+    (MIB + MIB // 2 + 1, 100 * MIB, False),
+])  # fmt: skip
+def test_work_starts_if_the_fullest_partition_has_room(unconsumed: int, size: int, has_room: bool) -> None:
+    backpressure = Backpressure()
+    backpressure.expect((SLOW_TOPIC, 0), 10)
+    backpressure.expect((SLOW_TOPIC, 1), unconsumed)
+    assert backpressure.room(size) is has_room
+
+
+def test_a_writer_from_outside_may_be_one_mebibyte_ahead() -> None:
+    assert OUTSIDE_BYTES == MIB
+    backpressure = Backpressure(OUTSIDE_BYTES)
+    backpressure.expect((SLOW_TOPIC, 0), 1)
+    assert backpressure.admits((SLOW_TOPIC, 0), MIB - 1)
+    assert not backpressure.admits((SLOW_TOPIC, 0), MIB)
+
+
+def test_dropped_records_of_a_topic_that_nobody_reads_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+
+    class Log:
+        def warning(self, event: str, **facts: Any) -> None:
+            told.append((event, facts))
+
+    monkeypatch.setattr(backpressure_module, "log", Log())
+    backpressure = Backpressure()
+    for size in (3 * MIB, 2 * MIB):
+        backpressure.wrote_unread(("t.dlq", 0), size)
+        backpressure.wrote_unread(("t.dlq", 1), size)
+    assert told == [], "the log keeps five mebibytes"
+    for _ in range(3):
+        backpressure.wrote_unread(("t.dlq", 0), 1)
+    assert told == [("oldest_dropped", {"topic": "t.dlq", "kept_bytes": 5 * MIB})]
+
+
+async def test_records_are_returned_in_the_order_of_the_messages() -> None:
+    _, _, producer = held()
+    lanes = [0, 1, 0, 2, 1]
+    written = await producer.send([Message(SLOW_TOPIC, str(n), b"x", partition=lane) for n, lane in enumerate(lanes)])
+    assert [(one.partition, one.offset) for one in written] == [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1)]
+
+
+async def test_a_topic_that_this_system_does_not_have_is_written_to_its_first_partition() -> None:
+    _, shelf, producer = held()
+    await producer.send([Message("orders", "k", b"x")])
+    assert [(one.topic, one.partition) for one in shelf.written] == [("orders", 0)]
