@@ -13,7 +13,6 @@ from docgen import (
     client_types,
     contract_files,
     helm_schema,
-    integration_pages,
     metrics_page,
     rules_page,
     sources_page,
@@ -25,7 +24,6 @@ GENERATORS = (
     rules_page,
     metrics_page,
     helm_schema,
-    integration_pages,
     client_types,
 )
 
