@@ -137,9 +137,10 @@ from (
     ) newest
 ) rejected
 """
-_ISSUE_COUNTS: Final = """
-insert into issue_counts (issue_id, tenant, project, agent_version, day, turns, rejected)
-select id, tenant, project, 'v0', $1::bigint - day * 86400000000, 40, 4 from issues, generate_series(0, 29) day
+_ISSUE_ANSWERS: Final = """
+insert into issue_answers (issue_id, tenant, project, conversation_id, turn_id, agent_version, occurred_at, is_rejected)
+select id, tenant, project, 'c' || id, 't' || n, 'v0', $1::bigint - n % 30 * 86400000000, n % 10 = 0
+from issues, generate_series(1, 1200) n
 """
 _ISSUE_VERSIONS: Final = """
 insert into issue_versions (tenant, project, agent_id, agent_version, first_at)
@@ -202,7 +203,7 @@ async def fill(pool: Database, feedbacks: int, say: Say) -> None:
     await pool.execute(_DRAWS, ANSWERS, NOW, timeout=_HOUR)
     await pool.execute(_ISSUES, NOW)
     await pool.execute(_ISSUE_TURNS, ISSUE_TURNS, timeout=_HOUR)
-    await pool.execute(_ISSUE_COUNTS, NOW // DAY * DAY)
+    await pool.execute(_ISSUE_ANSWERS, NOW // DAY * DAY)
     await pool.execute(_ISSUE_VERSIONS, timeout=_HOUR)
     await pool.execute(_RECOUNT)
     await pool.execute(_SESSIONS, NOW, DAYS * DAY)

@@ -217,11 +217,11 @@ async def test_topics_are_counted_by_version(read_models: asyncpg.Pool, take: Ta
     await issue_job(read_models).catch_up()
     refund = (await by_topic(read_models))[0]
     counts = await read_models.fetch(
-        "select agent_version, sum(turns) as turns, sum(rejected) as rejected from issue_counts where issue_id = $1 "
-        "group by 1 order by 1", refund,
+        "select agent_version, count(*) as turns, count(*) filter (where is_rejected) as rejected from issue_answers "
+        "where issue_id = $1 group by 1 order by 1", refund,
     )  # fmt: skip
     assert [tuple(row) for row in counts] == [("1", 5, 5), ("2", 6, 0)]
-    rows = "select issue_id, agent_version, day, turns, rejected from issue_counts order by 1, 2, 3"
+    rows = "select issue_id, conversation_id, turn_id, agent_version, is_rejected from issue_answers order by 1, 2, 3"
     before = await read_models.fetch(rows)
     await issue_job(read_models, NOW + DAY).catch_up()
     assert await read_models.fetch(rows) == before, "the next day's count replaces this one"
@@ -335,6 +335,28 @@ async def test_an_issues_turns_are_a_filter_of_searches_and_exports(
     assert {json.loads(line)["turn_id"] for line in lines} == {"t0", "t3", "t6", "t9", "t12"}
 
 
+async def test_the_kto_export_of_an_issue_has_the_accepted_answers_on_its_topic(
+    http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
+) -> None:
+    events = list(rejected_turns(0, 15))
+    for n, topic in ((100, TOPICS[0]), (101, TOPICS[1])):
+        question, answer, _ = rejected_turn(n, topic)
+        answered: dict[str, Any] = {
+            "conversation": f"c{n}",
+            "turn": f"t{n}",
+            "agent_message_id": f"a{n}",
+            "agent": "bot",
+        }
+        events += [question, answer, feedback(f"f{n}", kind="explicit", reaction="ok", **answered)]
+    await take(*events)
+    await issue_job(read_models).catch_up()
+    refund = (await by_topic(read_models))[0]
+    rejected = {"t0", "t3", "t6", "t9", "t12"}
+    for wanted, turns in (("kto", {*rejected, "t100"}), ("events", rejected)):
+        export = await http.get(f"/conversations/acme/support/exports/{wanted}", params={"issue": refund})
+        assert {json.loads(line)["turn_id"] for line in export.text.splitlines()} == turns, wanted
+
+
 async def test_a_form_of_another_site_changes_nothing(
     http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
 ) -> None:
@@ -364,7 +386,7 @@ THEIRS: Final[Mapping[str, tuple[AgentScope, dict[str, Any]]]] = {
 """Neighbours by what differs. Another agent's conversations are others, with the same turn and message ids."""
 
 
-TABLES: Final = ("issues", "issue_turns", "issue_agents", "issue_versions", "issue_counts")
+TABLES: Final = ("issues", "issue_turns", "issue_agents", "issue_versions", "issue_answers")
 
 
 PATH: Final = "/conversations/acme/support"
@@ -448,8 +470,8 @@ async def told(pool: asyncpg.Pool) -> dict[str, Any]:
     number = {id_: n for n, id_ in enumerate(ids, 1)}
     found: dict[str, Any] = {}
     for table in TABLES:
-        mine = "issue_id = any($1)" if table == "issue_counts" else "(tenant, project, agent_id) = ($1, $2, $3)"
-        rows = await pool.fetch(f"select * from {table} where {mine}", *([ids] if table == "issue_counts" else OURS))
+        mine = "issue_id = any($1)" if table == "issue_answers" else "(tenant, project, agent_id) = ($1, $2, $3)"
+        rows = await pool.fetch(f"select * from {table} where {mine}", *([ids] if table == "issue_answers" else OURS))
         found[table] = sorted(
             repr({k: number.get(v, v) if k in ("id", "issue_id", "merged_into") else v for k, v in row.items()})
             for row in rows

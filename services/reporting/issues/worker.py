@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -129,7 +129,7 @@ class IssueWorker:
         issues = [row["id"] for row in await self._connection.fetch(*SQL.issues_of_agent(**of))]
         await self.describe(agent, issues)
         await self._join_waiting(agent)
-        await self._count_topics(agent)
+        await self._find_answers(agent)
         async with writing(self._connection):
             await recount(self._connection, agent.at, issues, self._clock.now())
             await self._connection.execute(*SQL.delete_empty_issues(**of))
@@ -183,33 +183,34 @@ class IssueWorker:
             async with writing(self._connection):
                 await self._join(agent, turns[start : start + _PLACED_AT_ONCE])
 
-    async def _count_topics(self, agent: AgentScope) -> None:
-        """Count the answered and rejected turns on the topic of each issue by version and day."""
+    async def _find_answers(self, agent: AgentScope) -> None:
+        """Store the answered and the rejected turns on the topic of each issue."""
         of, start = agent._asdict(), self._clock.now() - _COUNTED_DAYS * DAY
         answers = await self._connection.fetch(*SQL.answers_of_agent(**of, start=start, limit=_ANSWERS))
-        known = await self._connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
-        topics = [Centre(unpacked([row["topic"]])[0], row["topic_radius"]) for row in known]
+        issues = await self._connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
+        topics = [Centre(unpacked([row["topic"]])[0], row["topic_radius"]) for row in issues]
         questions: Vectors = await asyncio.to_thread(self._encoder.embed, [row["question"] for row in answers])
         near = nearest(questions, topics)
-        placed = {
+        rejected = {
             (row["conversation_id"], row["turn_id"]): row
             for row in await self._connection.fetch(*SQL.placed_turns(**of))
         }
         earliest = min((row["occurred_at"] for row in answers), default=start)
-        turns, rejected = Counter[tuple[int, str | None, int]](), Counter[tuple[int, str | None, int]]()
-        for row in placed.values():
-            if row["occurred_at"] >= earliest:
-                rejected[row["issue_id"], row["agent_version"], row["occurred_at"] // DAY * DAY] += 1
-        turns.update(rejected)
-        for row, number in zip(answers, near, strict=True):
-            if number is not None and (row["conversation_id"], row["turn_id"]) not in placed:
-                turns[known[number]["id"], row["agent_version"], row["occurred_at"] // DAY * DAY] += 1
+        turns = [
+            (row["issue_id"], *turn, row["agent_version"], row["occurred_at"], True)
+            for turn, row in rejected.items()
+            if row["occurred_at"] >= earliest
+        ]
+        turns += [
+            (issues[number]["id"], *turn, row["agent_version"], row["occurred_at"], False)
+            for row, number in zip(answers, near, strict=True)
+            if number is not None and (turn := (row["conversation_id"], row["turn_id"])) not in rejected
+        ]
         versions = [(agent.agent_id, row["agent_version"], row["occurred_at"]) for row in answers]
-        counts = [(*key, count, rejected[key]) for key, count in turns.items()]
         async with self._connection.transaction():
             await self._connection.execute(*SQL.note_versions.bulk(versions, **agent.at._asdict()))
-            await self._connection.execute(*SQL.delete_counts(**of))
-            await self._connection.execute(*SQL.insert_counts.bulk(counts, **agent.at._asdict()))
+            await self._connection.execute(*SQL.delete_issue_answers(**of))
+            await self._connection.execute(*SQL.insert_issue_answers.bulk(turns, **agent.at._asdict()))
 
     async def describe_changed(self) -> None:
         """Recompute the centres, words and counts of issues whose turns were changed by an erasure or a person."""

@@ -235,21 +235,22 @@ from (
     order by m.conversation_id, m.turn_id, m.occurred_at desc
 ) a
 {question_of_answer(a)}
-where q.has_text
+where q.has_text and a.turn_id is not null
 
 -- name: placed_turns
 select conversation_id, turn_id, agent_version, occurred_at, issue_id from issue_turns
 where tenant = :tenant and project = :project and agent_id = :agent_id and issue_id is not null
 
--- name: delete_counts
-delete from issue_counts c using issues i
+-- name: delete_issue_answers
+delete from issue_answers c using issues i
 where i.id = c.issue_id and i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id
 
--- name: insert_counts
-insert into issue_counts (issue_id, tenant, project, agent_version, day, turns, rejected)
-select g.issue_id, :tenant, :project, g.agent_version, g.day, g.turns, g.rejected
-from unnest(:issue_id::bigint[], :agent_version::text[], :day::bigint[], :turns::int[], :rejected::int[])
-    as g (issue_id, agent_version, day, turns, rejected)
+-- name: insert_issue_answers
+insert into issue_answers (issue_id, tenant, project, conversation_id, turn_id, agent_version, occurred_at, is_rejected)
+select g.issue_id, :tenant, :project, g.conversation_id, g.turn_id, g.agent_version, g.occurred_at, g.is_rejected
+from unnest(:issue_id::bigint[], :conversation_id::text[], :turn_id::text[], :agent_version::text[],
+    :occurred_at::bigint[], :is_rejected::boolean[])
+    as g (issue_id, conversation_id, turn_id, agent_version, occurred_at, is_rejected)
 
 -- fragment: issue_columns
 i.id, i.agent_id, i.words, i.state, i.resolved_in, i.state_at, i.assignee, i.note, i.merged_into, i.turns, i.people,
@@ -257,8 +258,8 @@ i.id, i.agent_id, i.words, i.state, i.resolved_in, i.state_at, i.assignee, i.not
 
 -- fragment: counts_of_issue
 left join lateral (
-    select coalesce(sum(turns), 0)::int as topic_turns, coalesce(sum(rejected), 0)::int as topic_rejected
-    from issue_counts n where n.issue_id = i.id and n.tenant = i.tenant
+    select count(*)::int as topic_turns, (count(*) filter (where n.is_rejected))::int as topic_rejected
+    from issue_answers n where n.issue_id = i.id and n.tenant = i.tenant
 ) c on true
 
 -- fragment: question_of(row)
@@ -299,8 +300,10 @@ where issue_id = any(:ids::bigint[]) and tenant = :tenant and project = :project
 group by 1, 2
 
 -- name: issue_counts_of
-select agent_version as version, day, turns, rejected from issue_counts
-where issue_id = :id and tenant = :tenant and project = :project order by day, agent_version
+select agent_version as version, occurred_at / {day} * {day} as day, count(*)::int as turns,
+    (count(*) filter (where is_rejected))::int as rejected
+from issue_answers where issue_id = :id and tenant = :tenant and project = :project
+group by 1, 2 order by 2, 1
 
 -- name: versions_of_agent
 select agent_version, first_at from issue_versions

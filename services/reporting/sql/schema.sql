@@ -713,18 +713,21 @@ create table issue_agents (
     primary key (tenant, project, agent_id)
 );
 
--- Answered turns on the topic of an issue by version and day, and how many of them are its rejected turns
-create table issue_counts (
+-- Answered turns on the topic of an issue, its rejected turns included; of an agent's newest answers
+create table issue_answers (
     issue_id bigint not null,
     tenant text not null,
     project text not null,
+    conversation_id text not null,
+    turn_id text not null,
     agent_version text,
-    day bigint not null,
-    turns integer not null,
-    rejected integer not null,
+    -- Time of the answer, or of the rejection
+    occurred_at bigint not null,
+    is_rejected boolean not null,
+    primary key (conversation_id, turn_id, tenant, project),
     foreign key (issue_id) references issues(id) on delete cascade
 );
-create index issue_counts_issue on issue_counts (issue_id);
+create index issue_answers_issue on issue_answers (issue_id);
 
 -- First answer of each version of an agent with issues: orders the versions
 create table issue_versions (
