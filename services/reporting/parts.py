@@ -106,7 +106,10 @@ class ReportingParts:
         The function delivers all events that are due.
         """
         clock, begin_span = self.service.context.clock, self.service.begin_request_span
-        couriers = {one.name: Courier(one, self.deliveries, clock, begin_span=begin_span) for one in self.endpoints}
+        couriers = {
+            endpoint.name: Courier(endpoint, self.deliveries, clock, begin_span=begin_span)
+            for endpoint in self.endpoints
+        }
         for courier in couriers.values():
             self.service.resources.push_async_callback(courier.close)
         return {name: courier.deliver for name, courier in couriers.items()}

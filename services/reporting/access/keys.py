@@ -94,9 +94,9 @@ class ApiKeys:
         if not is_secret(token, KEY):
             return None
         hashed, monotonic, now = digest(token), self._clock.monotonic(), self._clock.now()
-        known = self._remembered.get(hashed)
-        if known is not None and monotonic - known[0] < REMEMBERED_SECONDS and now < known[1]:
-            return known[2]
+        remembered = self._remembered.get(hashed)
+        if remembered is not None and monotonic - remembered[0] < REMEMBERED_SECONDS and now < remembered[1]:
+            return remembered[2]
         self._remembered.pop(hashed, None)
         row = await self._pool.fetchrow(*SQL.find_api_key(key_hash=hashed, now=now))
         if row is None:

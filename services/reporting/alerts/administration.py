@@ -73,16 +73,16 @@ class AlertAdministration:
         self._clock = clock
         self._log = AccessLog(writes, clock)
 
-    async def overview(self, at: Project) -> AlertOverview:
+    async def overview(self, project: Project) -> AlertOverview:
         """Return the alerts, rules and channels of a project."""
-        counts = await message_counts(self._reads, at)
+        counts = await message_counts(self._reads, project)
         channels = [
             ChannelState(channel.name, channel.kind, counts.get(channel.name, ChannelCount()))
-            for channel in await self._channels.of(at)
+            for channel in await self._channels.of(project)
         ]
-        return AlertOverview(await alert_rows(self._reads, at), await stored_rules(self._reads, at), channels)
+        return AlertOverview(await alert_rows(self._reads, project), await stored_rules(self._reads, project), channels)
 
-    async def set_rule(self, at: Project, rule: AlertRule, by: str) -> None:
+    async def set_rule(self, project: Project, rule: AlertRule, by: str) -> None:
         """Store a rule, replacing any stored rule with the same name.
 
         Args:
@@ -91,58 +91,58 @@ class AlertAdministration:
         Raises:
             RequestRefused: If a channel is unknown, or there are too many rules.
         """
-        await self._refuse_unknown(at, rule.channels)
-        if not await set_rule(self._writes, at, rule, self._clock.now()):
+        await self._refuse_unknown(project, rule.channels)
+        if not await set_rule(self._writes, project, rule, self._clock.now()):
             raise RequestRefused(409, f"A project has at most {MOST_RULES} rules: remove one first.")
-        await self._log.note(by, *at, "changed rule", rule.name)
+        await self._log.note(by, *project, "changed rule", rule.name)
 
-    async def set_rule_channels(self, at: Project, name: str, channels: Sequence[str], by: str) -> None:
+    async def set_rule_channels(self, project: Project, name: str, channels: Sequence[str], by: str) -> None:
         """Replace the channels of a rule.
 
         Raises:
             RequestRefused: If the rule or a channel is unknown.
         """
-        await self._refuse_unknown(at, channels)
-        if not await set_rule_channels(self._writes, at, name, lambda _: channels, self._clock.now()):
+        await self._refuse_unknown(project, channels)
+        if not await set_rule_channels(self._writes, project, name, lambda _: channels, self._clock.now()):
             raise RequestRefused(404, _NO_RULE)
-        await self._log.note(by, *at, "changed rule", name)
+        await self._log.note(by, *project, "changed rule", name)
 
-    async def announce_all_in(self, at: Project, channel: str, by: str) -> int:
+    async def announce_all_in(self, project: Project, channel: str, by: str) -> int:
         """Add a channel to all rules of a project. Rules with the maximum number of channels are skipped.
 
         Returns:
             The number of rules that now use the channel.
         """
-        known = {known.name for known in await self._channels.of(at)}
+        names = {names.name for names in await self._channels.of(project)}
 
         def with_channel(rule: AlertRule) -> list[str]:
-            kept = [name for name in rule.channels if name in known]
+            kept = [name for name in rule.channels if name in names]
             return kept if channel in kept or len(kept) == MOST_CHANNELS_OF_RULE else [*kept, channel]
 
-        rules = await stored_rules(self._writes, at)
+        rules = await stored_rules(self._writes, project)
         for rule in rules:
             if channel not in rule.channels and channel in with_channel(rule):
-                await set_rule_channels(self._writes, at, rule.name, with_channel, self._clock.now())
-                await self._log.note(by, *at, "changed rule", rule.name)
+                await set_rule_channels(self._writes, project, rule.name, with_channel, self._clock.now())
+                await self._log.note(by, *project, "changed rule", rule.name)
         return sum(channel in with_channel(rule) for rule in rules)
 
-    async def _refuse_unknown(self, at: Project, channels: Collection[str]) -> None:
-        known = {channel.name for channel in await self._channels.of(at)}
-        if not known.issuperset(channels):
+    async def _refuse_unknown(self, project: Project, channels: Collection[str]) -> None:
+        names = {channel.name for channel in await self._channels.of(project)}
+        if not names.issuperset(channels):
             raise RequestRefused(422, "channels: must be names of channels of this project.")
 
-    async def remove_rule(self, at: Project, name: str, by: str) -> None:
+    async def remove_rule(self, project: Project, name: str, by: str) -> None:
         """Delete a rule. Its open alerts end at the next evaluation.
 
         Raises:
             RequestRefused: If there is no such rule.
         """
-        if not await delete_rule(self._writes, at, name):
+        if not await delete_rule(self._writes, project, name):
             raise RequestRefused(404, _NO_RULE)
-        await self._log.note(by, *at, "changed rule", name)
+        await self._log.note(by, *project, "changed rule", name)
 
     async def set_channel(
-        self, at: Project, name: str, kind: str, url: str, address: str, caller: Caller
+        self, project: Project, name: str, kind: str, url: str, address: str, caller: Caller
     ) -> AlertChannel:
         """Store a channel, replacing any channel with the same name.
 
@@ -154,36 +154,38 @@ class AlertAdministration:
             RequestRefused: If the name, kind or URL is not allowed.
         """
         everywhere = caller.tenant is None and ADMIN in caller.scopes
-        channel = await self._channels.set(at, name, kind, url, address, caller.subject, everywhere=everywhere)
-        await self._log.note(caller.subject, *at, "changed rule", f"channel {name}")
+        channel = await self._channels.set(project, name, kind, url, address, caller.subject, everywhere=everywhere)
+        await self._log.note(caller.subject, *project, "changed rule", f"channel {name}")
         return channel
 
-    async def remove_channel(self, at: Project, name: str, by: str) -> None:
+    async def remove_channel(self, project: Project, name: str, by: str) -> None:
         """Delete a channel.
 
         Raises:
             RequestRefused: If there is no such channel.
         """
-        if not await self._channels.remove(at, name):
+        if not await self._channels.remove(project, name):
             raise RequestRefused(404, _NO_CHANNEL)
-        await self._log.note(by, *at, "changed rule", f"channel {name}")
+        await self._log.note(by, *project, "changed rule", f"channel {name}")
 
-    async def test(self, at: Project, channel: str) -> AttemptResult:
+    async def test(self, project: Project, channel: str) -> AttemptResult:
         """Send a test message to a channel.
 
         Raises:
             RequestRefused: If the channel is unknown, or the project has sent too many test messages in the last
                 minute.
         """
-        receiver = await self._channels.find(at, channel)
+        receiver = await self._channels.find(project, channel)
         if receiver is None:
             raise RequestRefused(404, _NO_CHANNEL)
         now, id_ = self._clock.now(), str(uuid4())
-        counted = digest(f"alert tests of {at.tenant}/{at.project}")
+        counted = digest(f"alert tests of {project.tenant}/{project.project}")
         if wait := await seconds_to_wait(self._writes, counted, MOST_TESTS, MINUTE, now):
             raise RequestRefused(429, f"A project may send {MOST_TESTS} test messages a minute.", retry_after=wait)
-        link = f"/dashboard/alerts?at={at.tenant}/{at.project}"
-        title = f"{at.tenant} / {at.project} can reach this channel"
+        link = f"/dashboard/alerts?at={project.tenant}/{project.project}"
+        title = f"{project.tenant} / {project.project} can reach this channel"
         text = "Somebody sent this message with the test button of the alerts page."
-        announcement = Announcement(f"test-{id_}", "test", title, text, link, at.tenant, at.project, "test", now)
+        announcement = Announcement(
+            f"test-{id_}", "test", title, text, link, project.tenant, project.project, "test", now
+        )
         return await self._courier.send(receiver, id_, announcement)

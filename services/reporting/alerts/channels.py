@@ -63,7 +63,7 @@ class AlertChannels:
         self._private = private
 
     async def set(
-        self, at: Project, name: str, kind: str, url: str, address: str, by: str, *, everywhere: bool
+        self, project: Project, name: str, kind: str, url: str, address: str, by: str, *, everywhere: bool
     ) -> AlertChannel:
         """Store a channel, replacing any channel with the same name. A webhook gets a new signing key.
 
@@ -75,20 +75,20 @@ class AlertChannels:
         Raises:
             RequestRefused: If the name, kind or URL is not allowed, or the project has too many channels.
         """
-        known = next((one for one in CHANNEL_KINDS if one == kind), None)
-        if known is None or not _NAME.fullmatch(name):
+        channel_kind = next((candidate for candidate in CHANNEL_KINDS if candidate == kind), None)
+        if channel_kind is None or not _NAME.fullmatch(name):
             raise RequestRefused(422, "A channel has a kind, and a name of letters, digits, dots, hyphens and _.")
         private = await _is_private(url)
         if private and not (self._private and everywhere):
             raise RequestRefused(422, "The URL must use https and an address of the public Internet.")
         key = base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
-        secret = SECRET_PREFIX + key if known == "webhook" else ""
-        channel = AlertChannel(name, known, url, secret, address, private)
+        secret = SECRET_PREFIX + key if channel_kind == "webhook" else ""
+        channel = AlertChannel(name, channel_kind, url, secret, address, private)
         done = await self._pool.execute(
             *SQL.set_alert_channel(
-                **at._asdict(),
+                **project._asdict(),
                 name=name,
-                kind=known,
+                kind=channel_kind,
                 url=url,
                 secret=secret,
                 address=address,
@@ -102,23 +102,23 @@ class AlertChannels:
             raise RequestRefused(409, f"A project has at most {MOST_CHANNELS} channels: remove one first.")
         return channel
 
-    async def remove(self, at: Project, name: str) -> bool:
+    async def remove(self, project: Project, name: str) -> bool:
         """Delete a channel. Returns False if there is none."""
-        done = await self._pool.execute(*SQL.delete_alert_channel(**at._asdict(), name=name))
+        done = await self._pool.execute(*SQL.delete_alert_channel(**project._asdict(), name=name))
         return not done.endswith(" 0")
 
-    async def of(self, at: Project, connection: Connection | None = None) -> Sequence[AlertChannel]:
+    async def of(self, project: Project, connection: Connection | None = None) -> Sequence[AlertChannel]:
         """Return the channels of a project, sorted by name.
 
         Args:
             connection: Connection to use instead of another one of the pool.
         """
-        rows = await (connection or self._pool).fetch(*SQL.list_alert_channels(**at._asdict()))
+        rows = await (connection or self._pool).fetch(*SQL.list_alert_channels(**project._asdict()))
         return [self._channel(row) for row in rows]
 
-    async def find(self, at: Project, name: str) -> AlertChannel | None:
+    async def find(self, project: Project, name: str) -> AlertChannel | None:
         """Return a channel by name, or None if there is none."""
-        return next((channel for channel in await self.of(at) if channel.name == name), None)
+        return next((channel for channel in await self.of(project) if channel.name == name), None)
 
     def _channel(self, row: asyncpg.Record) -> AlertChannel:
         # Switching the setting off revokes the permission.

@@ -123,13 +123,13 @@ _NEVER: Final = AlertState()
 
 def find_low_shares(rule: ShareRule, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
     """Yield a finding for each agent or version whose satisfaction is too low."""
-    whose: JudgedBy = rule.verdicts
+    side: JudgedBy = rule.verdicts
     for (by, subject), daily in evidence.daily.items():
         is_tested = (subject.version is not None) == (rule.per == "version") and rule.agent in (None, subject.agent)
-        if by == whose and is_tested:
-            found = _low(rule, subject, daily, evidence, states.get(subject, _NEVER))
-            if found is not None:
-                yield found
+        if by == side and is_tested:
+            finding = _low(rule, subject, daily, evidence, states.get(subject, _NEVER))
+            if finding is not None:
+                yield finding
 
 
 def _low(
@@ -150,10 +150,10 @@ def _low(
     # From the newest day back: each test adds one day's verdicts to those of the previous test.
     tested = list(_tests(rule, daily, before, range(today, first - 1, -1)))
     if open_ is None:
-        found = [one for one in tested if one.votes.total >= LEAST_VOTES and one.test.is_below]
-        best = min(found, key=lambda one: one.test.bound, default=None)
+        low = [window for window in tested if window.votes.total >= LEAST_VOTES and window.test.is_below]
+        best = min(low, key=lambda window: window.test.bound, default=None)
     else:
-        telling = (one for one in tested if one.test.could_show(open_.difference))
+        telling = (window for window in tested if window.test.could_show(open_.difference))
         best = next(telling, tested[-1] if tested else None)
         if best is not None and best.test.plain >= 0:
             best = None
@@ -196,11 +196,11 @@ def _tests(rule: ShareRule, daily: Daily, before: Daily, days: Sequence[int]) ->
 
 def _by_weekday(daily: Daily, end: int) -> dict[int, Votes]:
     """Return the verdict counts by weekday over the BEFORE_DAYS days that precede the day `end`."""
-    found: dict[int, Votes] = {}
+    votes: dict[int, Votes] = {}
     for day in range(end - BEFORE_DAYS, end):
         if day in daily:
-            found[day % _WEEK] = found.get(day % _WEEK, _NO_VOTES) + daily[day]
-    return found
+            votes[day % _WEEK] = votes.get(day % _WEEK, _NO_VOTES) + daily[day]
+    return votes
 
 
 def find_silence(rule: Silence, evidence: AlertEvidence, states: AlertStates) -> Iterator[AlertFinding]:
@@ -221,21 +221,21 @@ def find_issues(rule: IssueRule, evidence: AlertEvidence, states: AlertStates) -
 
     A new issue is reported only once, and a regressed issue once per regression.
     """
-    for one in evidence.issues:
-        subject = Subject(one.agent_id, issue=one.id)
+    for issue in evidence.issues:
+        subject = Subject(issue.agent_id, issue=issue.id)
         state = states.get(subject, _NEVER)
-        if rule.agent in (None, one.agent_id) and _is_reported(rule, one, state, evidence.now):
-            since = one.state_at if one.is_regressed else one.first_at
-            yield AlertFinding(subject, since, evidence.now, one.people, rejected=one.turns)
+        if rule.agent in (None, issue.agent_id) and _is_reported(rule, issue, state, evidence.now):
+            since = issue.state_at if issue.is_regressed else issue.first_at
+            yield AlertFinding(subject, since, evidence.now, issue.people, rejected=issue.turns)
 
 
-def _is_reported(rule: IssueRule, one: IssueFacts, state: AlertState, now: int) -> bool:
+def _is_reported(rule: IssueRule, issue: IssueFacts, state: AlertState, now: int) -> bool:
     match rule:
         case RegressedIssue():
-            return one.is_regressed
+            return issue.is_regressed
         case NewIssue():
-            is_new = not state.ended_at and one.people >= rule.people and one.first_at >= now - rule.days * DAY
-            return not one.is_regressed and (state.open is not None or is_new)
+            is_new = not state.ended_at and issue.people >= rule.people and issue.first_at >= now - rule.days * DAY
+            return not issue.is_regressed and (state.open is not None or is_new)
 
 
 DECISIONS: Final[Mapping[type[AlertRule], Any]] = {

@@ -59,49 +59,49 @@ class AlertEvaluator:
                 # Only the kind of the error, because the text of a ValidationError quotes the rule.
                 log.error("alert_evaluation_failed", **project._asdict(), error=type(error).__name__)
 
-    async def _decide(self, at: Project, rules: Sequence[AlertRule], evidence: AlertEvidence) -> None:
+    async def _decide(self, project: Project, rules: Sequence[AlertRule], evidence: AlertEvidence) -> None:
         """Open and end the alerts of a project."""
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(*SQL.lock_alerts())
-            alerts = AlertTransaction(connection, at)
+            alerts = AlertTransaction(connection, project)
             rows = await alerts.rows()
-            known = {channel.name for channel in await self._channels.of(at, connection)}
+            names = {channel.name for channel in await self._channels.of(project, connection)}
             # An alert that began later, by another process's clock, must not end before its beginning.
             left = {row.id: row for row in rows if row.over_at is None and row.opened_at <= evidence.now}
             for rule in rules:
                 states = alert_states(rows, rule)
                 for finding in findings(rule, evidence, states):
                     if states.get(finding.subject, _NEVER).open is None:
-                        await _open(alerts, at, rule, finding, known, evidence.now)
+                        await _open(alerts, project, rule, finding, names, evidence.now)
                     key = (rule.name, rule.kind, finding.subject)
                     left = {id_: row for id_, row in left.items() if (row.rule, row.kind, row.subject) != key}
             for row in left.values():
-                await _end(alerts, at, row, known, evidence.now)
+                await _end(alerts, project, row, names, evidence.now)
 
-    async def _read(self, query: Callable[..., Awaitable[T]], *given: Any) -> T:
+    async def _read(self, query: Callable[..., Awaitable[T]], *arguments: Any) -> T:
         """Run a query that reads many rows.
 
         The connection's planner settings, which favour index scans, do not apply to it.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             await self._pool.plan_freely(connection)
-            return await query(connection, *given)
+            return await query(connection, *arguments)
 
 
 async def _open(
-    alerts: AlertTransaction, at: Project, rule: AlertRule, finding: AlertFinding, known: set[str], now: int
+    alerts: AlertTransaction, project: Project, rule: AlertRule, finding: AlertFinding, channels: set[str], now: int
 ) -> None:
-    id_, title, path = uuid4(), title_of(rule, finding), path_of(rule, at, finding)
+    id_, title, path = uuid4(), title_of(rule, finding), path_of(rule, project, finding)
     await alerts.open(id_, rule, finding, title, path, now)
     text = text_of(rule, finding)
-    announcement = Announcement(str(id_), "fired", title, text, path, *at, rule=rule.name, at=now)
-    await alerts.announce(announcement, [name for name in rule.channels if name in known], now)
+    announcement = Announcement(str(id_), "fired", title, text, path, *project, rule=rule.name, at=now)
+    await alerts.announce(announcement, [name for name in rule.channels if name in channels], now)
     log.info("alert_fired", rule=rule.name, kind=rule.kind)
 
 
-async def _end(alerts: AlertTransaction, at: Project, row: AlertRow, known: set[str], now: int) -> None:
+async def _end(alerts: AlertTransaction, project: Project, row: AlertRow, channels: set[str], now: int) -> None:
     await alerts.end(row, now)
     text = f"It began at {format_instant(row.opened_at)[:16].replace('T', ' ')} UTC."
-    announcement = Announcement(str(row.id), "over", row.title, text, row.path, *at, rule=row.rule, at=now)
-    await alerts.announce(announcement, [name for name in row.channels if name in known], now)
+    announcement = Announcement(str(row.id), "over", row.title, text, row.path, *project, rule=row.rule, at=now)
+    await alerts.announce(announcement, [name for name in row.channels if name in channels], now)
     log.info("alert_over", rule=row.rule, kind=row.kind)

@@ -17,44 +17,44 @@ from reporting.sql import SQL
 _WEEK = 7 * DAY
 
 
-async def project_evidence(pool: Any, at: Project, rules: Sequence[AlertRule], now: int) -> AlertEvidence:
+async def project_evidence(pool: Any, project: Project, rules: Sequence[AlertRule], now: int) -> AlertEvidence:
     """Read the evidence for the rules of a project.
 
     Args:
         now: Time of the evaluation, a full minute in microseconds.
     """
     days = max((rule.days for rule in rules if isinstance(rule, ShareRuleSettings)), default=0)
-    daily = await counts_by_day(pool, at, days + BEFORE_DAYS, now) if days else {}
-    silent = {rule.name: await _silent(pool, at, rule, now) for rule in rules if isinstance(rule, Silence)}
-    issues = await _issues(pool, at) if any(isinstance(rule, IssueRuleSettings) for rule in rules) else ()
+    daily = await counts_by_day(pool, project, days + BEFORE_DAYS, now) if days else {}
+    silent = {rule.name: await _silent(pool, project, rule, now) for rule in rules if isinstance(rule, Silence)}
+    issues = await _issues(pool, project) if any(isinstance(rule, IssueRuleSettings) for rule in rules) else ()
     return AlertEvidence(now, daily, silent, issues)
 
 
-async def _issues(pool: Any, at: Project) -> list[IssueFacts]:
-    return [IssueFacts(**row) for row in await pool.fetch(*SQL.issue_facts(**at._asdict()))]
+async def _issues(pool: Any, project: Project) -> list[IssueFacts]:
+    return [IssueFacts(**row) for row in await pool.fetch(*SQL.issue_facts(**project._asdict()))]
 
 
-async def counts_by_day(pool: Any, at: Project, days: int, now: int) -> Counts:
+async def counts_by_day(pool: Any, project: Project, days: int, now: int) -> Counts:
     """Count the verdicts of the last `days` UTC days, including today up to `now`."""
-    found: defaultdict[tuple[JudgedBy, Subject], defaultdict[int, Votes]] = defaultdict(lambda: defaultdict(Votes))
-    source = votes(at, TimeSpan((now // DAY - days + 1) * DAY, now), Filters())
+    daily: defaultdict[tuple[JudgedBy, Subject], defaultdict[int, Votes]] = defaultdict(lambda: defaultdict(Votes))
+    source = votes(project, TimeSpan((now // DAY - days + 1) * DAY, now), Filters())
     for row in await pool.fetch(*SQL.count_by_day.filled(source=source.sql)(**source.values)):
         by: JudgedBy = "people" if row["origin"] == "user" else "machine"
         counted = Votes(row["ok"], row["neutral"], row["not_ok"])
-        found[by, Subject(row["agent_id"])][row["day"]] += counted
+        daily[by, Subject(row["agent_id"])][row["day"]] += counted
         if row["agent_version"] is not None:
-            found[by, Subject(row["agent_id"], row["agent_version"])][row["day"]] += counted
-    return found
+            daily[by, Subject(row["agent_id"], row["agent_version"])][row["day"]] += counted
+    return daily
 
 
-async def _silent(pool: Any, at: Project, rule: Silence, now: int) -> tuple[int, int]:
+async def _silent(pool: Any, project: Project, rule: Silence, now: int) -> tuple[int, int]:
     """Count the verdicts in the rule's time window and in the same window a week earlier."""
-    here = TimeSpan(now - rule.hours * HOUR, now + 10 * MINUTE)  # timestamps of feedback may be ahead of this clock
+    span = TimeSpan(now - rule.hours * HOUR, now + 10 * MINUTE)  # timestamps of feedback may be ahead of this clock
     before = TimeSpan(now - rule.hours * HOUR - _WEEK, now - _WEEK)
-    return await _count(pool, at, rule, here), await _count(pool, at, rule, before)
+    return await _count(pool, project, rule, span), await _count(pool, project, rule, before)
 
 
-async def _count(pool: Any, at: Project, rule: Silence, span: TimeSpan) -> int:
-    source = votes(at, span, Filters(agent_id=rule.agent))
+async def _count(pool: Any, project: Project, rule: Silence, span: TimeSpan) -> int:
+    source = votes(project, span, Filters(agent_id=rule.agent))
     counted: int = await pool.fetchval(*SQL.count_votes.filled(source=source.sql)(**source.values))
     return counted

@@ -48,61 +48,64 @@ class Announcement:
     at: int
 
 
-def title_of(rule: AlertRule, found: AlertFinding) -> str:
+def title_of(rule: AlertRule, finding: AlertFinding) -> str:
     """Return the title of an alert."""
-    about = found.subject.agent or "All agents"
-    if found.subject.version is not None:
-        about += f" {found.subject.version}"
+    about = finding.subject.agent or "All agents"
+    if finding.subject.version is not None:
+        about += f" {finding.subject.version}"
     match rule:
         case ShareRuleSettings():
-            assert found.share is not None and found.reference is not None
-            share, reference = f"{found.share:.0%}", f"{found.reference:.0%}"
+            assert finding.share is not None and finding.reference is not None
+            share, reference = f"{finding.share:.0%}", f"{finding.reference:.0%}"
             if isinstance(rule, SatisfactionBelow):
                 return f"{about}: satisfaction is {share}, below {100 * rule.below:.4g}%"
             return f"{about}: satisfaction dropped from {reference} to {share}"
         case Silence():
             return f"{about}: no feedback for {rule.hours} hours"
         case NewIssue():
-            return f"{about}: new issue {found.subject.issue} affects {_people(found.number)}"
+            return f"{about}: new issue {finding.subject.issue} affects {_people(finding.number)}"
         case RegressedIssue():
-            return f"{about}: issue {found.subject.issue} came back"
+            return f"{about}: issue {finding.subject.issue} came back"
 
 
-def text_of(rule: AlertRule, found: AlertFinding) -> str:
+def text_of(rule: AlertRule, finding: AlertFinding) -> str:
     """Return a sentence with the figures that triggered the alert."""
     match rule:
         case ShareRuleSettings():
             by = "People's verdicts" if rule.verdicts == "people" else "Machine verdicts"
             return (
-                f"{by} since {format_instant(found.since)[:10]}: {found.number:,}, with {found.rejected:,} rejections. "
-                f"Satisfaction is at most {found.bound or 0:.0%} (always-valid confidence bound)."
+                f"{by} since {format_instant(finding.since)[:10]}: {finding.number:,}, "
+                f"with {finding.rejected:,} rejections. "
+                f"Satisfaction is at most {finding.bound or 0:.0%} (always-valid confidence bound)."
             )
         case Silence():
-            return f"There were {found.number:,} verdicts in the same hours of the previous week."
+            return f"There were {finding.number:,} verdicts in the same hours of the previous week."
         case IssueRuleSettings():
-            turns = f"{found.rejected:,} rejected turn{'' if found.rejected == 1 else 's'} of {_people(found.number)}"
-            day = format_instant(found.since)[:10]
+            turns = (
+                f"{finding.rejected:,} rejected turn{'' if finding.rejected == 1 else 's'} of {_people(finding.number)}"
+            )
+            day = format_instant(finding.since)[:10]
             if isinstance(rule, RegressedIssue):
                 return f"Answers were rejected again on {day}, after the issue was resolved. It has {turns} in total."
             return f"It has {turns}, since {day}."
 
 
-def path_of(rule: AlertRule, at: Project, found: AlertFinding) -> str:
+def path_of(rule: AlertRule, project: Project, finding: AlertFinding) -> str:
     """Return the path of the dashboard page for a finding.
 
     Findings about satisfaction or an issue link to the rejected turns. Findings about missing feedback link to the
     verdicts in the same hours a week earlier.
     """
-    query: dict[str, str] = {"at": f"{at.tenant}/{at.project}"}
-    if found.subject.issue is not None:
+    query: dict[str, str] = {"at": f"{project.tenant}/{project.project}"}
+    if finding.subject.issue is not None:
         return (
-            f"{_LIST}?{urlencode(query | {'issue': str(found.subject.issue), 'reaction': 'not_ok', 'period': 'all'})}"
+            f"{_LIST}?{urlencode(query | {'issue': str(finding.subject.issue), 'reaction': 'not_ok', 'period': 'all'})}"
         )
-    if found.subject.agent is not None:
-        query["agent"] = found.subject.agent
-    if found.subject.version is not None:
-        query["version"] = found.subject.version
-    since, until = found.since, found.until
+    if finding.subject.agent is not None:
+        query["agent"] = finding.subject.agent
+    if finding.subject.version is not None:
+        query["version"] = finding.subject.version
+    since, until = finding.since, finding.until
     if isinstance(rule, ShareRuleSettings):
         query |= {"origin": "user" if rule.verdicts == "people" else "machine", "reaction": "not_ok"}
     else:

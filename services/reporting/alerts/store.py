@@ -71,17 +71,17 @@ async def stored_rules(pool: Any, project: Project) -> list[AlertRule]:
     return [ALERT_RULE.validate_json(row["rule"]) for row in rows]
 
 
-async def set_rule(pool: asyncpg.Pool, at: Project, rule: AlertRule, now: int) -> bool:
+async def set_rule(pool: asyncpg.Pool, project: Project, rule: AlertRule, now: int) -> bool:
     """Store a rule, replacing any rule with the same name. Returns False if the project has too many rules."""
-    rules = await stored_rules(pool, at)
+    rules = await stored_rules(pool, project)
     if len(rules) >= MOST_RULES and all(stored.name != rule.name for stored in rules):
         return False
-    await pool.execute(*SQL.set_alert_rule(**at._asdict(), name=rule.name, rule=rule.model_dump_json(), now=now))
+    await pool.execute(*SQL.set_alert_rule(**project._asdict(), name=rule.name, rule=rule.model_dump_json(), now=now))
     return True
 
 
 async def set_rule_channels(
-    pool: asyncpg.Pool, at: Project, name: str, channels_of: Callable[[AlertRule], Sequence[str]], now: int
+    pool: asyncpg.Pool, project: Project, name: str, channels_of: Callable[[AlertRule], Sequence[str]], now: int
 ) -> bool:
     """Replace the channels of a stored rule with the result of `channels_of(rule)`.
 
@@ -94,64 +94,64 @@ async def set_rule_channels(
         pydantic.ValidationError: If the channels are invalid.
     """
     async with pool.acquire() as connection, connection.transaction():
-        stored = await connection.fetchval(*SQL.lock_alert_rule(**at._asdict(), name=name))
+        stored = await connection.fetchval(*SQL.lock_alert_rule(**project._asdict(), name=name))
         if stored is None:
             return False
         rule = ALERT_RULE.validate_json(stored)
         changed = ALERT_RULE.validate_python({**rule.model_dump(), "channels": channels_of(rule)})
         await connection.execute(
-            *SQL.set_alert_rule(**at._asdict(), name=name, rule=changed.model_dump_json(), now=now)
+            *SQL.set_alert_rule(**project._asdict(), name=name, rule=changed.model_dump_json(), now=now)
         )
     return True
 
 
-async def delete_rule(pool: asyncpg.Pool, at: Project, name: str) -> bool:
+async def delete_rule(pool: asyncpg.Pool, project: Project, name: str) -> bool:
     """Delete a stored rule. Returns False if there is none."""
-    done = await pool.execute(*SQL.delete_alert_rule(**at._asdict(), name=name))
+    done = await pool.execute(*SQL.delete_alert_rule(**project._asdict(), name=name))
     return not done.endswith(" 0")
 
 
-async def alert_rows(pool: Any, at: Project) -> list[AlertRow]:
+async def alert_rows(pool: Any, project: Project) -> list[AlertRow]:
     """Return up to 100 alerts of a project. Open alerts come first, then the most recent ones."""
-    return [_alert(row) for row in await pool.fetch(*SQL.list_alerts(**at._asdict(), limit=_SHOWN))]
+    return [_alert(row) for row in await pool.fetch(*SQL.list_alerts(**project._asdict(), limit=_SHOWN))]
 
 
-async def message_counts(pool: Any, at: Project) -> dict[str, ChannelCount]:
+async def message_counts(pool: Any, project: Project) -> dict[str, ChannelCount]:
     """Return the number of waiting and dead messages of each channel."""
-    rows = await pool.fetch(*SQL.count_alert_messages(**at._asdict()))
+    rows = await pool.fetch(*SQL.count_alert_messages(**project._asdict()))
     return {row["channel"]: ChannelCount(row["waiting"], row["dead"], row["last_answer"]) for row in rows}
 
 
 class AlertTransaction:
     """Reads and writes the alerts of a project in one transaction."""
 
-    def __init__(self, connection: Connection, at: Project) -> None:
+    def __init__(self, connection: Connection, project: Project) -> None:
         self._connection = connection
-        self._place = at._asdict()
+        self._place = project._asdict()
 
     async def rows(self) -> list[AlertRow]:
         """Return one alert for each rule and subject: the open alert, or the last one if none is open."""
         return [_alert(row) for row in await self._connection.fetch(*SQL.list_alert_states(**self._place))]
 
-    async def open(self, id_: UUID, rule: AlertRule, found: AlertFinding, title: str, path: str, now: int) -> None:
+    async def open(self, id_: UUID, rule: AlertRule, finding: AlertFinding, title: str, path: str, now: int) -> None:
         values = {
             "rule": rule.name,
             "kind": rule.kind,
             "channels": list(rule.channels),
-            "finding": json.dumps(asdict(found)),
+            "finding": json.dumps(asdict(finding)),
         }
         statement = SQL.open_alert(
-            id=id_, **self._place, **values, **found.subject._asdict(), title=title, path=path, now=now
+            id=id_, **self._place, **values, **finding.subject._asdict(), title=title, path=path, now=now
         )
         await self._connection.execute(*statement)
 
     async def end(self, row: AlertRow, now: int) -> None:
         await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
 
-    async def announce(self, one: Announcement, channels: Sequence[str], now: int) -> None:
+    async def announce(self, announcement: Announcement, channels: Sequence[str], now: int) -> None:
         """Queue an announcement for each of the channels."""
         for channel in channels:
-            values = {"channel": channel, "key": one.key, "message": json.dumps(asdict(one))}
+            values = {"channel": channel, "key": announcement.key, "message": json.dumps(asdict(announcement))}
             await self._connection.execute(*SQL.add_alert_message(id=uuid4(), **self._place, **values, now=now))
 
 
@@ -185,17 +185,19 @@ class AlertMessages:
             for row in rows
         ]
 
-    async def delivered(self, one: WaitingMessage) -> None:
-        await self._pool.execute(*SQL.delete_alert_message(id=one.id))
+    async def delivered(self, message: WaitingMessage) -> None:
+        await self._pool.execute(*SQL.delete_alert_message(id=message.id))
 
-    async def failed(self, one: WaitingMessage, again_at: int | None, answer: str) -> None:
+    async def failed(self, message: WaitingMessage, again_at: int | None, answer: str) -> None:
         """Record a failed attempt to send a message.
 
         Args:
             again_at: Time of the next attempt in microseconds, or None if the message is now dead.
             answer: HTTP status or name of the error.
         """
-        statement = SQL.note_alert_failure(id=one.id, attempts=one.attempts + 1, next_at=again_at, answer=answer)
+        statement = SQL.note_alert_failure(
+            id=message.id, attempts=message.attempts + 1, next_at=again_at, answer=answer
+        )
         await self._pool.execute(*statement)
 
 
@@ -209,7 +211,7 @@ def alert_states(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, Ale
 
 
 def _alert(row: asyncpg.Record) -> AlertRow:
-    found, subject = json.loads(row["finding"]), Subject(row["agent"], row["version"], row["issue"])
+    finding, subject = json.loads(row["finding"]), Subject(row["agent"], row["version"], row["issue"])
     return AlertRow(
         row["id"],
         row["rule"],
@@ -220,5 +222,5 @@ def _alert(row: asyncpg.Record) -> AlertRow:
         row["title"],
         row["path"],
         row["channels"],
-        AlertFinding(**found | {"subject": subject}),
+        AlertFinding(**finding | {"subject": subject}),
     )

@@ -42,7 +42,7 @@ class FoundPage(NamedTuple):
 
 async def found_and_counted(
     pool: asyncpg.Pool,
-    at: Project,
+    project: Project,
     span: TimeSpan,
     filters: Filters,
     limit: int,
@@ -57,35 +57,37 @@ async def found_and_counted(
 
     Raises BadCursor if the cursor belongs to another query.
     """
-    resolved = await looked_up(pool, at, filters)
-    rows, following = await found(pool, at, span, filters, limit, cursor, oldest_first=oldest_first, resolved=resolved)
+    resolved = await looked_up(pool, project, filters)
+    rows, following = await found(
+        pool, project, span, filters, limit, cursor, oldest_first=oldest_first, resolved=resolved
+    )
     if cursor is None and following is None and not resolved.scans:
         return FoundPage(rows, None, FoundCount(len(rows), True))
-    return FoundPage(rows, following, await _count(pool, at, span, resolved))
+    return FoundPage(rows, following, await _count(pool, project, span, resolved))
 
 
-async def count_found(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
+async def count_found(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
     """Count the matching records.
 
     If the roll-ups cover the filters, verdicts are counted exactly. Otherwise, counting stops at COUNTED.
 
     Returns None if the filters require a scan.
     """
-    return await _count(pool, at, span, await looked_up(pool, at, filters))
+    return await _count(pool, project, span, await looked_up(pool, project, filters))
 
 
-async def _count(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
+async def _count(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
     if filters.scans:
         return None
-    span = await narrowed(pool, at, span, filters)
+    span = await narrowed(pool, project, span, filters)
     verdicts, views, plain = 0, sources_of(filters), filters.replace(feedback_type=None)
     if "feedbacks" in views and filters.feedback_type in (None, "verdict") and is_rolled(plain):
         del views["feedbacks"]
-        source = votes(at, span, plain)
+        source = votes(project, span, plain)
         verdicts = int(await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values)))
     if not views:
         return FoundCount(verdicts, True)
-    condition, values = where(at, span, filters)
+    condition, values = where(project, span, filters)
     parts = [f"(select from {view} e where {condition} limit :most)" for view in views.values()]
     statement = SQL.count_found.filled(rows=" union all ".join(parts))
     count = int(await pool.fetchval(*statement(**values, most=COUNTED + 1)))

@@ -14,7 +14,7 @@ MOST: Final = 3_000
 """Maximum number of matching texts to collect from the index. If there are more, each page scans records instead."""
 
 
-async def looked_up(pool: asyncpg.Pool, at: Project, filters: Filters) -> Filters:
+async def looked_up(pool: asyncpg.Pool, project: Project, filters: Filters) -> Filters:
     """Look up the search words of the filters in the index.
 
     Returns:
@@ -26,6 +26,6 @@ async def looked_up(pool: asyncpg.Pool, at: Project, filters: Filters) -> Filter
     wanted = patterns(filters.words)
     if not wanted:
         return filters.replace(words=None, among=())
-    row = await pool.fetchrow(*SQL.feedback_about(**at._asdict(), words=filters.words, patterns=wanted, most=MOST))
+    row = await pool.fetchrow(*SQL.feedback_about(**project._asdict(), words=filters.words, patterns=wanted, most=MOST))
     assert row is not None
     return filters if row["texts"] >= MOST else filters.replace(words=None, among=tuple(row["ids"]))

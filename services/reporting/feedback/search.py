@@ -115,7 +115,7 @@ Place = tuple[int, UUID]
 
 async def search(
     pool: asyncpg.Pool,
-    at: Project,
+    project: Project,
     span: TimeSpan,
     filters: Filters,
     limit: int,
@@ -127,13 +127,13 @@ async def search(
 
     Raises BadCursor if the cursor belongs to another query.
     """
-    rows, next_cursor = await found(pool, at, span, filters, limit, cursor, oldest_first=oldest_first)
+    rows, next_cursor = await found(pool, project, span, filters, limit, cursor, oldest_first=oldest_first)
     return FoundFeedbacks(items=[as_answer(row) for row in rows], next_cursor=next_cursor)
 
 
 async def found(
     pool: asyncpg.Pool,
-    at: Project,
+    project: Project,
     span: TimeSpan,
     filters: Filters,
     limit: int,
@@ -153,20 +153,20 @@ async def found(
     Raises:
         BadCursor: If the cursor belongs to another query or another order.
     """
-    asked = question("search", *at, *span, filters.model_dump(), *(("oldest first",) if oldest_first else ()))
-    after = None if cursor is None else decode(cursor, asked, _POSITION)
-    filters = resolved or await looked_up(pool, at, filters)
-    span = await narrowed(pool, at, span, filters)
-    rows = await pool.fetch(*_statement(at, span, filters, limit + 1, after, newer=oldest_first))
+    query = question("search", *project, *span, filters.model_dump(), *(("oldest first",) if oldest_first else ()))
+    after = None if cursor is None else decode(cursor, query, _POSITION)
+    filters = resolved or await looked_up(pool, project, filters)
+    span = await narrowed(pool, project, span, filters)
+    rows = await pool.fetch(*_statement(project, span, filters, limit + 1, after, newer=oldest_first))
     # The row at which a text scan stopped before the end of all records.
     ended_at = rows.pop() if filters.scans and rows and rows[-1]["ended_here"] else None
     sizes = (OVERHEAD + size_of(row["text"], row["correction"]) for row in rows)
     page, more = page_of(rows, sizes, limit)
     last = page[-1] if more else ended_at
-    return page, encode(asked, (last["occurred_at"], last["feedback_id"])) if last else None
+    return page, encode(query, (last["occurred_at"], last["feedback_id"])) if last else None
 
 
-async def narrowed(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> TimeSpan:
+async def narrowed(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> TimeSpan:
     """Narrow the time span for a query with the filter `judged`.
 
     Returns the part of the span in which people judged machine verdicts, according to the roll-ups. If they judged only
@@ -175,20 +175,22 @@ async def narrowed(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Fil
     """
     if filters.judged is None:
         return span
-    row = await pool.fetchrow(*SQL.times_of_judged(**at._asdict(), **span._asdict()))
+    row = await pool.fetchrow(*SQL.times_of_judged(**project._asdict(), **span._asdict()))
     if row is None or row["first"] is None:
         return TimeSpan(span.start, span.start)
     return TimeSpan(max(span.start, row["first"]), min(span.end, row["last"]))
 
 
-async def every(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> AsyncIterator[asyncpg.Record]:
+async def every(
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters
+) -> AsyncIterator[asyncpg.Record]:
     """Yield all matching rows.
 
     They are read page by page, so a slow reader holds no connection and little memory.
     """
     cursor: str | None = None
     while True:
-        rows, cursor = await found(pool, at, span, filters, 500, cursor)
+        rows, cursor = await found(pool, project, span, filters, 500, cursor)
         for row in rows:
             yield row
         if cursor is None:
@@ -196,28 +198,28 @@ async def every(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filter
 
 
 async def neighbours(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, place: Place
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, position: Place
 ) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
     """Return the next newer and the next older record in the list.
 
     Each is None if there is no such record.
 
     Args:
-        place: Position in the list of the record whose neighbours to return.
+        position: Position in the list of the record whose neighbours to return.
     """
-    filters = await looked_up(pool, at, filters)
-    span = await narrowed(pool, at, span, filters)
-    newer = await pool.fetchrow(*_statement(at, span, filters, 1, place, newer=True))
-    older = await pool.fetchrow(*_statement(at, span, filters, 1, place))
+    filters = await looked_up(pool, project, filters)
+    span = await narrowed(pool, project, span, filters)
+    newer = await pool.fetchrow(*_statement(project, span, filters, 1, position, newer=True))
+    older = await pool.fetchrow(*_statement(project, span, filters, 1, position))
     return _match(newer), _match(older)
 
 
 async def following(
     pool: asyncpg.Pool,
-    at: Project,
+    project: Project,
     span: TimeSpan,
     filters: Filters,
-    place: Place | None,
+    position: Place | None,
     turn: tuple[str | None, str | None],
     *,
     newer: bool = False,
@@ -225,28 +227,30 @@ async def following(
     """Return the next record in the list that is not about `turn`, or None at the end of the list.
 
     Args:
-        place: Position after which to search, or None for the start of the list.
+        position: Position after which to search, or None for the start of the list.
         turn: Conversation id and turn id.
         newer: Go through the list from oldest to newest instead of from newest to oldest.
     """
-    filters = await looked_up(pool, at, filters)
-    span = await narrowed(pool, at, span, filters)
+    filters = await looked_up(pool, project, filters)
+    span = await narrowed(pool, project, span, filters)
     while True:
-        rows = await pool.fetch(*_statement(at, span, filters, _AT_ONCE, place, newer=newer))
+        rows = await pool.fetch(*_statement(project, span, filters, _AT_ONCE, position, newer=newer))
         for row in rows:
             if not row.get("ended_here") and (row["conversation_id"], row["turn_id"]) != turn:
                 return row
         if len(rows) < _AT_ONCE:
             return None
-        place = (rows[-1]["occurred_at"], rows[-1]["feedback_id"])
+        position = (rows[-1]["occurred_at"], rows[-1]["feedback_id"])
 
 
-async def with_answers(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
+async def with_answers(pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
     """Add to each row the first 280 characters of its answer.
 
     The column `answer` is None if the answer is unknown.
     """
-    found_answers = await pool.fetch(*SQL.answers_of_found(**at._asdict(), ids=[row["feedback_id"] for row in rows]))
+    found_answers = await pool.fetch(
+        *SQL.answers_of_found(**project._asdict(), ids=[row["feedback_id"] for row in rows])
+    )
     answers = {row["feedback_id"]: row["answer"] for row in found_answers}
     return [{**row, "answer": answers.get(row["feedback_id"])} for row in rows]
 
@@ -256,24 +260,24 @@ def _match(row: asyncpg.Record | None) -> asyncpg.Record | None:
 
 
 def as_answer(row: asyncpg.Record) -> FoundFeedback:
-    known = {name: row[name] for name in FoundFeedback.model_fields if name != "ts"}
-    return FoundFeedback(ts=format_instant(row["occurred_at"]), **known)
+    columns = {name: row[name] for name in FoundFeedback.model_fields if name != "ts"}
+    return FoundFeedback(ts=format_instant(row["occurred_at"]), **columns)
 
 
 def _statement(
-    at: Project, span: TimeSpan, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
+    project: Project, span: TimeSpan, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
 ) -> tuple[Any, ...]:
     sources = sources_of(filters)
     if not sources:
         return SQL.search_nothing()
     filtered = filters.replace(text=None, words=None)
-    condition, values = where(at, span, filtered)
-    place = ""
+    condition, values = where(project, span, filtered)
+    beyond = ""
     values["limit"] = limit
     if after is not None:
-        place = _NEWER if newer else _OLDER
+        beyond = _NEWER if newer else _OLDER
         values |= {"after": after[0], "after_id": after[1]}
-    condition += place
+    condition += beyond
     order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
     if not filters.scans:
         parts = [SQL.part("found_in", view=view, where=condition, order=order) for view in sources.values()]
@@ -284,7 +288,7 @@ def _statement(
         SQL.part(
             "scanned_in",
             table=table,
-            holds=" and ".join(f"({one})" for one in holds),
+            holds=" and ".join(f"({hold})" for hold in holds),
             is_live=IS_LIVE[table],
             is_reply=str(table == "replies"),
             where=condition,
@@ -321,9 +325,9 @@ def _joined(parts: Sequence[str], order: str, limit: str) -> str:
 
 def sources_of(filters: Filters) -> dict[FeedbackTable, str]:
     """Return the tables that may contain matching records, each with the database view to read."""
-    found: dict[FeedbackTable, str] = {}
+    views: dict[FeedbackTable, str] = {}
     if filters.has_verdicts:
-        found["feedbacks"] = filters.view
+        views["feedbacks"] = filters.view
     if filters.has_non_verdicts:
-        found["replies"] = "live_replies"
-    return found
+        views["replies"] = "live_replies"
+    return views

@@ -21,7 +21,7 @@ class AnsweredTurns(NamedTuple):
 
 
 async def answered_by_agent(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, scanned: int = SCANNED
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, scanned: int = SCANNED
 ) -> dict[str, AnsweredTurns]:
     """Count the answered turns by agent.
 
@@ -29,7 +29,7 @@ async def answered_by_agent(
     """
     rows = await pool.fetch(
         *SQL.answered_by_agent(
-            **at._asdict(),
+            **project._asdict(),
             **span._asdict(),
             agent_id=filters.agent_id,
             agent_version=filters.agent_version,

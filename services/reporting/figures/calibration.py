@@ -104,7 +104,7 @@ class _BinCounts(NamedTuple):
 
 
 async def calibration(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN, *, by_detector: bool = True
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters = NONE_GIVEN, *, by_detector: bool = True
 ) -> Calibration:
     """Compare the machine verdicts of a time window with people's verdicts on the same turns.
 
@@ -113,10 +113,10 @@ async def calibration(
     Args:
         by_detector: If False, `detectors` is empty.
     """
-    source, values = judgements(at, span, filters)
+    source, values = judgements(project, span, filters)
     rows, detectors = await asyncio.gather(
         pool.fetch(*SQL.count_judgements.filled(source=source)(**values)),
-        _detectors(pool, at, span, filters if by_detector else None),
+        _detectors(pool, project, span, filters if by_detector else None),
     )
     verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}
     judged = [
@@ -125,28 +125,31 @@ async def calibration(
         if row["kind"] != "verdict"
     ]
     confusion: dict[Reaction, dict[Reaction, int]] = {
-        machine: {person: sum(one.people[person] for one in judged if one.machine == machine) for person in REACTIONS}
+        machine: {
+            person: sum(judgement.people[person] for judgement in judged if judgement.machine == machine)
+            for person in REACTIONS
+        }
         for machine in REACTIONS
     }
-    numbers = sorted({one.bin for one in judged})
+    numbers = sorted({judgement.bin for judgement in judged})
     return Calibration(
-        tenant=at.tenant,
-        project=at.project,
+        tenant=project.tenant,
+        project=project.project,
         window=window_of(span),
-        pairs=sum(one.pairs for one in judged),
+        pairs=sum(judgement.pairs for judgement in judged),
         agreeing=sum(confusion[reaction][reaction] for reaction in REACTIONS),
         confusion=confusion,
-        bins=[_bin(number, [one for one in judged if one.bin == number]) for number in numbers],
+        bins=[_bin(number, [judgement for judgement in judged if judgement.bin == number]) for number in numbers],
         thresholds=[_threshold(number, judged, verdicts) for number in range(min(verdicts, default=BINS), BINS)],
         detectors=detectors,
     )
 
 
-async def _detectors(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters | None) -> list[OfDetector]:
+async def _detectors(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters | None) -> list[OfDetector]:
     if filters is None:
         return []
-    condition, given = where(at, span, filters)
-    rows = await pool.fetch(*SQL.count_by_detector.filled(where=condition)(**given, most=NEWEST_VERDICTS))
+    condition, values = where(project, span, filters)
+    rows = await pool.fetch(*SQL.count_by_detector.filled(where=condition)(**values, most=NEWEST_VERDICTS))
     return [OfDetector(**row) for row in rows]
 
 
@@ -158,12 +161,12 @@ def _bin(number: int, judged: list[_BinCounts]) -> Bin:
         pairs=pairs,
         agreeing=agreeing,
         agreement=agreeing / pairs,
-        mean_confidence=sum(one.confidence for one in judged) / pairs,
+        mean_confidence=sum(judgement.confidence for judgement in judged) / pairs,
     )
 
 
 def _threshold(number: int, judged: list[_BinCounts], verdicts: dict[int, int]) -> Threshold:
-    pairs, agreeing = _agreeing([one for one in judged if one.bin >= number])
+    pairs, agreeing = _agreeing([judgement for judgement in judged if judgement.bin >= number])
     return Threshold(
         threshold=round(number / BINS, 2),
         verdicts=sum(count for bin_, count in verdicts.items() if bin_ >= number),
@@ -174,4 +177,6 @@ def _threshold(number: int, judged: list[_BinCounts], verdicts: dict[int, int]) 
 
 
 def _agreeing(judged: list[_BinCounts]) -> tuple[int, int]:
-    return sum(one.pairs for one in judged), sum(one.people[one.machine] for one in judged)
+    return sum(judgement.pairs for judgement in judged), sum(
+        judgement.people[judgement.machine] for judgement in judged
+    )

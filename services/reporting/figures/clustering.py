@@ -41,16 +41,17 @@ def effective_size_of(people: Mapping[PersonVotes, int]) -> float:
         people: Maps verdict counts to the number of people who have these counts.
     """
     count = sum(people.values())
-    total = sum(one.verdicts * number for one, number in people.items())
+    total = sum(person.verdicts * number for person, number in people.items())
     if total == 0:
         return 0.0
-    share = sum(one.ok * number for one, number in people.items()) / total
-    same = total * total / sum(one.verdicts**2 * number for one, number in people.items())
+    share = sum(person.ok * number for person, number in people.items()) / total
+    same = total * total / sum(person.verdicts**2 * number for person, number in people.items())
     if count < FEWEST_PEOPLE or share in (0.0, 1.0):
         return same
     # The jackknife variance of the number of ok verdicts. For independent verdicts: share * (1 - share) * total.
     spread = sum(
-        ((one.ok - share * one.verdicts) / (1 - one.verdicts / total)) ** 2 * number for one, number in people.items()
+        ((person.ok - share * person.verdicts) / (1 - person.verdicts / total)) ** 2 * number
+        for person, number in people.items()
     )
     # With few people the variance estimate is imprecise: use Student's t with Kish's number of people, not the normal.
     wider = 1 + (_Z * _Z + 1) / (4 * max(1.0, same - 1))
@@ -120,18 +121,18 @@ def adjusted(strata: Sequence[QuestionKind]) -> AdjustedDifference | None:
 
     Returns None if fewer than two kinds can be used, or if they contain less than 80 % of all verdicts.
     """
-    everything = sum(one.a.votes + one.b.votes for one in strata)
-    both = [one for one in strata if one.a.votes and one.b.votes]
-    shared = sum(one.a.votes + one.b.votes for one in both)
+    everything = sum(stratum.a.votes + stratum.b.votes for stratum in strata)
+    both = [stratum for stratum in strata if stratum.a.votes and stratum.b.votes]
+    shared = sum(stratum.a.votes + stratum.b.votes for stratum in both)
     if len(both) < 2 or shared < _ENOUGH_SHARED * everything:
         return None
-    found, below, above = 0.0, 0.0, 0.0
-    for one in both:
-        weight = (one.a.votes + one.b.votes) / shared
-        a, b = one.a.ok / one.a.votes, one.b.ok / one.b.votes
-        found += weight * (b - a)
-        below += weight**2 * ((b - one.b.sure.low) ** 2 + (one.a.sure.high - a) ** 2)
-        above += weight**2 * ((one.b.sure.high - b) ** 2 + (a - one.a.sure.low) ** 2)
+    total, below, above = 0.0, 0.0, 0.0
+    for stratum in both:
+        weight = (stratum.a.votes + stratum.b.votes) / shared
+        a, b = stratum.a.ok / stratum.a.votes, stratum.b.ok / stratum.b.votes
+        total += weight * (b - a)
+        below += weight**2 * ((b - stratum.b.sure.low) ** 2 + (stratum.a.sure.high - a) ** 2)
+        above += weight**2 * ((stratum.b.sure.high - b) ** 2 + (a - stratum.a.sure.low) ** 2)
     return AdjustedDifference(
-        found, Interval(max(-1.0, found - sqrt(below)), min(1.0, found + sqrt(above))), shared / everything
+        total, Interval(max(-1.0, total - sqrt(below)), min(1.0, total + sqrt(above))), shared / everything
     )

@@ -63,14 +63,14 @@ class _Side:
 
 async def compare(
     pool: asyncpg.Pool,
-    at: Project,
+    project: Project,
     span: TimeSpan,
     filters: Filters,
     by: Dimension,
     values: tuple[str, str],
     *,
     brief: bool = False,
-    known: Sequence[ValueVotes] = (),
+    counted: Sequence[ValueVotes] = (),
 ) -> ValueComparison:
     """Compare two values of a dimension by the verdicts in a time window.
 
@@ -79,29 +79,29 @@ async def compare(
 
     Args:
         brief: Leave out the answered turns and the adjustment for the mix of questions.
-        known: The window's counts by value, if the caller already has them.
+        counted: The window's counts by value, if the caller already has them.
     """
-    votes = {one.value: one for one in known}
+    votes = {counts.value: counts for counts in counted}
     if len(votes) >= MOST_VALUES or not votes.keys() >= set(values):
-        votes = {one.value: one for one in await value_votes(pool, at, span, filters, by, values)}
+        votes = {counts.value: counts for counts in await value_votes(pool, project, span, filters, by, values)}
     of_values = [votes.get(value) or ValueVotes(value, Votes(), Votes(), 0, 0) for value in values]
     # Independent statements run at the same time on several connections.
     answered, sizes, by_intent = await asyncio.gather(
-        _answered(pool, at, span, filters, by, () if brief else values),
-        asyncio.gather(*(_sizes(pool, at, span, filters, by, one) for one in of_values)),
-        _votes_by_intent(pool, at, span, filters, by, () if brief else values),
+        _answered(pool, project, span, filters, by, () if brief else values),
+        asyncio.gather(*(_sizes(pool, project, span, filters, by, of_value) for of_value in of_values)),
+        _votes_by_intent(pool, project, span, filters, by, () if brief else values),
     )
     sides = await asyncio.gather(
         *(
-            _side(pool, at, span, filters, by, votes, size, answered.get(votes.value))
+            _side(pool, project, span, filters, by, votes, size, answered.get(votes.value))
             for votes, size in zip(of_values, sizes, strict=True)
         )
     )
     strata = {origin: _strata_of(origin, votes_of, sides) for origin, votes_of in by_intent.items()}
     a, b = sides
     return ValueComparison(
-        tenant=at.tenant,
-        project=at.project,
+        tenant=project.tenant,
+        project=project.project,
         window=window_of(span),
         by=by.name,
         a=_shown(a),
@@ -115,7 +115,7 @@ async def compare(
 
 async def _side(
     pool: asyncpg.Pool,
-    at: Project,
+    project: Project,
     span: TimeSpan,
     filters: Filters,
     by: Dimension,
@@ -125,7 +125,7 @@ async def _side(
 ) -> _Side:
     until = _until(span, votes)
     if answered is not None and not answered.complete and until.end < span.end:
-        answered = (await _answered(pool, at, until, filters, by, (votes.value,)))[votes.value]
+        answered = (await _answered(pool, project, until, filters, by, (votes.value,)))[votes.value]
     return _Side(votes, sizes, answered)
 
 
@@ -138,20 +138,20 @@ def _until(span: TimeSpan, votes: ValueVotes) -> TimeSpan:
 
 
 async def _sizes(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes
 ) -> dict[Origin, float]:
     """Return the effective sample size of the verdicts on a value, by origin."""
     scanned = _until(span, votes)._replace(start=max(span.start, votes.first_at))
-    people = await _people(pool, at, scanned, filters, by, votes)
+    people = await _people(pool, project, scanned, filters, by, votes)
     return {origin: effective_size(some) for origin, some in people.items()}
 
 
 async def _people(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes
 ) -> dict[Origin, list[PersonVotes]]:
     if not votes.people.total + votes.machine.total or span.start >= span.end:
         return {}
-    condition, given = where(at, span, filters)
+    condition, parameters = where(project, span, filters)
     holds, named = feedback_holds(by)
     if by.rolled:  # an index has the column
         condition, holds = f"{condition} and {holds}", "true"
@@ -161,15 +161,15 @@ async def _people(
     # Every machine verdict with a reaction counts, so the view `effective` need not be read.
     counts = "e.origin = 'machine'" if filters.view == "effective" else "false"
     statement = SQL.count_by_person.filled(view=filters.view, where=condition, holds=holds, counts=counts)
-    rows = await pool.fetch(*statement(**given, **named, value=votes.value, scanned=scanned, sample=SAMPLE))
-    found: dict[Origin, list[PersonVotes]] = defaultdict(list)
+    rows = await pool.fetch(*statement(**parameters, **named, value=votes.value, scanned=scanned, sample=SAMPLE))
+    people: dict[Origin, list[PersonVotes]] = defaultdict(list)
     for row in rows:
-        found[row["origin"]].append(PersonVotes(row["ok"], row["verdicts"]))
-    return found
+        people[row["origin"]].append(PersonVotes(row["ok"], row["verdicts"]))
+    return people
 
 
 async def _answered(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, values: Sequence[str]
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, by: Dimension, values: Sequence[str]
 ) -> dict[str, AnsweredTurns]:
     """Count the answered turns of each value.
 
@@ -179,13 +179,13 @@ async def _answered(
     if expression is None or not values:
         return {}
     value, named = expression
-    asked: dict[str, Any] = {**at._asdict(), **span._asdict(), **named, "compared": list(values)}
+    parameters: dict[str, Any] = {**project._asdict(), **span._asdict(), **named, "compared": list(values)}
     narrowed = ""
     for column in _OF_ANSWER:
-        if (given := getattr(filters, column)) is not None:
-            narrowed, asked[column] = f"{narrowed} and e.{column} = :{column}", given
+        if (wanted := getattr(filters, column)) is not None:
+            narrowed, parameters[column] = f"{narrowed} and e.{column} = :{column}", wanted
     statement = SQL.count_answered_turns.filled(value=value, narrowed=narrowed)
-    rows = await pool.fetch(*statement(**asked, scanned=_SCANNED_TURNS, most=MOST_TURNS))
+    rows = await pool.fetch(*statement(**parameters, scanned=_SCANNED_TURNS, most=MOST_TURNS))
     return {
         row["value"]: AnsweredTurns(
             turns=row["turns"],
@@ -199,7 +199,7 @@ async def _answered(
 
 
 async def _votes_by_intent(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, by: Dimension, values: Sequence[str]
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, by: Dimension, values: Sequence[str]
 ) -> dict[Origin, dict[str, dict[str, Votes]]]:
     """Count the verdicts by origin, intent and value.
 
@@ -208,15 +208,15 @@ async def _votes_by_intent(
     """
     if not by.rolled or not values:
         return {}
-    source = dimensions(at, span, filters)
+    source = dimensions(project, span, filters)
     statement = SQL.count_values_by_intent.filled(
         source=source.sql, value=value_of(by), narrowed=f"{value_of(by)} = any(:compared::text[])"
     )
-    found: dict[Origin, dict[str, dict[str, Votes]]] = {"user": {}, "machine": {}}
+    votes: dict[Origin, dict[str, dict[str, Votes]]] = {"user": {}, "machine": {}}
     for row in await pool.fetch(*statement(**source.values, compared=list(values))):
         counted = Votes(int(row["ok"]), int(row["neutral"]), int(row["not_ok"]))
-        found[row["origin"]].setdefault(row["intent"], {})[row["value"]] = counted
-    return found
+        votes[row["origin"]].setdefault(row["intent"], {})[row["value"]] = counted
+    return votes
 
 
 def _strata_of(origin: Origin, by_intent: dict[str, dict[str, Votes]], sides: list[_Side]) -> list[QuestionKind]:
@@ -225,25 +225,27 @@ def _strata_of(origin: Origin, by_intent: dict[str, dict[str, Votes]], sides: li
     The last stratum contains the verdicts without an intent.
     """
     wholes = [side.share(origin) for side in sides]
-    counts = [[found.get(side.votes.value, Votes()) for side in sides] for found in by_intent.values()]
-    strata = [[(one.ok, one.total) for one in pair] for pair in counts]
+    counts = [[of_intent.get(side.votes.value, Votes()) for side in sides] for of_intent in by_intent.values()]
+    strata = [[(votes.ok, votes.total) for votes in pair] for pair in counts]
     rest = []
-    for at, whole in enumerate(wholes):  # an earlier statement read `whole`, so it may lack the latest verdicts
-        total = max(0, whole.votes - sum(pair[at].total for pair in counts))
-        rest.append((min(total, max(0, whole.ok - sum(pair[at].ok for pair in counts))), total))
+    for index, everything in enumerate(
+        wholes
+    ):  # an earlier statement read `everything`, so it may lack the latest verdicts
+        total = max(0, everything.votes - sum(pair[index].total for pair in counts))
+        rest.append((min(total, max(0, everything.ok - sum(pair[index].ok for pair in counts))), total))
     return [
-        QuestionKind(*(_part(ok, total, whole) for (ok, total), whole in zip(pair, wholes, strict=True)))
+        QuestionKind(*(_part(ok, total, everything) for (ok, total), everything in zip(pair, wholes, strict=True)))
         for pair in [*strata, rest]
         if any(total > 0 for _, total in pair)
     ]
 
 
-def _part(ok: int, total: int, whole: ClusteredShare) -> ClusteredShare:
+def _part(ok: int, total: int, everything: ClusteredShare) -> ClusteredShare:
     """Return the proportion of ok in a subset of the verdicts.
 
-    The subset is assumed to have the same design effect as all the verdicts (`whole`).
+    The subset is assumed to have the same design effect as all the verdicts (`everything`).
     """
-    return ClusteredShare(ok, total, total * whole.size / whole.votes if whole.votes else 0.0)
+    return ClusteredShare(ok, total, total * everything.size / everything.votes if everything.votes else 0.0)
 
 
 def _shown(side: _Side) -> ComparedSide:
@@ -268,7 +270,7 @@ def _compared(side: _Side, origin: Origin) -> ComparedShare:
 def _difference(a: _Side, b: _Side, origin: Origin) -> SatisfactionDifference:
     first, second = a.share(origin), b.share(origin)
     if first.share is None or second.share is None:
-        missing = " and ".join(one.votes.value for one in (a, b) if not one.votes.of(origin).total)
+        missing = " and ".join(side.votes.value for side in (a, b) if not side.votes.of(origin).total)
         return SatisfactionDifference(
             difference=None,
             low=-1.0,
@@ -281,10 +283,10 @@ def _difference(a: _Side, b: _Side, origin: Origin) -> SatisfactionDifference:
 
 
 def _adjusted(a: _Side, b: _Side, strata: list[QuestionKind], origin: Origin) -> SatisfactionDifference | None:
-    found = adjusted(strata)
-    if found is None:
+    result = adjusted(strata)
+    if result is None:
         return None
-    return _stated(found.difference, found.sure, a, b, origin, found.shared)
+    return _stated(result.difference, result.sure, a, b, origin, result.shared)
 
 
 _BY: Final[dict[Origin, str]] = {"user": "people", "machine": "the machine"}
@@ -299,8 +301,8 @@ def _stated(
     if verdict == "unclear":
         words = f"The difference between {a.votes.value} and {b.votes.value} is not distinguishable from chance."
     else:
-        said = f"{_VERB[origin]} {compared[verdict]} with {b.votes.value} than with {a.votes.value}"
-        words = f"{said[0].upper()}{said[1:]}: the difference is distinguishable from chance."
+        statement = f"{_VERB[origin]} {compared[verdict]} with {b.votes.value} than with {a.votes.value}"
+        words = f"{statement[0].upper()}{statement[1:]}: the difference is distinguishable from chance."
     return SatisfactionDifference(
         difference=points,
         low=sure.low,

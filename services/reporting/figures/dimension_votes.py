@@ -19,12 +19,12 @@ MOST_VALUES: Final = 200
 """Maximum number of values of a dimension in one query."""
 
 
-def source_of(by: Dimension, at: Project, span: TimeSpan, filters: Filters) -> CountSource:
+def source_of(by: Dimension, project: Project, span: TimeSpan, filters: Filters) -> CountSource:
     """Return a subselect that counts the verdicts in a time window by value of the dimension."""
     if by.rolled:
         # In a short window, versions are sorted by the hour of their first verdict.
-        return votes(at, span, filters, by_days=span.end - span.start >= LONG)
-    return dimensions(at, span, filters)
+        return votes(project, span, filters, by_days=span.end - span.start >= LONG)
+    return dimensions(project, span, filters)
 
 
 def value_of(by: Dimension) -> str:
@@ -90,7 +90,7 @@ class ValueVotes:
 
 async def value_votes(
     pool: asyncpg.Pool,
-    at: Project,
+    project: Project,
     span: TimeSpan,
     filters: Filters,
     by: Dimension,
@@ -101,7 +101,7 @@ async def value_votes(
     Args:
         values: Values to count. If None, at most MOST_VALUES values are returned.
     """
-    source = source_of(by, at, span, filters)
+    source = source_of(by, project, span, filters)
     narrowed, named = narrowed_to(by, to_values=values is not None)
     if values is not None:
         named["compared"] = list(values)
@@ -112,41 +112,43 @@ async def value_votes(
     return [_value_votes(value, some) for value, some in rows.items()]
 
 
-async def known_dimensions(pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None) -> list[Dimension]:
+async def known_dimensions(
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, agent_id: str | None
+) -> list[Dimension]:
     """Return the dimensions that have verdicts in a time window.
 
     Version, model and agent are always included and come first. Days that are only partly in the window may be read as
     a whole.
     """
-    kinds = (await _choices(pool, at, span, agent_id)).keys()
-    always = [one for one in KNOWN.values() if one.rolled or one.name in kinds]
+    kinds = (await _choices(pool, project, span, agent_id)).keys()
+    always = [candidate for candidate in KNOWN.values() if candidate.rolled or candidate.name in kinds]
     return [*always, *(dimension(kind) for kind in sorted(kinds - KNOWN.keys()))]
 
 
 async def filter_choices(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, agent_id: str | None
 ) -> list[tuple[Dimension, list[str]]]:
     """Return the dimensions that have verdicts in a time window, each with up to 100 values in ascending order.
 
     Days that are only partly in the window may be read as a whole.
     """
-    found = await _choices(pool, at, span, agent_id)
-    source = votes(at, span, Filters(agent_id=agent_id))
-    found |= {"version": [], "model": []}
+    choices = await _choices(pool, project, span, agent_id)
+    source = votes(project, span, Filters(agent_id=agent_id))
+    choices |= {"version": [], "model": []}
     for row in await pool.fetch(*SQL.list_versions_and_models.filled(source=source.sql)(**source.values)):
-        found[row["kind"]].append(row["value"])
-    names = [*(name for name in KNOWN if name in found), *sorted(found.keys() - KNOWN.keys())]
-    return [(dimension(name), found[name]) for name in names]
+        choices[row["kind"]].append(row["value"])
+    names = [*(name for name in KNOWN if name in choices), *sorted(choices.keys() - KNOWN.keys())]
+    return [(dimension(name), choices[name]) for name in names]
 
 
-async def _choices(pool: asyncpg.Pool, at: Project, span: TimeSpan, agent_id: str | None) -> dict[str, list[str]]:
+async def _choices(pool: asyncpg.Pool, project: Project, span: TimeSpan, agent_id: str | None) -> dict[str, list[str]]:
     """Return the values of each dimension except version and model."""
-    found: dict[str, list[str]] = {}
-    given = {} if agent_id is None else {"agent_id": agent_id}
+    choices: dict[str, list[str]] = {}
+    values = {} if agent_id is None else {"agent_id": agent_id}
     statement = SQL.list_choices.filled(**choices_slots(agent_id))
-    for row in await pool.fetch(*statement(**at._asdict(), **span._asdict(), **given)):
-        found.setdefault(row["kind"], []).append(row["value"])
-    return found
+    for row in await pool.fetch(*statement(**project._asdict(), **span._asdict(), **values)):
+        choices.setdefault(row["kind"], []).append(row["value"])
+    return choices
 
 
 def choices_slots(agent_id: str | None) -> dict[str, str]:
@@ -156,12 +158,12 @@ def choices_slots(agent_id: str | None) -> dict[str, str]:
     return {"stale": SQL.part("dimensions", rows=stale), "of_agent": of_agent.format(row="r")}
 
 
-async def first_verdicts(pool: asyncpg.Pool, at: Project, agent_id: str) -> dict[str, int]:
+async def first_verdicts(pool: asyncpg.Pool, project: Project, agent_id: str) -> dict[str, int]:
     """Return the time of the first verdict on each version of an agent.
 
     Times are in microseconds, rounded down to the hour.
     """
-    source = votes(at, ALWAYS, Filters(agent_id=agent_id), by_days=False)
+    source = votes(project, ALWAYS, Filters(agent_id=agent_id), by_days=False)
     rows = await pool.fetch(*SQL.first_verdicts.filled(source=source.sql)(**source.values))
     return {row["agent_version"]: row["first_at"] for row in rows}
 

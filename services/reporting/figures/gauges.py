@@ -46,11 +46,11 @@ class FeedbackMetrics:
         await self._show_alerts()
         now = self._clock.now()
         span = TimeSpan(now - DAY, now + _AHEAD)
-        found: dict[AgentLabels, dict[Origin, Votes]] = defaultdict(dict)
-        for at in await projects(self._pool):
-            for agent, origin, counted in await self._project(at, span):
-                found[AgentLabels(*at, agent)][origin] = counted
-        self._publish(found)
+        votes_by_agent: dict[AgentLabels, dict[Origin, Votes]] = defaultdict(dict)
+        for project in await projects(self._pool):
+            for agent, origin, counted in await self._project(project, span):
+                votes_by_agent[AgentLabels(*project, agent)][origin] = counted
+        self._publish(votes_by_agent)
 
     async def _show_alerts(self) -> None:
         rows = await self._pool.fetch(*SQL.list_open_alerts(limit=MOST_ALERTS))
@@ -61,19 +61,21 @@ class FeedbackMetrics:
             metrics.ALERTS.remove(*labels)
         self._alerts = alerts
 
-    async def _project(self, at: Project, span: TimeSpan) -> list[tuple[str, Origin, Votes]]:
-        source = votes(at, span, Filters())
+    async def _project(self, project: Project, span: TimeSpan) -> list[tuple[str, Origin, Votes]]:
+        source = votes(project, span, Filters())
         async with self._pool.acquire() as connection, connection.transaction():
             await self._pool.plan_freely(connection)
             rows = await connection.fetch(*SQL.count_by_origin.filled(source=source.sql)(**source.values))
         return [(row["agent_id"], row["origin"], Votes(row["ok"], row["neutral"], row["not_ok"])) for row in rows]
 
-    def _publish(self, found: Mapping[AgentLabels, Mapping[Origin, Votes]]) -> None:
+    def _publish(self, votes_by_agent: Mapping[AgentLabels, Mapping[Origin, Votes]]) -> None:
         """Set the gauges of the MOST_AGENTS agents with the most verdicts, and remove those of all other agents."""
-        ranked = sorted(found, key=lambda one: (-sum(votes.total for votes in found[one].values()), one))
+        ranked = sorted(
+            votes_by_agent, key=lambda agent: (-sum(votes.total for votes in votes_by_agent[agent].values()), agent)
+        )
         shown: set[tuple[str, ...]] = set()
         for labels in ranked[:MOST_AGENTS]:
-            for origin, counted in found[labels].items():
+            for origin, counted in votes_by_agent[labels].items():
                 row: tuple[str, ...] = (*labels, origin)
                 shown.add(row)
                 for gauge, value in zip(

@@ -136,13 +136,13 @@ _PLACE: Final = TypeAdapter(tuple[Moment, Moment, bool, float, int, Id])
 
 async def ranking(
     pool: Any,
-    at: Project,
+    project: Project,
     span: TimeSpan,
     min_votes: int,
     filters: Filters,
     limit: int = MOST_AGENTS,
     cursor: str | None = None,
-    given: tuple[object, ...] = (),
+    parameters: tuple[object, ...] = (),
 ) -> Ranking:
     """Return one page of agents, ranked by the upper confidence bound of their satisfaction, lowest first.
 
@@ -150,16 +150,16 @@ async def ranking(
     all pages.
 
     Args:
-        cursor: Cursor of the previous page. It is valid only for a query with the same `given`.
-        given: The parameters of the query.
+        cursor: Cursor of the previous page. It is valid only for a query with the same `parameters`.
+        parameters: The parameters of the query.
 
     Raises:
         BadCursor: If the cursor belongs to another query.
     """
-    asked = question("agents", *at, *given)
-    after = None if cursor is None else decode(cursor, asked, _PLACE)
+    query = question("agents", *project, *parameters)
+    after = None if cursor is None else decode(cursor, query, _PLACE)
     span = span if after is None else TimeSpan(*after[:2])
-    source = votes(at, span, filters)
+    source = votes(project, span, filters)
     rows: dict[str, list[asyncpg.Record]] = defaultdict(list)
     for row in await pool.fetch(*SQL.count_by_origin.filled(source=source.sql)(**source.values)):
         rows[row["agent_id"]].append(row)
@@ -167,12 +167,12 @@ async def ranking(
     agents = sorted((_evidence(agent, some) for agent, some in rows.items()), key=lambda agent: agent.rank(min_votes))
     left = agents if after is None else [agent for agent in agents if agent.rank(min_votes) > after[2:]]
     return Ranking(
-        tenant=at.tenant,
-        project=at.project,
+        tenant=project.tenant,
+        project=project.project,
         window=window_of(span),
         min_votes=min_votes,
-        agents=[_ranked(one, rows[one.agent_id], min_votes) for one in left[:limit]],
-        next_cursor=encode(asked, (*span, *left[limit - 1].rank(min_votes))) if len(left) > limit else None,
+        agents=[_ranked(evidence, rows[evidence.agent_id], min_votes) for evidence in left[:limit]],
+        next_cursor=encode(query, (*span, *left[limit - 1].rank(min_votes))) if len(left) > limit else None,
     )
 
 
@@ -188,26 +188,26 @@ def _votes(row: asyncpg.Record) -> Votes:
     return Votes(row["ok"], row["neutral"], row["not_ok"])
 
 
-def _ranked(one: AgentEvidence, rows: list[asyncpg.Record], least: int) -> RankedAgent:
+def _ranked(agent: AgentEvidence, rows: list[asyncpg.Record], least: int) -> RankedAgent:
     by_origin = {row["origin"]: _votes(row).total for row in rows}
-    whole, shown = one.people + one.machine, one.of(one.shown(least))
-    judged_by = one.judged_by(least)
+    both, shown = agent.people + agent.machine, agent.of(agent.shown(least))
+    judged_by = agent.judged_by(least)
     return RankedAgent(
-        agent_id=one.agent_id,
-        people=_share(one.people),
-        inferred=_share(one.machine),
+        agent_id=agent.agent_id,
+        people=_share(agent.people),
+        inferred=_share(agent.machine),
         judged_by=judged_by,
         satisfaction=shown.satisfaction,
         low=shown.sure.low,
         high=shown.sure.high,
         enough=judged_by is not None,
-        total=whole.total,
-        user=one.people.total,
+        total=both.total,
+        user=agent.people.total,
         machine=by_origin.get("machine", 0),
         reviewer=by_origin.get("reviewer", 0),
-        ok=whole.ok,
-        not_ok=whole.not_ok,
-        neutral=whole.neutral,
+        ok=both.ok,
+        not_ok=both.not_ok,
+        neutral=both.neutral,
     )
 
 

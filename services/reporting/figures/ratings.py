@@ -26,7 +26,7 @@ class ScaleFigures(ResponseModel):
     mean: Annotated[float, Field(description="Mean of the ratings, on this scale.")]
 
 
-async def ratings(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[ScaleFigures]:
+async def ratings(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> list[ScaleFigures]:
     """Return the number and mean of a time window's ratings on each scale, for up to 100 scales.
 
     Ratings of the answer come first.
@@ -37,7 +37,7 @@ async def ratings(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filt
     ]
     if not views:
         return []
-    condition, values = where(at, span, filters)
+    condition, values = where(project, span, filters)
     parts = (SQL.part("ratings_in", view=view, where=condition) for view in views)
     rows = await pool.fetch(*SQL.count_ratings.filled(rows=" union all ".join(parts))(**values))
     return [ScaleFigures(**row) for row in rows]

@@ -45,14 +45,14 @@ _PLACE: Final = TypeAdapter(tuple[Moment, Moment, Moment, Moment, Label, Label])
 
 async def reasons(
     pool: asyncpg.Pool,
-    at: Project,
+    project: Project,
     span: TimeSpan,
     filters: Filters,
     limit: int = 200,
     *,
     rules: bool = True,
     cursor: str | None = None,
-    given: tuple[object, ...] = (),
+    parameters: tuple[object, ...] = (),
 ) -> Reasons:
     """Return one page of the reasons in a time window, with their counts.
 
@@ -60,27 +60,27 @@ async def reasons(
 
     Args:
         rules: If False, only people's tags and the machine's correction types are counted.
-        cursor: Cursor of the previous page. It is valid only for a query with the same `given`.
-        given: The parameters of the query.
+        cursor: Cursor of the previous page. It is valid only for a query with the same `parameters`.
+        parameters: The parameters of the query.
 
     Raises:
         BadCursor: If the cursor belongs to another query.
     """
-    asked = question("reasons", *at, *given)
-    after = None if cursor is None else decode(cursor, asked, _PLACE)
+    query = question("reasons", *project, *parameters)
+    after = None if cursor is None else decode(cursor, query, _PLACE)
     span = span if after is None else TimeSpan(*after[:2])
-    source, values = reasons_given(at, span, filters, rules=rules)
+    source, values = reasons_given(project, span, filters, rules=rules)
     columns = ("after_not_ok", "after_total", "after_reason", "after_kind")
-    place = dict(zip(columns, (None,) * 4 if after is None else after[2:], strict=True))
+    position = dict(zip(columns, (None,) * 4 if after is None else after[2:], strict=True))
     statement = SQL.list_reasons.filled(source=source)
-    rows = await pool.fetch(*statement(**values, **place, rules=rules, limit=limit + 1))
+    rows = await pool.fetch(*statement(**values, **position, rules=rules, limit=limit + 1))
     last = rows[limit - 1] if len(rows) > limit else None
     return Reasons(
-        tenant=at.tenant,
-        project=at.project,
+        tenant=project.tenant,
+        project=project.project,
         window=window_of(span),
         reasons=[Reason(reason=row["reason"], kind=row["kind"], **counts_of(row)) for row in rows[:limit]],
         next_cursor=None
         if last is None
-        else encode(asked, (*span, int(last["not_ok"]), int(last["total"]), last["reason"], last["kind"])),
+        else encode(query, (*span, int(last["not_ok"]), int(last["total"]), last["reason"], last["kind"])),
     )

@@ -12,7 +12,7 @@ from reporting.sql import SQL
 
 
 async def reply_count(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, most: int | None = None
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, most: int | None = None
 ) -> int:
     """Count the replies in a time window, up to `most`.
 
@@ -21,5 +21,5 @@ async def reply_count(
     if not filters.has_non_verdicts:
         return 0
     # All replies are people's. With a filter by origin, PostgreSQL may scan the table.
-    condition, values = where(at, span, filters.replace(feedback_type=None, origins=None))
+    condition, values = where(project, span, filters.replace(feedback_type=None, origins=None))
     return int(await pool.fetchval(*SQL.count_replies.filled(where=condition)(**values, most=most)))

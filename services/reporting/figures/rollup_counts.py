@@ -50,16 +50,16 @@ class CountSource(NamedTuple):
     values: dict[str, Any]
 
 
-def votes(at: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True) -> CountSource:
+def votes(project: Project, span: TimeSpan, filters: Filters, *, by_days: bool = True) -> CountSource:
     """Return a subselect of the hourly verdict counts in a time window.
 
     Args:
         by_days: For days that are completely in the window, return daily instead of hourly counts.
     """
-    return _source(at, span, filters, "votes", _Grains("hour", "day" if by_days else None))
+    return _source(project, span, filters, "votes", _Grains("hour", "day" if by_days else None))
 
 
-def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) -> CountSource:
+def steps(project: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) -> CountSource:
     """Return a subselect of the verdict counts in a time window, for counting by time step.
 
     Counts are per hour. If a step starts in the middle of an hour, that hour's feedback rows are returned individually.
@@ -74,10 +74,10 @@ def steps(at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]) 
         grains = _Grains("total", None)  # at most three counts per hour, fewer than a day's counts by agent
     else:
         grains = _Grains("hour", None if any(start % DAY for start in starts if start > span.start) else "day")
-    return _source(at, span, filters, "votes", grains, starts)
+    return _source(project, span, filters, "votes", grains, starts)
 
 
-def reasons_given(at: Project, span: TimeSpan, filters: Filters, *, rules: bool = True) -> CountSource:
+def reasons_given(project: Project, span: TimeSpan, filters: Filters, *, rules: bool = True) -> CountSource:
     """Return a subselect of the verdict counts in a time window, by reason.
 
     Reasons are people's tags, and the machine's rules and correction types.
@@ -86,29 +86,29 @@ def reasons_given(at: Project, span: TimeSpan, filters: Filters, *, rules: bool 
         rules: If False, verdicts without a tag or correction type are skipped, so the counts of rules are incomplete.
     """
     grains = _Grains("reason hour", "reason day")
-    return _source(at, span, filters, "reasons", grains, of_rows="" if rules else _HAS_REASON)
+    return _source(project, span, filters, "reasons", grains, of_rows="" if rules else _HAS_REASON)
 
 
-def dimensions(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
+def dimensions(project: Project, span: TimeSpan, filters: Filters) -> CountSource:
     """Return a subselect of the verdict counts in a time window, by dimension and value.
 
     The column `kind` contains the dimension, and the column `reason` contains the value.
     """
-    return _source(at, span, filters, "dimensions", _Grains("dimension hour", "dimension day"))
+    return _source(project, span, filters, "dimensions", _Grains("dimension hour", "dimension day"))
 
 
-def judgements(at: Project, span: TimeSpan, filters: Filters) -> CountSource:
+def judgements(project: Project, span: TimeSpan, filters: Filters) -> CountSource:
     """Return a subselect of machine verdicts in a time window, and of people's verdicts on the same turns.
 
     For machine verdicts, including overruled ones, the column `kind` contains "verdict". For people's verdicts,
     `kind` contains the machine's verdict on the same turn, and `confidence` contains its confidence. The column
     `reason` contains the number of the confidence bin.
     """
-    return _source(at, span, filters, "judgements", _Grains("judgement hour", "judgement day"))
+    return _source(project, span, filters, "judgements", _Grains("judgement hour", "judgement day"))
 
 
 def _source(
-    at: Project,
+    project: Project,
     span: TimeSpan,
     filters: Filters,
     kind: _Kind,
@@ -122,7 +122,7 @@ def _source(
     Args:
         of_rows: Additional SQL condition on feedback rows. It starts with `and`.
     """
-    window, narrowed, values = conditions(at, span, filters)
+    window, narrowed, values = conditions(project, span, filters)
     view = _VIEWS.get(kind, filters.view)
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
     if not _may_be_rolled(filters, kind) or first >= last:
@@ -134,15 +134,15 @@ def _source(
         field, dimension, value = of_dimension
         grains = _Grains("dimension hour", grains.days and "dimension day")
         rest: dict[str, Any] = {field: None}
-        rolled_filter = conditions(at, span, filters.replace(**rest))[1]
+        rolled_filter = conditions(project, span, filters.replace(**rest))[1]
         rolled_filter += " and e.kind = :dimension::text and e.reason = :dimension_value::text"
         values |= {"dimension": dimension, "dimension_value": value}
     values |= {"first": first, "last": last, "broken": broken, "hours": grains.hours}
-    of_range = conditions(at, span, filters.replace(origins=None))[1]
+    of_range = conditions(project, span, filters.replace(origins=None))[1]
     of_range += (_ORIGINS if filters.origins is not None else "") + of_rows
     counted = SQL.part("rolled_votes" if kind == "votes" else "rolled_details")
-    here = f"e.tenant = :tenant and e.project = :project{rolled_filter}"
-    of_hour = f"{here} and e.grain = :hours::text and not exists (select from stale s where s.hour = e.start)"
+    of_project = f"e.tenant = :tenant and e.project = :project{rolled_filter}"
+    of_hour = f"{of_project} and e.grain = :hours::text and not exists (select from stale s where s.hour = e.start)"
     # Few branches: the plan of a branch takes longer than the rows of most windows.
     parts = [SQL.part(kind, rows=SQL.part("rows_besides_rollups", view=view, narrowed=of_range))]
     if grains.days is None or first_day >= last_day:
@@ -151,7 +151,7 @@ def _source(
         values |= {"first_day": first_day, "last_day": last_day, "days": grains.days}
         parts += [
             f"{counted} {SQL.part('hours_besides_days', of_hour=of_hour)}",
-            f"{counted} rollups e where {here} and e.grain = :days::text and e.start >= :first_day"
+            f"{counted} rollups e where {of_project} and e.grain = :days::text and e.start >= :first_day"
             " and e.start < :last_day and not exists (select from stale s where s.day = e.start)",
         ]
     return CountSource(f"({SQL.part('stale_hours_given')} {' union all '.join(parts)})", values)
@@ -166,5 +166,5 @@ def _may_be_rolled(filters: Filters, kind: _Kind) -> bool:
     if filters.of_dimension is not None and kind == "votes":
         rest: dict[str, Any] = {filters.of_dimension[0]: None}
         filters = filters.replace(**rest)
-    given = {name for name, value in filters.model_dump().items() if value not in (None, False)}
-    return given <= {*_ROLLED_FILTERS, *(("feedback_type",) if filters.feedback_type == "verdict" else ())}
+    fields = {name for name, value in filters.model_dump().items() if value not in (None, False)}
+    return fields <= {*_ROLLED_FILTERS, *(("feedback_type",) if filters.feedback_type == "verdict" else ())}

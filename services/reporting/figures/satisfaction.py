@@ -65,30 +65,30 @@ class Summary(ResponseModel):
 _FLAGS: Final = ("of_time", "of_agent", "of_version", "of_origin")
 
 
-async def summary(pool: asyncpg.Pool, at: Project, span: TimeSpan, bucket: Bucket, filters: Filters) -> Summary:
+async def summary(pool: asyncpg.Pool, project: Project, span: TimeSpan, bucket: Bucket, filters: Filters) -> Summary:
     """Return the satisfaction in a time window.
 
     All buckets are in UTC, and weeks begin on Monday.
     """
-    source = votes(at, span, filters, by_days=bucket != "hour")
+    source = votes(project, span, filters, by_days=bucket != "hour")
     statement = SQL.summarise.filled(source=source.sql)
     rows = await pool.fetch(*statement(**source.values, shift=SHIFTS[bucket], width=WIDTHS[bucket]))
-    whole = next(row for row in rows if not any(row[flag] for flag in _FLAGS))
+    total = next(row for row in rows if not any(row[flag] for flag in _FLAGS))
     return Summary(
-        tenant=at.tenant,
-        project=at.project,
+        tenant=project.tenant,
+        project=project.project,
         window=window_of(span),
         bucket=bucket,
-        totals=Figures(**_figures(whole)),
-        replies=await reply_count(pool, at, span, filters),
-        ratings=await ratings(pool, at, span, filters),
+        totals=Figures(**_figures(total)),
+        replies=await reply_count(pool, project, span, filters),
+        ratings=await ratings(pool, project, span, filters),
         buckets=sorted(
             (
                 BucketFigures(start=format_instant(max(0, row["start"])), **_figures(row))
                 for row in rows
                 if row["of_time"]
             ),
-            key=lambda one: one.start,
+            key=lambda step: step.start,
         ),
         by_agent=_named(rows, "of_agent", "agent_id"),
         by_agent_version=_named(rows, "of_version", "agent_version"),
@@ -107,4 +107,4 @@ def _figures(row: asyncpg.Record) -> dict[str, Any]:
 
 def _named(rows: list[asyncpg.Record], flag: str, column: str) -> list[NamedFigures]:
     named = [NamedFigures(name=row[column], **_figures(row)) for row in rows if row[flag]]
-    return sorted(named, key=lambda one: (-one.total, one.name or ""))[:_MOST_GROUPS]
+    return sorted(named, key=lambda group: (-group.total, group.name or ""))[:_MOST_GROUPS]

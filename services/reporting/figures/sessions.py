@@ -56,12 +56,12 @@ async def session_ratings(pool: asyncpg.Pool, tenant: str, span: TimeSpan, bucke
     """
     steps = {"shift": SHIFTS[bucket], "width": WIDTHS[bucket], "lengths": list(LENGTHS)}
     rows = await pool.fetch(*SQL.count_sessions(tenant=tenant, **span._asdict(), **steps))
-    whole = next(row for row in rows if not row["of_step"] and not row["of_length"])
+    total = next(row for row in rows if not row["of_step"] and not row["of_length"])
     return SessionRatings(
         tenant=tenant,
         window=window_of(span),
         bucket=bucket,
-        totals=Ratings(**_counts(whole)),
+        totals=Ratings(**_counts(total)),
         buckets=[
             RatingsOfStep(start=format_instant(max(0, row["start"])), **_counts(row)) for row in rows if row["of_step"]
         ],

@@ -115,21 +115,21 @@ def alerts_router(administration: AlertAdministration) -> Routes:
     @router.at("GET", ALERTS, READ, summary="Alerts, rules and channels")
     async def alerts(tenant: Name, project: Name) -> ProjectAlertsState:
         """Get the project's open and most recent alerts, its rules, and the channels that its rules may use."""
-        found = await administration.overview(Project(tenant, project))
+        overview = await administration.overview(Project(tenant, project))
         return ProjectAlertsState(
             tenant=tenant,
             project=project,
-            alerts=[_shown(one) for one in found.alerts],
-            rules=list(found.rules),
+            alerts=[_shown(alert) for alert in overview.alerts],
+            rules=list(overview.rules),
             channels=[
                 ChannelShown(
-                    name=one.name,
-                    kind=one.kind,
-                    waiting=one.count.waiting,
-                    dead=one.count.dead,
-                    last_answer=one.count.last_answer,
+                    name=channel.name,
+                    kind=channel.kind,
+                    waiting=channel.count.waiting,
+                    dead=channel.count.dead,
+                    last_answer=channel.count.last_answer,
                 )
-                for one in found.channels
+                for channel in overview.channels
             ],
         )
 
@@ -174,15 +174,15 @@ def alerts_router(administration: AlertAdministration) -> Routes:
     return router
 
 
-def _shown(one: AlertRow) -> AlertShown:
+def _shown(row: AlertRow) -> AlertShown:
     return AlertShown(
-        rule=one.rule,
-        kind=one.kind,
-        agent=one.subject.agent,
-        version=one.subject.version,
-        issue=one.subject.issue,
-        title=one.title,
-        opened_at=format_instant(one.opened_at),
-        over_at=None if one.over_at is None else format_instant(one.over_at),
-        path=one.path,
+        rule=row.rule,
+        kind=row.kind,
+        agent=row.subject.agent,
+        version=row.subject.version,
+        issue=row.subject.issue,
+        title=row.title,
+        opened_at=format_instant(row.opened_at),
+        over_at=None if row.over_at is None else format_instant(row.over_at),
+        path=row.path,
     )

@@ -214,15 +214,15 @@ class ArtifactsBody(RequestBody):
 
     def search(self, now: int) -> Search:
         """Convert the body to search criteria. `now` is in microseconds."""
-        asked = KINDS if self.kinds is None else [_kind(name) for name in self.kinds]
+        kinds = KINDS if self.kinds is None else [_kind(name) for name in self.kinds]
         wanted = self.roles is None or "artifact" in self.roles
         return Search(
-            kinds=[kind for kind in KINDS if wanted and kind in asked],
+            kinds=[kind for kind in KINDS if wanted and kind in kinds],
             conversation_id=self.conversation_id,
             user_id=self.user_id,
             all_tags=[f"artifact:{_kind(tag)}" if tag.startswith("kind:") else tag for tag in self.all_tags],
             since=max(0, now - self.days * DAY),
-            moments=[(one.op, one.value) for one in self.timestamp_filters],
+            moments=[(timestamp_filter.op, timestamp_filter.value) for timestamp_filter in self.timestamp_filters],
             oldest_first=self.sort == "oldest",
             limit=self.limit,
         )

@@ -111,11 +111,11 @@ def conversations_router(
     ) -> TurnsWithFeedbacks:
         """List the turns of a conversation in time order, with their texts and effective reactions."""
         since = max(0, clock.now() - body.days * DAY)
-        at = ConversationScope(tenant, project, conversation_id)
+        scope = ConversationScope(tenant, project, conversation_id)
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
-            found = await turns_with_feedbacks(connection, at, body.turn_ids, since, body.limit, body.cursor)
-        await note(caller, Project(tenant, project), found.turns, "read", conversation_id)
-        return found
+            response = await turns_with_feedbacks(connection, scope, body.turn_ids, since, body.limit, body.cursor)
+        await note(caller, Project(tenant, project), response.turns, "read", conversation_id)
+        return response
 
     @router.at("POST", CONVERSATION + "/feedback/latest", (READ, DETECT))
     async def latest_feedback(
@@ -127,10 +127,10 @@ def conversations_router(
         changes, send the `watermark` of the last page with the next query. No change is missed, even if it was
         written concurrently.
         """
-        at = ConversationScope(tenant, project, conversation_id)
-        asked = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
+        scope = ConversationScope(tenant, project, conversation_id)
+        query = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
         async with current.acquire() as connection:
-            response = await latest(connection, at, asked)
+            response = await latest(connection, scope, query)
         await note(caller, Project(tenant, project), response.items, "read", conversation_id)
         return response
 
@@ -144,8 +144,8 @@ def conversations_router(
         user_id: Annotated[Id | None, Query(description="Another person's id; needs the scope on_behalf.")] = None,
     ) -> OwnFeedback:
         """Get the caller's own feedback on a turn."""
-        at = ConversationScope(tenant, project, conversation_id)
+        scope = ConversationScope(tenant, project, conversation_id)
         async with current.acquire() as connection:
-            return await own_feedback(connection, at, turn_id, caller.person(user_id))
+            return await own_feedback(connection, scope, turn_id, caller.person(user_id))
 
     return router

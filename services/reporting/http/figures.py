@@ -50,10 +50,10 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
         The ranking uses the upper confidence bound of satisfaction, computed from either people's or machine verdicts.
         """
         span = question.span(clock.now())
-        at, filters = Project(tenant, project), question.filters
+        scope, filters = Project(tenant, project), question.filters
         return await ranking(
-            *(pool, at, span, question.min_votes, filters, question.limit, question.cursor),
-            given=question.asked,
+            *(pool, scope, span, question.min_votes, filters, question.limit, question.cursor),
+            parameters=question.asked,
         )
 
     @router.at("GET", PROJECT + "/feedback/compare", READ)
@@ -65,8 +65,8 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
         All intervals are 95 % confidence intervals. They take into account that verdicts of the same person are
         correlated.
         """
-        at, span, by = Project(tenant, project), question.span(clock.now()), dimension(question.by)
-        return await compare(pool, at, span, question.filters, by, (question.a, question.b))
+        scope, span, by = Project(tenant, project), question.span(clock.now()), dimension(question.by)
+        return await compare(pool, scope, span, question.filters, by, (question.a, question.b))
 
     @router.at("GET", PROJECT + "/feedback/calibration", READ)
     async def reliability(tenant: Name, project: Name, question: Annotated[FilteredQuestion, Query()]) -> Calibration:
@@ -79,9 +79,9 @@ def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
 
         The reasons of people's verdicts are tags. The reasons of machine verdicts are rules and correction types.
         """
-        at, span = Project(tenant, project), question.span(clock.now())
+        scope, span = Project(tenant, project), question.span(clock.now())
         return await reasons(
-            pool, at, span, question.filters, question.limit, cursor=question.cursor, given=question.asked
+            pool, scope, span, question.filters, question.limit, cursor=question.cursor, parameters=question.asked
         )
 
     @router.at("POST", SESSIONS, READ)

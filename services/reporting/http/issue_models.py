@@ -140,33 +140,35 @@ class IssueId(ResponseModel):
     id: Annotated[int, Field(description="The issue.")]
 
 
-def _share(one: Share) -> TopicShare:
-    return TopicShare(turns=one.turns, rejected=one.rejected, share=one.share, low=one.sure.low, high=one.sure.high)
+def _share(share: Share) -> TopicShare:
+    return TopicShare(
+        turns=share.turns, rejected=share.rejected, share=share.share, low=share.sure.low, high=share.sure.high
+    )
 
 
 def _time(moment: int | None) -> str | None:
     return None if moment is None else format_instant(moment)
 
 
-def item_of(one: Issue) -> IssueItem:
+def item_of(issue: Issue) -> IssueItem:
     """Convert an issue to its API model."""
     return IssueItem(
-        id=one.id,
-        agent_id=one.agent_id,
-        words=list(one.words),
-        state=one.state,
-        resolved_in=one.resolved_in,
-        state_at=format_instant(one.state_at),
-        assignee=one.assignee,
-        note=one.note,
-        merged_into=one.merged_into,
-        turns=one.turns,
-        people=one.people,
-        first_at=_time(one.first_at),
-        last_at=_time(one.last_at),
-        versions=list(one.versions),
-        topic=_share(one.topic),
-        days=list(one.days),
+        id=issue.id,
+        agent_id=issue.agent_id,
+        words=list(issue.words),
+        state=issue.state,
+        resolved_in=issue.resolved_in,
+        state_at=format_instant(issue.state_at),
+        assignee=issue.assignee,
+        note=issue.note,
+        merged_into=issue.merged_into,
+        turns=issue.turns,
+        people=issue.people,
+        first_at=_time(issue.first_at),
+        last_at=_time(issue.last_at),
+        versions=list(issue.versions),
+        topic=_share(issue.topic),
+        days=list(issue.days),
     )
 
 
@@ -186,17 +188,17 @@ def detail_of(page: IssuePage) -> IssueDetail:
         ),
         turns=[
             IssueTurnItem(
-                conversation_id=one.conversation_id,
-                turn_id=one.turn_id,
-                user_id=one.user_id,
-                by_person=one.by_person,
-                ts=format_instant(one.occurred_at),
-                agent_version=one.agent_version,
-                question=one.question,
-                answer=one.answer,
-                complaint=one.complaint,
-                trace_id=one.trace_id,
+                conversation_id=turn.conversation_id,
+                turn_id=turn.turn_id,
+                user_id=turn.user_id,
+                by_person=turn.by_person,
+                ts=format_instant(turn.occurred_at),
+                agent_version=turn.agent_version,
+                question=turn.question,
+                answer=turn.answer,
+                complaint=turn.complaint,
+                trace_id=turn.trace_id,
             )
-            for one in page.turns
+            for turn in page.turns
         ],
     )

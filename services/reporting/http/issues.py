@@ -59,13 +59,13 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
         An issue is a group of an agent's rejected turns on one topic.
         """
-        at = Project(tenant, project)
+        scope = Project(tenant, project)
         states = None if question.state is None else [question.state]
-        found = await list_issues(reads, at, clock.now(), question.agent_id, states, question.limit)
+        rows = await list_issues(reads, scope, clock.now(), question.agent_id, states, question.limit)
         return IssueList(
             available=is_available(),
-            waiting=await waiting(reads, at, question.agent_id),
-            items=[item_of(one) for one in found],
+            waiting=await waiting(reads, scope, question.agent_id),
+            items=[item_of(row) for row in rows],
         )
 
     @router.at("GET", ISSUE, READ, refuses=_UNKNOWN)
@@ -74,20 +74,20 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
         For a resolved issue, the response also contains the rejection rates before and after the resolution.
         """
-        at = Project(tenant, project)
-        found = await find_issue(reads, at, issue, clock.now())
-        if found is None:
+        scope = Project(tenant, project)
+        detail = await find_issue(reads, scope, issue, clock.now())
+        if detail is None:
             raise _unknown(issue)
-        return detail_of(found)
+        return detail_of(detail)
 
     @router.at("POST", CHANGE, REVIEW, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(IssueBody))
     async def change_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
         """Set the state, resolving version, assignee and note of an issue."""
         body = await _read(request, IssueBody, _plain(IssueBody))
-        at, wanted = Project(tenant, project), IssueChange(body.state, body.resolved_in, body.assignee, body.note)
-        if not await change(writes, at, issue, wanted, clock.now()):
+        scope, wanted = Project(tenant, project), IssueChange(body.state, body.resolved_in, body.assignee, body.note)
+        if not await change(writes, scope, issue, wanted, clock.now()):
             raise _unknown(issue)
-        return _answer(request, at, issue)
+        return _answer(request, scope, issue)
 
     @router.at("POST", MERGE, REVIEW, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(MergeBody))
     async def merge_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
@@ -96,20 +96,22 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
         All its turns move to the other issue. Later rejections on its topic are also assigned to the other issue.
         """
         body = await _read(request, MergeBody, _plain(MergeBody))
-        at = Project(tenant, project)
-        if not await merge(writes, at, issue, body.into, clock.now()):
+        scope = Project(tenant, project)
+        if not await merge(writes, scope, issue, body.into, clock.now()):
             raise RequestRefused(404, f"{issue} and {body.into} are not two issues of the same agent.")
-        return _answer(request, at, body.into)
+        return _answer(request, scope, body.into)
 
     @router.at("POST", SPLIT, REVIEW, response_model=IssueId, refuses=_UNKNOWN, openapi_extra=_body(SplitBody))
     async def split_issue(tenant: Name, project: Name, issue: IssuePath, request: Request) -> IssueId | Response:
         """Move some turns of an issue to a new issue and return the id of the new issue."""
         body = await _read(request, SplitBody, _split_form)
-        at = Project(tenant, project)
-        made = await split(writes, at, issue, [(one.conversation_id, one.turn_id) for one in body.turns], clock.now())
-        if made is None:
+        scope = Project(tenant, project)
+        new_issue = await split(
+            writes, scope, issue, [(turn.conversation_id, turn.turn_id) for turn in body.turns], clock.now()
+        )
+        if new_issue is None:
             raise RequestRefused(404, f"The issue {issue} has none of these turns.")
-        return _answer(request, at, made)
+        return _answer(request, scope, new_issue)
 
     return router
 
@@ -118,9 +120,9 @@ def _body(model: type[BaseModel]) -> dict[str, Any]:
     """Return the OpenAPI description of a JSON request body. Forms are accepted but not described."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     definitions = schema.pop("$defs", {})
-    for name, one in schema.get("properties", {}).items():
+    for name, field in schema.get("properties", {}).items():
         if name == "turns":
-            one["items"] = definitions["TurnBody"]
+            field["items"] = definitions["TurnBody"]
     return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
 
 
@@ -144,18 +146,20 @@ def _plain(model: type[Body]) -> Callable[[bytes], Body]:
 
 def _split_form(raw: bytes) -> SplitBody:
     turns = [json.loads(value) for name, value in _pairs(raw) if name == "turn"]
-    return SplitBody.model_validate({"turns": [dict(zip(TurnBody.model_fields, one, strict=True)) for one in turns]})
+    return SplitBody.model_validate({"turns": [dict(zip(TurnBody.model_fields, turn, strict=True)) for turn in turns]})
 
 
 def _pairs(raw: bytes) -> list[tuple[str, str]]:
     return parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=1_000)
 
 
-def _answer(request: Request, at: Project, issue: int) -> IssueId | Response:
+def _answer(request: Request, project: Project, issue: int) -> IssueId | Response:
     """Return the id of the issue or, for a form, a redirect to the issue's page."""
     if not _is_form(request):
         return IssueId(id=issue)
-    return RedirectResponse(f"{PAGE}?at={quote(at.tenant, safe='')}/{quote(at.project, safe='')}&issue={issue}", 303)
+    return RedirectResponse(
+        f"{PAGE}?at={quote(project.tenant, safe='')}/{quote(project.project, safe='')}&issue={issue}", 303
+    )
 
 
 def _unknown(issue: int) -> RequestRefused:

@@ -87,17 +87,17 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
     @router.at("GET", DRAWS, REVIEW)
     async def waiting(tenant: Name, project: Name, question: Annotated[PendingQuestion, Query()]) -> PendingItems:
         """List the drawn answers that have not been reviewed yet, in the order they were drawn."""
-        at = Project(tenant, project)
+        scope = Project(tenant, project)
         items = [
             PendingItem(
-                position=one.position,
-                conversation_id=one.conversation_id,
-                turn_id=one.turn_id,
-                drawn_at=format_instant(one.drawn_at),
+                position=drawn.position,
+                conversation_id=drawn.conversation_id,
+                turn_id=drawn.turn_id,
+                drawn_at=format_instant(drawn.drawn_at),
             )
-            for one in await pending(reads, at, question.after, question.limit)
+            for drawn in await pending(reads, scope, question.after, question.limit)
         ]
-        return PendingItems(pending=await pending_count(reads, at), items=items)
+        return PendingItems(pending=await pending_count(reads, scope), items=items)
 
     @router.at(
         "POST",
@@ -113,26 +113,26 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
         Half of them have a rejection by the machine, and half have none.
         """
         body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: lambda _: DrawBody()})
-        at, now = Project(tenant, project), clock.now()
+        scope, now = Project(tenant, project), clock.now()
         async with writes.acquire() as connection, connection.transaction():
             await writes.plan_freely(connection)
-            drawn = await draw(connection, at, body.span(now), body.count, now)
+            drawn = await draw(connection, scope, body.span(now), body.count, now)
         if request.headers["content-type"].lower().startswith(FORM):
             return RedirectResponse(f"{PAGE}?at={quote(tenant, safe='')}/{quote(project, safe='')}", 303)
-        return Drawn(drawn=drawn, pending=await pending_count(reads, at))
+        return Drawn(drawn=drawn, pending=await pending_count(reads, scope))
 
     return router
 
 
-async def figures(pool: asyncpg.Pool, at: Project, span: TimeSpan) -> Audit:
+async def figures(pool: asyncpg.Pool, project: Project, span: TimeSpan) -> Audit:
     """Return the audit of a time window."""
     # Independent statements run at the same time on several connections.
     counted, waiting, kinds = await asyncio.gather(
-        samples(pool, at, span), pending_count(pool, at), reviewed_kinds(pool, at)
+        samples(pool, project, span), pending_count(pool, project), reviewed_kinds(pool, project)
     )
     return Audit(
-        tenant=at.tenant,
-        project=at.project,
+        tenant=project.tenant,
+        project=project.project,
         window=window_of(span),
         pending=waiting,
         precision=counted[True],

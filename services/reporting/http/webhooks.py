@@ -54,11 +54,11 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
     async def webhook_statuses(tenant: Name) -> WebhookStatuses:
         """Get the number of waiting and dead events of each of the tenant's webhook endpoints."""
         counts = await deliveries.counts(tenant)
-        found = []
+        statuses = []
         for endpoint in endpoints:
             if endpoint.settings.tenant == tenant:
                 count = counts.get(endpoint.name)
-                found.append(
+                statuses.append(
                     WebhookStatus(
                         name=endpoint.name,
                         waiting=count.waiting if count else 0,
@@ -67,7 +67,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
                         last_answer=count.last_answer if count else None,
                     )
                 )
-        return WebhookStatuses(endpoints=found)
+        return WebhookStatuses(endpoints=statuses)
 
     @router.at(
         "POST",
@@ -78,7 +78,7 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
     )
     async def replay(tenant: Name, endpoint: Name) -> Replayed:
         """Send the endpoint's dead and waiting events now."""
-        if not any(one.name == endpoint and one.settings.tenant == tenant for one in endpoints):
+        if not any(candidate.name == endpoint and candidate.settings.tenant == tenant for candidate in endpoints):
             raise RequestRefused(404, "There is no endpoint with this name.")
         return Replayed(due=await deliveries.replay(tenant, endpoint, clock.now()))
 

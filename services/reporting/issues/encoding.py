@@ -54,14 +54,14 @@ class CachingEncoder:
         if not texts:
             return self._encoder.embed(texts)
         digests = [sha256(encodable(text).encode()).digest() for text in texts]
-        known = {digest: self._vectors[digest] for digest in digests if digest in self._vectors}
-        unknown = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known}
+        vectors = {digest: self._vectors[digest] for digest in digests if digest in self._vectors}
+        unknown = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in vectors}
         if unknown:
-            known |= zip(unknown, self._encoder.embed(list(unknown.values())), strict=True)
-        for digest, vector in known.items():
+            vectors |= zip(unknown, self._encoder.embed(list(unknown.values())), strict=True)
+        for digest, vector in vectors.items():
             self._vectors[digest] = vector
             self._vectors.move_to_end(digest)
         while len(self._vectors) > self._limit:
             self._vectors.popitem(last=False)
-        found: Vectors = np.stack([known[digest] for digest in digests])
-        return found
+        result: Vectors = np.stack([vectors[digest] for digest in digests])
+        return result

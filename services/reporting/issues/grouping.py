@@ -64,8 +64,8 @@ def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> V
     All arrays have the shape (turns, width).
     """
     alike = np.clip((questions * complaints).sum(axis=1, keepdims=True), 0, 1)
-    asked = np.linalg.norm(questions, axis=1, keepdims=True) > 0
-    return unit_rows(questions + _ANSWER * answers + np.where(asked, alike, 1) * complaints)
+    has_question = np.linalg.norm(questions, axis=1, keepdims=True) > 0
+    return unit_rows(questions + _ANSWER * answers + np.where(has_question, alike, 1) * complaints)
 
 
 def centre_of(vectors: Vectors) -> Centre:
@@ -83,8 +83,8 @@ def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
     """Return the index of the nearest centre for each turn, or None if no centre is similar enough."""
     if not centres or not len(vectors):
         return [None] * len(vectors)
-    near = vectors @ np.stack([one.vector for one in centres]).T
-    near = np.where(near >= np.array([one.radius for one in centres], dtype=np.float32), near, -2)
+    near = vectors @ np.stack([centre.vector for centre in centres]).T
+    near = np.where(near >= np.array([topic.radius for topic in centres], dtype=np.float32), near, -2)
     best = near.argmax(axis=1)
     return [int(number) if near[row, number] > -2 else None for row, number in enumerate(best)]
 
@@ -108,9 +108,9 @@ def grouped(vectors: Vectors, issues: Sequence[int | None], coherence: float = 0
     for label in range(int(labels.max(initial=-1)) + 1):
         members = np.flatnonzero(labels == label).tolist()
         waiting = [row for row in members if issues[row] is None]
-        known = Counter(issue for row in members if (issue := issues[row]) is not None)
-        if 2 * known.total() >= len(members):
-            issue = min(known, key=lambda one: (-known[one], one))
+        counts = Counter(issue for row in members if (issue := issues[row]) is not None)
+        if 2 * counts.total() >= len(members):
+            issue = min(counts, key=lambda issue_id: (-counts[issue_id], issue_id))
             joined.update(dict.fromkeys(waiting, issue))
         elif len(waiting) >= SMALLEST and _coherence(vectors[waiting]) >= coherence:
             new.append(waiting)

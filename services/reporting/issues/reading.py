@@ -88,7 +88,7 @@ class IssuePage:
 
 async def list_issues(
     pool: asyncpg.Pool,
-    at: Project,
+    project: Project,
     now: int,
     agent_id: str | None = None,
     states: Sequence[IssueState] | None = None,
@@ -101,48 +101,48 @@ async def list_issues(
         agent_id: Only issues of this agent.
         states: Only issues in one of these states.
     """
-    rows = await pool.fetch(*SQL.list_issues(**at._asdict(), agent_id=agent_id, states=states, limit=limit))
-    return await _with_days(pool, at, rows, now)
+    rows = await pool.fetch(*SQL.list_issues(**project._asdict(), agent_id=agent_id, states=states, limit=limit))
+    return await _with_days(pool, project, rows, now)
 
 
-async def waiting(pool: asyncpg.Pool, at: Project, agent_id: str | None = None) -> int:
+async def waiting(pool: asyncpg.Pool, project: Project, agent_id: str | None = None) -> int:
     """Return the number of rejected turns that have no issue."""
-    count: int = await pool.fetchval(*SQL.count_waiting_turns(**at._asdict(), agent_id=agent_id))
+    count: int = await pool.fetchval(*SQL.count_waiting_turns(**project._asdict(), agent_id=agent_id))
     return count
 
 
 async def find_issue(
-    pool: asyncpg.Pool, at: Project, issue: int, now: int, limit: int = MOST_TURNS
+    pool: asyncpg.Pool, project: Project, issue: int, now: int, limit: int = MOST_TURNS
 ) -> IssuePage | None:
     """Return an issue with its turns, or None if the project has no such issue.
 
     Args:
         now: The current time in microseconds, for the trend.
     """
-    of = at._asdict()
+    of = project._asdict()
     row = await pool.fetchrow(*SQL.find_issue(**of, id=issue))
     if row is None:
         return None
-    (found,) = await _with_days(pool, at, [row], now)
-    versions = await pool.fetch(*SQL.versions_of_agent(**of, agent_id=found.agent_id))
-    first_seen = {one["agent_version"]: one["first_at"] for one in versions}
-    counts = [TopicCount(**one) for one in await pool.fetch(*SQL.issue_counts_of(**of, id=issue))]
+    (issue_row,) = await _with_days(pool, project, [row], now)
+    versions = await pool.fetch(*SQL.versions_of_agent(**of, agent_id=issue_row.agent_id))
+    first_seen = {version["agent_version"]: version["first_at"] for version in versions}
+    counts = [TopicCount(**values) for values in await pool.fetch(*SQL.issue_counts_of(**of, id=issue))]
     return IssuePage(
-        found,
-        [IssueTurn(**one) for one in await pool.fetch(*SQL.turns_in_issue(**of, id=issue, limit=limit))],
+        issue_row,
+        [IssueTurn(**values) for values in await pool.fetch(*SQL.turns_in_issue(**of, id=issue, limit=limit))],
         list(first_seen),
-        resolution(counts, found.resolved_in, found.state_at, first_seen)
-        if found.state in ("resolved", "regressed")
+        resolution(counts, issue_row.resolved_in, issue_row.state_at, first_seen)
+        if issue_row.state in ("resolved", "regressed")
         else None,
     )
 
 
-async def _with_days(pool: asyncpg.Pool, at: Project, rows: Sequence[asyncpg.Record], now: int) -> list[Issue]:
+async def _with_days(pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record], now: int) -> list[Issue]:
     days = range(now // DAY - TREND_DAYS + 1, now // DAY + 1)
     ids = [row["id"] for row in rows]
     counted = {
         (row["issue_id"], row["day"] // DAY): row["turns"]
-        for row in await pool.fetch(*SQL.count_issue_days(**at._asdict(), ids=ids, start=days.start * DAY))
+        for row in await pool.fetch(*SQL.count_issue_days(**project._asdict(), ids=ids, start=days.start * DAY))
     }
     return [_issue(row, [counted.get((row["id"], day), 0) for day in days]) for row in rows]
 

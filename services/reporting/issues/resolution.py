@@ -64,28 +64,30 @@ class Resolution:
         return self.difference.high < 0
 
 
-def resolution(counts: Iterable[TopicCount], version: str | None, at: int, first_seen: Mapping[str, int]) -> Resolution:
+def resolution(
+    counts: Iterable[TopicCount], version: str | None, resolved_at: int, first_seen: Mapping[str, int]
+) -> Resolution:
     """Compare the rejection rates before and after a resolution.
 
     If `version` is given, the turns after the resolution are those of this version and later ones. Otherwise, they are
-    the turns from the day of `at` onwards.
+    the turns from the day of `resolved_at` onwards.
 
     Args:
         version: The version that resolved the issue, or None. If it has no answers yet, all turns count as before the
             resolution.
-        at: Time of the resolution in microseconds.
+        resolved_at: Time of the resolution in microseconds.
         first_seen: Time of the first answer of each version. Versions are ordered by this time. Turns of versions
             without such a time are ignored if `version` is given.
     """
     before, after = Share(), Share()
-    for one in counts:
+    for count in counts:
         if version is None:
-            is_after = one.day >= at // DAY * DAY
-        elif one.version is None or one.version not in first_seen:
+            is_after = count.day >= resolved_at // DAY * DAY
+        elif count.version is None or count.version not in first_seen:
             continue
         else:
             began = first_seen.get(version)
-            is_after = began is not None and first_seen[one.version] >= began
-        counted = Share(one.turns, one.rejected)
+            is_after = began is not None and first_seen[count.version] >= began
+        counted = Share(count.turns, count.rejected)
         before, after = (before, after + counted) if is_after else (before + counted, after)
     return Resolution(before, after)

@@ -53,14 +53,16 @@ class Rejection:
         return self.conversation_id, self.turn_id
 
 
-async def rejections(connection: Connection | asyncpg.Pool, at: Project, turns: Collection[Turn]) -> list[Rejection]:
+async def rejections(
+    connection: Connection | asyncpg.Pool, project: Project, turns: Collection[Turn]
+) -> list[Rejection]:
     """Return the effective rejections of the given turns with their texts. Unknown texts are empty.
 
     Turns without an effective rejection are skipped.
     """
-    of = at._asdict()
-    given = [(n, *turn) for n, turn in enumerate(sorted(turns))]
-    rejected = {row["n"]: row for row in await connection.fetch(*SQL.rejections_of_turns.bulk(given, **of))}
+    of = project._asdict()
+    numbered = [(n, *turn) for n, turn in enumerate(sorted(turns))]
+    rejected = {row["n"]: row for row in await connection.fetch(*SQL.rejections_of_turns.bulk(numbered, **of))}
     judged = [(n, row["conversation_id"], row["answer_id"], row["occurred_at"]) for n, row in rejected.items()]
     pairs = {row["n"]: row for row in await connection.fetch(*SQL.exchanges_of_feedback.bulk(judged, **of))}
     return [_rejection(row, pairs.get(n)) for n, row in rejected.items()]
@@ -95,22 +97,22 @@ async def writing(connection: Connection) -> AsyncIterator[None]:
         yield
 
 
-async def place(connection: Connection, at: Project, issue_of: Mapping[Turn, int]) -> None:
+async def place(connection: Connection, project: Project, issue_of: Mapping[Turn, int]) -> None:
     """Assign turns to issues."""
     await connection.execute(
-        *SQL.place_turns.bulk([(*turn, issue) for turn, issue in issue_of.items()], **at._asdict())
+        *SQL.place_turns.bulk([(*turn, issue) for turn, issue in issue_of.items()], **project._asdict())
     )
 
 
-async def recount(connection: Connection, at: Project, issues: Iterable[int], now: int) -> None:
+async def recount(connection: Connection, project: Project, issues: Iterable[int], now: int) -> None:
     """Update the turn counts of issues and mark resolved issues as regressed if there are enough later rejections.
 
     `now` is in microseconds.
     """
     ids = sorted(set(issues))
     if ids:
-        await connection.execute(*SQL.recount_issues(**at._asdict(), ids=ids))
-        await connection.execute(*SQL.regress_issues(**at._asdict(), ids=ids, now=now))
+        await connection.execute(*SQL.recount_issues(**project._asdict(), ids=ids))
+        await connection.execute(*SQL.regress_issues(**project._asdict(), ids=ids, now=now))
 
 
 class IssueChange(NamedTuple):
@@ -122,36 +124,36 @@ class IssueChange(NamedTuple):
     note: str | None
 
 
-async def change(pool: asyncpg.Pool, at: Project, issue: int, wanted: IssueChange, now: int) -> bool:
+async def change(pool: asyncpg.Pool, project: Project, issue: int, wanted: IssueChange, now: int) -> bool:
     """Change an issue. Returns False if it does not exist or was merged. `now` is in microseconds."""
-    values = {**at._asdict(), **wanted._asdict()}
+    values = {**project._asdict(), **wanted._asdict()}
     return await pool.fetchval(*SQL.change_issue(**values, id=issue, now=now)) is not None
 
 
-async def merge(pool: asyncpg.Pool, at: Project, issue: int, into: int, now: int) -> bool:
+async def merge(pool: asyncpg.Pool, project: Project, issue: int, into: int, now: int) -> bool:
     """Move all turns of an issue to another issue of the same agent.
 
     Returns:
         False if one of the issues does not exist, or they belong to different agents.
     """
-    of = at._asdict()
+    of = project._asdict()
     async with pool.acquire() as connection, connection.transaction():
         if not await connection.fetchval(*SQL.may_merge(**of, id=issue, into=into)):
             return False
         await connection.execute(*SQL.move_turns(**of, id=issue, into=into))
         await connection.execute(*SQL.mark_merged(**of, id=issue, into=into))
-        await recount(connection, at, [issue, into], now)
+        await recount(connection, project, [issue, into], now)
     return True
 
 
-async def split(pool: asyncpg.Pool, at: Project, issue: int, turns: Collection[Turn], now: int) -> int | None:
+async def split(pool: asyncpg.Pool, project: Project, issue: int, turns: Collection[Turn], now: int) -> int | None:
     """Move turns to a new issue and return its id, or None if `issue` has none of these turns."""
-    of = at._asdict()
+    of = project._asdict()
     async with pool.acquire() as connection, connection.transaction():
         if not await connection.fetchval(*SQL.holds_turns.bulk(sorted(set(turns)), **of, id=issue)):
             return None
-        made: int = await connection.fetchval(*SQL.split_issue(**of, id=issue, now=now))
-        await connection.execute(*SQL.move_some_turns.bulk(sorted(set(turns)), **of, id=issue, into=made))
-        await connection.execute(*SQL.clear_centres(**of, ids=[issue, made]))
-        await recount(connection, at, [issue, made], now)
-    return made
+        new_issue: int = await connection.fetchval(*SQL.split_issue(**of, id=issue, now=now))
+        await connection.execute(*SQL.move_some_turns.bulk(sorted(set(turns)), **of, id=issue, into=new_issue))
+        await connection.execute(*SQL.clear_centres(**of, ids=[issue, new_issue]))
+        await recount(connection, project, [issue, new_issue], now)
+    return new_issue

@@ -24,8 +24,8 @@ def words_of(question: str, complaint: str) -> list[str]:
 
     The complaint is used only if the question is unknown.
     """
-    found = (word.lower() for word in _WORD.findall(question or complaint))
-    return list(dict.fromkeys(word for word in found if word not in _STOP))[:MOST_WORDS]
+    words = (word.lower() for word in _WORD.findall(question or complaint))
+    return list(dict.fromkeys(word for word in words if word not in _STOP))[:MOST_WORDS]
 
 
 def titles(issues: Mapping[int, Iterable[Sequence[str]]]) -> dict[int, list[str]]:
@@ -37,18 +37,26 @@ def titles(issues: Mapping[int, Iterable[Sequence[str]]]) -> dict[int, list[str]
         issues: The words of each turn, for all issues of an agent.
     """
     counts = {issue: Counter(word for turn in turns for word in turn) for issue, turns in issues.items()}
-    whole = Counter[str]()
-    for one in counts.values():
-        whole.update(one)
-    average = whole.total() / max(1, len(counts))
-    return {issue: _title(one, whole, average) for issue, one in counts.items()}
+    total = Counter[str]()
+    for of_issue in counts.values():
+        total.update(of_issue)
+    average = total.total() / max(1, len(counts))
+    return {issue: _title(of_issue, total, average) for issue, of_issue in counts.items()}
 
 
-def _title(counts: Counter[str], whole: Counter[str], average: float) -> list[str]:
+def _title(counts: Counter[str], overall: Counter[str], average: float) -> list[str]:
     total = max(1, counts.total())
-    scored = {word: n / total * log(1 + average / whole[word]) for word, n in counts.items()}
-    shared = _without_forms(sorted((one for one in scored if counts[one] > 1), key=lambda one: (-scored[one], one)))
-    single = sorted((one for one in scored if counts[one] == 1), key=lambda one: (-scored[one], one))
+    scored = {word: n / total * log(1 + average / overall[word]) for word, n in counts.items()}
+    shared = _without_forms(
+        sorted(
+            (candidate for candidate in scored if counts[candidate] > 1),
+            key=lambda candidate: (-scored[candidate], candidate),
+        )
+    )
+    single = sorted(
+        (candidate for candidate in scored if counts[candidate] == 1),
+        key=lambda candidate: (-scored[candidate], candidate),
+    )
     return (shared if len(shared) > 1 else _without_forms([*shared, *single]))[:_TITLE]
 
 
@@ -56,6 +64,6 @@ def _without_forms(words: Collection[str]) -> list[str]:
     """Remove words that start like an earlier word, such as "refunds" after "refund"."""
     kept: list[str] = []
     for word in words:
-        if not any(word.startswith(one[:5]) or one.startswith(word[:5]) for one in kept if len(one) > 3):
+        if not any(word.startswith(other[:5]) or other.startswith(word[:5]) for other in kept if len(other) > 3):
             kept.append(word)
     return kept

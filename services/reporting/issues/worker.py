@@ -54,41 +54,54 @@ class IssueWorker:
         rows = await self._connection.fetch(*SQL.changed_rejections(limit=_AT_ONCE))
         if not rows:
             return 0
-        at = Project(rows[0]["tenant"], rows[0]["project"])
+        scope = Project(rows[0]["tenant"], rows[0]["project"])
         turns = {(row["conversation_id"], row["turn_id"]) for row in rows}
-        found = await rejections(self._connection, at, turns)
-        readable = [one for one in found if one.question.strip() or one.complaint.strip()]
+        rejected = await rejections(self._connection, scope, turns)
+        readable = [rejection for rejection in rejected if rejection.question.strip() or rejection.complaint.strip()]
         vectors = await asyncio.to_thread(self._vectors, readable)
-        gone = turns.difference(one.turn for one in readable)
-        of = at._asdict()
+        gone = turns.difference(rejection.turn for rejection in readable)
+        of = scope._asdict()
         async with writing(self._connection):
             left = await self._connection.fetch(*SQL.drop_issue_turns.bulk(sorted(gone), **of)) if gone else []
             touched = {row["issue_id"] for row in left if row["issue_id"] is not None}
             await self._connection.execute(*SQL.put_issue_turns.bulk(vectors, **of, encoder=self._encoder.name))
-            versions = [(one.agent_id, one.agent_version, one.asked_at) for one in readable]
+            versions = [(rejection.agent_id, rejection.agent_version, rejection.asked_at) for rejection in readable]
             await self._connection.execute(*SQL.note_versions.bulk(versions, **of))
             by_agent: dict[str, list[Turn]] = defaultdict(list)
-            for one in readable:
-                by_agent[one.agent_id].append(one.turn)
+            for rejection in readable:
+                by_agent[rejection.agent_id].append(rejection.turn)
             for agent_id, some in by_agent.items():
-                touched |= await self._join(AgentScope(*at, agent_id), some)
-            await recount(self._connection, at, touched, self._clock.now())
+                touched |= await self._join(AgentScope(*scope, agent_id), some)
+            await recount(self._connection, scope, touched, self._clock.now())
             await self._connection.execute(*SQL.delete_rejection_changes(ids=[row["id"] for row in rows]))
         return len(rows)
 
     def _vectors(self, rows: Sequence[Rejection]) -> list[tuple[object, ...]]:
         """Return the parameters of the statement `put_issue_turns`, one row per rejection."""
         embed = self._encoder.embed
-        questions = embed([one.question[:_TEXT] for one in rows])
-        answers = embed([one.answer[-_TEXT:] for one in rows])
-        vectors = turn_vectors(questions, answers, embed([one.complaint[:_TEXT] for one in rows]))
+        questions = embed([rejection.question[:_TEXT] for rejection in rows])
+        answers = embed([rejection.answer[-_TEXT:] for rejection in rows])
+        vectors = turn_vectors(questions, answers, embed([rejection.complaint[:_TEXT] for rejection in rows]))
         return [
             (
-                *(one.conversation_id, one.turn_id, one.agent_id, one.agent_version, one.user_id, one.asker_id),
-                *(one.by_person, one.occurred_at, one.asked_at, packed(vectors[n]), packed(questions[n])),
-                " ".join(words_of(one.question, one.complaint)),
+                *(
+                    rejection.conversation_id,
+                    rejection.turn_id,
+                    rejection.agent_id,
+                    rejection.agent_version,
+                    rejection.user_id,
+                    rejection.asker_id,
+                ),
+                *(
+                    rejection.by_person,
+                    rejection.occurred_at,
+                    rejection.asked_at,
+                    packed(vectors[n]),
+                    packed(questions[n]),
+                ),
+                " ".join(words_of(rejection.question, rejection.complaint)),
             )
-            for n, one in enumerate(rows)
+            for n, rejection in enumerate(rows)
         ]
 
     async def _join(self, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
@@ -99,17 +112,17 @@ class IssueWorker:
         """
         of = agent._asdict()
         waiting = await self._connection.fetch(*SQL.waiting_among.bulk(sorted(turns), **agent.at._asdict()))
-        known = await self._connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
-        centres = [Centre(unpacked([row["centre"]])[0], row["radius"]) for row in known]
-        found = nearest(unpacked([row["vector"] for row in waiting]), centres)
+        issues = await self._connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
+        centres = [Centre(unpacked([row["centre"]])[0], row["radius"]) for row in issues]
+        numbers = nearest(unpacked([row["vector"] for row in waiting]), centres)
         issue_of = {
-            (row["conversation_id"], row["turn_id"]): known[number]["id"]
-            for row, number in zip(waiting, found, strict=True)
+            (row["conversation_id"], row["turn_id"]): issues[number]["id"]
+            for row, number in zip(waiting, numbers, strict=True)
             if number is not None
         }
         await place(self._connection, agent.at, issue_of)
-        held = await self._connection.fetch(*SQL.issues_of_turns.bulk(sorted(turns), **agent.at._asdict()))
-        return {row["issue_id"] for row in held}
+        joined = await self._connection.fetch(*SQL.issues_of_turns.bulk(sorted(turns), **agent.at._asdict()))
+        return {row["issue_id"] for row in joined}
 
     async def group(self, agent: AgentScope) -> None:
         """Group the turns of an agent into issues, and update the centres, titles and counts of its issues."""
@@ -159,20 +172,20 @@ class IssueWorker:
                 rows = await self._connection.fetch(
                     *SQL.turns_of_issue(**of, issue_id=issue, encoder=name, limit=_MEMBERS)
                 )
-                said[issue] = [one["words"] for one in rows]
+                said[issue] = [turn["words"] for turn in rows]
                 if issue not in issues or not rows:
                     continue
-                vectors = unpacked([one["vector"] for one in rows])
+                vectors = unpacked([turn["vector"] for turn in rows])
                 centre = centre_of(vectors)
-                topic = centre_of(unpacked([one["question"] for one in rows]))
+                topic = centre_of(unpacked([turn["question"] for turn in rows]))
                 described = {"centre": packed(centre.vector), "radius": centre.radius}
                 described |= {"topic": packed(topic.vector), "topic_radius": topic.radius}
                 await self._connection.execute(*SQL.describe_issue(id=issue, encoder=name, **described))
                 near = zip(rows, (vectors @ centre.vector).tolist(), strict=True)
-                nearness = [(one["conversation_id"], one["turn_id"], value) for one, value in near]
+                nearness = [(turn["conversation_id"], turn["turn_id"], value) for turn, value in near]
                 await self._connection.execute(*SQL.note_nearness.bulk(nearness, **of))
-            found = titles(said)
-            named = [(issue, " ".join(words)) for issue, words in found.items()]
+            words_by_issue = titles(said)
+            named = [(issue, " ".join(words)) for issue, words in words_by_issue.items()]
             await self._connection.execute(*SQL.name_issues.bulk(named, **of))
 
     async def _join_waiting(self, agent: AgentScope) -> None:

@@ -90,14 +90,14 @@ class ArtifactReplicator:
     async def _step(self, connection: Connection) -> int:
         # Delete first: while the store is down and deletions wait, no further objects are recorded for writing.
         await self._delete(connection)
-        if held := await self._receipts.held(connection):
+        if receipts := await self._receipts.held(connection):
             # An erasure marks its turns as stale before its receipt is held, so process all marks before sending the
             # receipt. Turns with logs that are no longer replicated have no marks until `mark_more` marks them.
             hosted = SQL.stale_hosted_turns(limit=_MARKS_AT_ONCE)
             while await self._mirror(connection, hosted) or await mark_more(connection):
                 pass
             await self._delete(connection)
-            await self._receipts.release(connection, held)
+            await self._receipts.release(connection, receipts)
         return await self._mirror(connection, SQL.stale_turns(limit=_MARKS_AT_ONCE))
 
     async def _mirror(self, connection: Connection, marks: tuple[Any, ...]) -> int:

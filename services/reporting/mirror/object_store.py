@@ -73,19 +73,19 @@ class ObjectStore:
     async def put(self, objects: Sequence[tuple[str, bytes]]) -> Done:
         """Write objects, given as names and contents, until one fails."""
 
-        async def write(one: tuple[str, bytes]) -> str:
-            await self._obstore.put_async(self._store, one[0], one[1], use_multipart=False)
-            return one[0]
+        async def write(item: tuple[str, bytes]) -> str:
+            await self._obstore.put_async(self._store, item[0], item[1], use_multipart=False)
+            return item[0]
 
         return await self._each(objects, write)
 
     async def get(self, name: str) -> bytes | None:
         """Return the content of an object, or None if it does not exist."""
         try:
-            found = await self._obstore.get_async(self._store, name)
+            response = await self._obstore.get_async(self._store, name)
         except FileNotFoundError:
             return None
-        return bytes(await found.bytes_async())
+        return bytes(await response.bytes_async())
 
     async def delete(self, names: Sequence[str]) -> Done:
         """Delete objects until one fails. Missing objects count as deleted."""

@@ -76,18 +76,18 @@ class ReplicationPlan(NamedTuple):
 
 
 def replication_plan(
-    wanted: Iterable[WantedArtifact], held: Iterable[Hosted], new_id: Callable[[], str]
+    wanted: Iterable[WantedArtifact], hosted: Iterable[Hosted], new_id: Callable[[], str]
 ) -> ReplicationPlan:
     """Compare the artifacts of turns with the recorded objects and return the necessary changes.
 
     Args:
         new_id: Generates the unguessable part of an object name.
     """
-    bodies = {(one.turn, one.id): body_of(one, reactions) for one, reactions in _with_reactions(wanted)}
-    current = {(one.turn, one.artifact): one for one in held if one.state == "current"}
+    bodies = {(item.turn, item.id): body_of(item, reactions) for item, reactions in _with_reactions(wanted)}
+    current = {(item.turn, item.artifact): item for item in hosted if item.state == "current"}
     # An object in the state `writing` may be incomplete, or its write may still arrive.
-    to_delete = [one.name for one in held if one.state == "writing"]
-    to_delete += [one.name for key, one in current.items() if key not in bodies]
+    to_delete = [item.name for item in hosted if item.state == "writing"]
+    to_delete += [item.name for key, item in current.items() if key not in bodies]
     puts, replaced = [], {}
     for (turn, artifact), body in bodies.items():
         put = Put(turn, artifact, name_of(turn, new_id()), body)
@@ -132,15 +132,15 @@ def content_of(artifact: WantedArtifact, reactions: Sequence[WantedArtifact]) ->
 def _as_text(artifact: WantedArtifact) -> str:
     reaction = artifact.payload["reaction"]
     mark = _MARKS[reaction["origin"]]
-    said = f"\n{reaction['text']}" if reaction["text"] else ""
-    return f"{mark} [ts: {reaction['ts']}] reaction: {reaction['reaction']}{said}"
+    comment = f"\n{reaction['text']}" if reaction["text"] else ""
+    return f"{mark} [ts: {reaction['ts']}] reaction: {reaction['reaction']}{comment}"
 
 
 def _with_reactions(artifacts: Iterable[WantedArtifact]) -> Iterable[tuple[WantedArtifact, Sequence[WantedArtifact]]]:
     of_turn: dict[TurnKey, list[WantedArtifact]] = {}
-    for one in artifacts:
-        of_turn.setdefault(one.turn, []).append(one)
+    for artifact in artifacts:
+        of_turn.setdefault(artifact.turn, []).append(artifact)
     for several in of_turn.values():
-        reactions = [one for one in several if one.kind != TURN_LOG]
-        for one in several:
-            yield one, reactions
+        reactions = [artifact for artifact in several if artifact.kind != TURN_LOG]
+        for artifact in several:
+            yield artifact, reactions

@@ -27,13 +27,13 @@ class HeldReceipts:
         """Store receipts and commit. Returns no log positions, because nothing has been sent yet."""
         rows = [
             (
-                json.loads(one.value or b"{}")["tenant"],
-                one.topic,
-                one.key,
-                one.value,
-                json.dumps([(name, (value or b"").decode("latin-1")) for name, value in one.headers]),
+                json.loads(message.value or b"{}")["tenant"],
+                message.topic,
+                message.key,
+                message.value,
+                json.dumps([(name, (value or b"").decode("latin-1")) for name, value in message.headers]),
             )
-            for one in messages
+            for message in messages
         ]
         if rows:
             await self._pool.execute(*SQL.hold_receipts.bulk(rows))
@@ -43,12 +43,12 @@ class HeldReceipts:
         """Return the receipts that have not been sent yet, oldest first."""
         return await connection.fetch(*SQL.held_receipts())
 
-    async def release(self, connection: Connection, held: Sequence[asyncpg.Record]) -> None:
+    async def release(self, connection: Connection, receipts: Sequence[asyncpg.Record]) -> None:
         """Send receipts and delete them from the queue.
 
         After a crash, a receipt may be sent twice. Readers ignore duplicates.
         """
-        if not held:
+        if not receipts:
             return
         await self._producer.send(
             [
@@ -58,7 +58,7 @@ class HeldReceipts:
                     row["value"],
                     [(name, value.encode("latin-1")) for name, value in json.loads(row["headers"])],
                 )
-                for row in held
+                for row in receipts
             ]
         )
-        await connection.execute(*SQL.delete_receipts(ids=[row["id"] for row in held]))
+        await connection.execute(*SQL.delete_receipts(ids=[row["id"] for row in receipts]))

@@ -33,12 +33,14 @@ async def set_store(pool: asyncpg.Pool, url: str | None, *, turn_logs: bool) -> 
 async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> None:
     async with connection.transaction():
         await connection.execute(*SQL.lock_store())
-        held = await connection.fetchrow(*SQL.current_store())
-        if (None if held is None else (held["url"], held["turn_logs"])) == (None if url is None else (url, turn_logs)):
+        current = await connection.fetchrow(*SQL.current_store())
+        if (None if current is None else (current["url"], current["turn_logs"])) == (
+            None if url is None else (url, turn_logs)
+        ):
             return
-        if held is not None and held["url"] != url and await connection.fetchval(*SQL.has_hosted()):
+        if current is not None and current["url"] != url and await connection.fetchval(*SQL.has_hosted()):
             raise StartError(
-                f"There are artifacts in {held['url']}: set ARTIFACT_STORE_URL to that store, so that erasures "
+                f"There are artifacts in {current['url']}: set ARTIFACT_STORE_URL to that store, so that erasures "
                 "delete them; or delete them there and run `delete from reporting.hosted_artifacts`."
             )
         # Wait for concurrent writers, because they do not mark turns yet. `mark_more` finds their rows later.
@@ -59,11 +61,11 @@ async def mark_more(connection: Connection) -> bool:
         False if all turns have been marked.
     """
     async with connection.transaction():
-        place = await connection.fetchrow(*SQL.place_of_marks())
-        if place is None:
+        position = await connection.fetchrow(*SQL.place_of_marks())
+        if position is None:
             return False
         await connection.execute(*SQL.read_by_index())
-        after = {"turn_logs": place["turn_logs"], **dict(zip(_CONVERSATION, place["marked_to"], strict=True))}
+        after = {"turn_logs": position["turn_logs"], **dict(zip(_CONVERSATION, position["marked_to"], strict=True))}
         end = await connection.fetchrow(*SQL.end_of_range(**after))
         if end is None:
             await connection.execute(*SQL.mark_rest(**after))

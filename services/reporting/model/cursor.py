@@ -35,21 +35,21 @@ def question(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, separators=(",", ":"), default=str).encode()).hexdigest()[:16]
 
 
-def encode(asked: str, position: Sequence[Any]) -> str:
+def encode(query: str, position: Sequence[Any]) -> str:
     """Encode a position in a query's results as a cursor.
 
     Args:
-        asked: The query's fingerprint, from `question`.
+        query: The query's fingerprint, from `question`.
     """
-    inside = json.dumps([asked, *position], separators=(",", ":"), default=str)
+    inside = json.dumps([query, *position], separators=(",", ":"), default=str)
     return base64.urlsafe_b64encode(inside.encode()).decode()
 
 
-def decode(text: str, asked: str, shape: TypeAdapter[Position]) -> Position:
+def decode(text: str, query: str, shape: TypeAdapter[Position]) -> Position:
     """Decode a cursor to the position in a query's results.
 
     Args:
-        asked: The query's fingerprint, from `question`.
+        query: The query's fingerprint, from `question`.
         shape: Type of the position.
 
     Raises:
@@ -57,7 +57,7 @@ def decode(text: str, asked: str, shape: TypeAdapter[Position]) -> Position:
     """
     try:
         inside = json.loads(base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True))
-        if not isinstance(inside, list) or inside[:1] != [asked]:
+        if not isinstance(inside, list) or inside[:1] != [query]:
             raise BadCursor
         return shape.validate_json(json.dumps(inside[1:]))
     except (ValidationError, ValueError, RecursionError) as error:

@@ -27,10 +27,10 @@ def page_of(rows: Sequence[Row], sizes: Iterable[int], limit: int) -> tuple[Sequ
         rows: Up to `limit` + 1 rows. The extra row shows that there are more than `limit`.
         sizes: Size of each row's text in the response, in bytes. Sizes above PAGE_BYTES count as PAGE_BYTES.
     """
-    taken, used = 0, 0
-    for whole in sizes:
-        size = min(whole, PAGE_BYTES)
-        if taken == limit or (taken and used + size > PAGE_BYTES):
+    count, used = 0, 0
+    for full_size in sizes:
+        size = min(full_size, PAGE_BYTES)
+        if count == limit or (count and used + size > PAGE_BYTES):
             break
-        taken, used = taken + 1, used + size
-    return rows[:taken], taken < len(rows)
+        count, used = count + 1, used + size
+    return rows[:count], count < len(rows)

@@ -287,8 +287,8 @@ def newest_feedbacks(rows: Iterable[FeedbackRow]) -> list[FeedbackRow]:
     """
     newest: dict[UUID, FeedbackRow] = {}
     for row in rows:
-        held = newest.get(row.feedback_id)
-        if held is None or row.revision > held.revision:
+        current = newest.get(row.feedback_id)
+        if current is None or row.revision > current.revision:
             newest[row.feedback_id] = row
     return sorted(newest.values(), key=lambda row: row.feedback_id.int)
 
@@ -297,8 +297,8 @@ def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
     """Merge the rows of each message into one, and sort the rows by key."""
     merged: dict[MessageKey, MessageRow] = {}
     for row in rows:
-        held = merged.get(row.key)
-        merged[row.key] = row if held is None else held.merged(row)
+        current = merged.get(row.key)
+        merged[row.key] = row if current is None else current.merged(row)
     return [merged[key] for key in sorted(merged)]
 
 
@@ -308,14 +308,14 @@ def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, Feedbac
     Args:
         before: The rows that were stored before the batch, by feedback id.
     """
-    held = dict(before)
+    current = dict(before)
     outcomes: list[Outcome] = []
     for row in rows:
-        was = held.get(row.feedback_id)
+        was = current.get(row.feedback_id)
         if was is not None and row.revision <= was.revision:
             outcomes.append(Outcome.UNCHANGED if row.revision == was.revision else SUPERSEDED)
             continue
-        held[row.feedback_id] = row
+        current[row.feedback_id] = row
         outcomes.append(Outcome.STORED if was is None or was.values != row.values else Outcome.UNCHANGED)
     return outcomes
 
@@ -326,13 +326,13 @@ def message_outcomes(rows: Sequence[MessageRow], written: set[MessageKey]) -> li
     Args:
         written: Keys of the messages that were added or changed.
     """
-    taken: dict[MessageKey, MessageRow] = {}
+    merged: dict[MessageKey, MessageRow] = {}
     outcomes: list[Outcome] = []
     for row in rows:
-        held = taken.get(row.key)
-        after = row if held is None else held.merged(row)
-        takes = row.key in written and after != held
+        current = merged.get(row.key)
+        after = row if current is None else current.merged(row)
+        takes = row.key in written and after != current
         if takes:
-            taken[row.key] = after
+            merged[row.key] = after
         outcomes.append(Outcome.STORED if takes else Outcome.UNCHANGED)
     return outcomes

@@ -310,19 +310,19 @@ _CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:tag::text] or e.corre
 _CORRECTIONS: Final = frozenset(get_args(CorrectionType))
 
 
-def where(at: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, dict[str, Any]]:
+def where(project: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, dict[str, Any]]:
     """Return the SQL condition on effective reactions `e`, and its named parameters."""
-    window, narrowed, values = conditions(at, span, filters)
+    window, narrowed, values = conditions(project, span, filters)
     return window + narrowed, values
 
 
-def conditions(at: Project, span: TimeSpan, filters: Filters) -> tuple[str, str, dict[str, Any]]:
+def conditions(project: Project, span: TimeSpan, filters: Filters) -> tuple[str, str, dict[str, Any]]:
     """Return the two parts of the condition of `where`, and the named parameters.
 
     The first part selects the project and the time window. The second part contains the filters. It is empty or starts
     with `and`.
     """
-    values: dict[str, Any] = {**at._asdict(), **span._asdict()}
+    values: dict[str, Any] = {**project._asdict(), **span._asdict()}
     clauses: list[str] = []
     for name, clause in _CLAUSES.items():
         value = getattr(filters, name)

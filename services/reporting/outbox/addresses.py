@@ -56,8 +56,8 @@ async def address_of(host: str, port: int, *, private: bool) -> str:
         NotAllowed: If one of the addresses of the host is not public and `private` is not set.
         OSError: If the host has no address.
     """
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = [str(one[4][0]) for one in found]
+    infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = [str(info[4][0]) for info in infos]
     if not addresses:
         raise OSError("no address")
     if not private and not all(is_public(address) for address in addresses):

@@ -76,29 +76,33 @@ class Courier:
             due = await self._deliveries.claim(self.endpoint.name, now, until, limit)
             if not due:
                 return
-            await asyncio.gather(*(self._hand_over(one) for one in due))
+            await asyncio.gather(*(self._hand_over(delivery) for delivery in due))
 
-    async def _hand_over(self, one: WebhookDelivery) -> None:
-        answer = await self._attempt(one)
+    async def _hand_over(self, delivery: WebhookDelivery) -> None:
+        answer = await self._attempt(delivery)
         if answer.delivered:
             self._breaker.succeeded()
-            await self._deliveries.delivered(one)
+            await self._deliveries.delivered(delivery)
             metrics.WEBHOOKS.labels(self.endpoint.name, "delivered").inc()
             return
         self._breaker.failed(self._clock.monotonic())
         again_at = None
         if not answer.gone:
-            again_at = next_attempt(one.attempts + 1, self._clock.now(), answer.retry_after, self._pick())
-        await self._deliveries.failed(one, again_at, answer.what)
+            again_at = next_attempt(delivery.attempts + 1, self._clock.now(), answer.retry_after, self._pick())
+        await self._deliveries.failed(delivery, again_at, answer.what)
         outcome = "dead" if again_at is None else "failed"
         metrics.WEBHOOKS.labels(self.endpoint.name, outcome).inc()
-        log.warning(f"webhook_{outcome}", endpoint=self.endpoint.name, attempt=one.attempts + 1, answer=answer.what)
+        log.warning(
+            f"webhook_{outcome}", endpoint=self.endpoint.name, attempt=delivery.attempts + 1, answer=answer.what
+        )
 
-    async def _attempt(self, one: WebhookDelivery) -> AttemptResult:
+    async def _attempt(self, delivery: WebhookDelivery) -> AttemptResult:
         """Make one attempt to deliver an event, in a child span if the trace of the event is sampled."""
-        attributes = {"agent_feedback.endpoint": self.endpoint.name, "messaging.destination.name": one.topic}
-        span = self._begin_span("webhook", one.traceparent, attributes)
-        answer = await self._sender.send(one, self._clock.now(), span.traceparent if span else one.traceparent)
+        attributes = {"agent_feedback.endpoint": self.endpoint.name, "messaging.destination.name": delivery.topic}
+        span = self._begin_span("webhook", delivery.traceparent, attributes)
+        answer = await self._sender.send(
+            delivery, self._clock.now(), span.traceparent if span else delivery.traceparent
+        )
         if span is not None:
             span.ended(None if answer.delivered else answer.what)
         return answer

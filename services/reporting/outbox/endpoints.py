@@ -77,10 +77,10 @@ class WebhookEndpoint:
 
         Every endpoint of the tenant gets erasure requests, whatever its settings for `events` and `project`.
         """
-        here = self.settings.tenant == tenant and self.settings.project in (None, project)
+        is_of_project = self.settings.tenant == tenant and self.settings.project in (None, project)
         if topic == ERASURE_REQUESTED.name:
             return self.settings.tenant == tenant
-        return here and topic in self.settings.events
+        return is_of_project and topic in self.settings.events
 
 
 def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
@@ -89,12 +89,13 @@ def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
     Raises:
         StartError: If the file or a key is invalid. The message contains no values from the file.
     """
-    found = _File.read(path).endpoint
-    names = [one.name for one in found]
+    settings = _File.read(path).endpoint
+    names = [endpoint.name for endpoint in settings]
     if len(set(names)) < len(names):
         raise StartError(f"The file {path} contains two endpoints of the same name.")
     return [
-        WebhookEndpoint(settings=one, keys=tuple(signing_key(variable) for variable in one.secrets)) for one in found
+        WebhookEndpoint(settings=endpoint, keys=tuple(signing_key(variable) for variable in endpoint.secrets))
+        for endpoint in settings
     ]
 
 

@@ -31,19 +31,19 @@ class WebhookHandler(Handler, tombstones=True):
         self._clock = clock
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        made = [list(deliveries_of(one, self._endpoints)) for one in batch]
+        groups = [list(deliveries_of(received, self._endpoints)) for received in batch]
         newest: dict[tuple[str, str], WebhookDelivery] = {}
-        for one in (delivery for group in made for delivery in group):
-            held = newest.get((one.endpoint, one.subject))
-            if held is None or held.revision < one.revision:
-                newest[one.endpoint, one.subject] = one
+        for received in (delivery for group in groups for delivery in group):
+            current = newest.get((received.endpoint, received.subject))
+            if current is None or current.revision < received.revision:
+                newest[received.endpoint, received.subject] = received
         await self._deliveries.add(newest.values(), self._clock.now())
-        erased = [one.event for one in batch if isinstance(one.event, FeedbackErased)]
+        erased = [received.event for received in batch if isinstance(received.event, FeedbackErased)]
         if erased:
-            await self._deliveries.drop([(str(one.feedback_id), one.revision) for one in erased])
+            await self._deliveries.drop([(str(received.feedback_id), received.revision) for received in erased])
         return [
-            Outcome.STORED if isinstance(one.event, FeedbackErased) or group else UNWANTED
-            for one, group in zip(batch, made, strict=True)
+            Outcome.STORED if isinstance(received.event, FeedbackErased) or group else UNWANTED
+            for received, group in zip(batch, groups, strict=True)
         ]
 
 
@@ -96,5 +96,5 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
             )
 
 
-def _is_request(one: Received[Any]) -> bool:
-    return isinstance(one.event, FeedbackErasureRequested)
+def _is_request(received: Received[Any]) -> bool:
+    return isinstance(received.event, FeedbackErasureRequested)

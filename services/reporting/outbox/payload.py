@@ -56,11 +56,11 @@ def headers_of(event_id: str, body: bytes, keys: Sequence[bytes], now: int) -> d
     Args:
         now: Time of the attempt in microseconds, which is part of the signatures.
     """
-    at = datetime.fromtimestamp(now // SECOND, UTC)
+    moment = datetime.fromtimestamp(now // SECOND, UTC)
     return {
         "content-type": "application/json",
         "user-agent": "agent-feedback",
         "webhook-id": event_id,
         "webhook-timestamp": str(now // SECOND),
-        "webhook-signature": " ".join(Webhook(key).sign(event_id, at, body.decode()) for key in keys),
+        "webhook-signature": " ".join(Webhook(key).sign(event_id, moment, body.decode()) for key in keys),
     }

@@ -104,10 +104,12 @@ class Sender:
 
 
 def _answer(answer: httpx.Response) -> AttemptResult:
-    asked = answer.headers.get("retry-after", "")
+    retry_after = answer.headers.get("retry-after", "")
     return AttemptResult(
         str(answer.status_code),
         delivered=answer.is_success,
         gone=answer.status_code == GONE,
-        retry_after=int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= 6 else 0,
+        retry_after=int(retry_after)
+        if retry_after.isascii() and retry_after.isdigit() and len(retry_after) <= 6
+        else 0,
     )

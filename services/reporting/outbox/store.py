@@ -39,7 +39,7 @@ class Deliveries:
 
         There must be at most one delivery per endpoint and subject.
         """
-        rows = sorted(astuple(one)[:10] for one in deliveries)
+        rows = sorted(astuple(delivery)[:10] for delivery in deliveries)
         if rows:
             await self._pool.execute(*SQL.upsert_deliveries.bulk(rows, now=now))
 
@@ -56,19 +56,19 @@ class Deliveries:
         statement = SQL.claim_deliveries(endpoint=endpoint, now=now, until=until, limit=limit)
         return [WebhookDelivery(**row) for row in await self._pool.fetch(*statement)]
 
-    async def delivered(self, one: WebhookDelivery) -> None:
-        of = {"endpoint": one.endpoint, "subject": one.subject, "revision": one.revision}
+    async def delivered(self, delivery: WebhookDelivery) -> None:
+        of = {"endpoint": delivery.endpoint, "subject": delivery.subject, "revision": delivery.revision}
         await self._pool.execute(*SQL.delete_delivered(**of))
 
-    async def failed(self, one: WebhookDelivery, again_at: int | None, answer: str) -> None:
+    async def failed(self, delivery: WebhookDelivery, again_at: int | None, answer: str) -> None:
         """Record a failed attempt.
 
         Args:
             again_at: Time of the next attempt in microseconds, or None if the delivery is now dead.
             answer: HTTP status or name of the error.
         """
-        of = {"endpoint": one.endpoint, "subject": one.subject, "revision": one.revision}
-        statement = SQL.note_failure(**of, attempts=one.attempts + 1, next_at=again_at, answer=answer)
+        of = {"endpoint": delivery.endpoint, "subject": delivery.subject, "revision": delivery.revision}
+        statement = SQL.note_failure(**of, attempts=delivery.attempts + 1, next_at=again_at, answer=answer)
         await self._pool.execute(*statement)
 
     async def counts(self, tenant: str) -> dict[str, Count]:

@@ -89,7 +89,7 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
             agent, values = await _agent_with_versions(pool, at, span, filters, agents) or (None, values)
             filters = filters.replace(agent_id=agent)
             pair = None if agent is None else _pair(None, None, by, values)
-    comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, known=values)
+    comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, counted=values)
     return ComparisonPage(by, known, sorted(values, key=lambda value: value.value), comparison, agent)
 
 

@@ -42,8 +42,8 @@ class ReportingErasures:
             The number of blanked or deleted rows, without reason counts.
         """
         changed = 0
-        for (tenant, user_id), at in sorted(erased.items()):
-            covered = {"tenant": tenant, "user_id": user_id, "until": at + ERASURE_MARGIN, "limit": _AT_ONCE}
+        for (tenant, user_id), erased_at in sorted(erased.items()):
+            covered = {"tenant": tenant, "user_id": user_id, "until": erased_at + ERASURE_MARGIN, "limit": _AT_ONCE}
             changed += await self._blank_messages(covered)
             for statement in _STATEMENTS:
                 changed += await self._repeated(*statement(**covered))

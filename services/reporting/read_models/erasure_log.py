@@ -19,7 +19,7 @@ class ErasureLogHandler(Handler, tombstones=True):
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         outcomes = await self._inner.handle(batch)
-        for one in batch:
-            if self._log is not None and isinstance(one.event, FeedbackErasureRequested):
-                await self._log.note_erasure(one.event)
+        for received in batch:
+            if self._log is not None and isinstance(received.event, FeedbackErasureRequested):
+                await self._log.note_erasure(received.event)
         return outcomes

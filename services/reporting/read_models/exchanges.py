@@ -63,8 +63,8 @@ async def completed(pool: asyncpg.Pool, feedbacks: Sequence[FeedbackRow]) -> lis
     keys = sorted({(*_conversation(row), row.answer_id) for row in rows if row.answer_id is not None})
     if not keys:
         return rows
-    known = {tuple(row[:4]): row for row in await pool.fetch(*SQL.answers_with_questions.bulk(keys))}
-    return [_with_answer(row, known.get((*_conversation(row), row.answer_id or ""))) for row in rows]
+    pairs = {tuple(row[:4]): row for row in await pool.fetch(*SQL.answers_with_questions.bulk(keys))}
+    return [_with_answer(row, pairs.get((*_conversation(row), row.answer_id or ""))) for row in rows]
 
 
 def _with_answer(row: FeedbackRow, answer: asyncpg.Record | None) -> FeedbackRow:
@@ -141,8 +141,8 @@ def _conversation(row: FeedbackRow) -> tuple[str, str, str]:
 
 
 def _columns(names: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, list[str]]:
-    given = list(rows)
-    return {name: [row[number] for row in given] for number, name in enumerate(names)}
+    values = list(rows)
+    return {name: [row[number] for row in values] for number, name in enumerate(names)}
 
 
 def _position(row: asyncpg.Record) -> Position:

@@ -44,7 +44,9 @@ class ProjectionHandler(Handler, tombstones=True):
         events = [received.event for received in batch]
         # Compare types: isinstance on a pydantic model takes longer than building the row.
         named = self._attributes
-        messages = [message_row(one.event, named, one.position) for one in batch if type(one.event) in _MESSAGES]
+        messages = [
+            message_row(record.event, named, record.position) for record in batch if type(record.event) in _MESSAGES
+        ]
         feedbacks = [feedback_row(event, named) for event in events if type(event) is FeedbackCreated]
         rated = [session_row(event) for event in events if type(event) is FeedbackSessionCreated]
         applied = await self._store.apply(

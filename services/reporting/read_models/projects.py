@@ -24,19 +24,19 @@ async def projects(pool: asyncpg.Pool, tenant: str | None = None, names: Sequenc
     return [Project(row["tenant"], row["project"]) for row in rows]
 
 
-async def is_known(pool: asyncpg.Pool, at: Project) -> bool:
+async def is_known(pool: asyncpg.Pool, project: Project) -> bool:
     """Return True if the project has at least one message or feedback record."""
-    known: bool = await pool.fetchval(*SQL.is_known_project(**at._asdict()))
-    return known
+    exists: bool = await pool.fetchval(*SQL.is_known_project(**project._asdict()))
+    return exists
 
 
-async def first_reaction(pool: asyncpg.Pool, at: Project) -> int | None:
+async def first_reaction(pool: asyncpg.Pool, project: Project) -> int | None:
     """Return the time of the project's oldest reaction or reply, in microseconds, or None if it has neither."""
-    moment: int | None = await pool.fetchval(*SQL.first_reaction(**at._asdict()))
+    moment: int | None = await pool.fetchval(*SQL.first_reaction(**project._asdict()))
     return moment
 
 
-async def agent_ids(pool: asyncpg.Pool, at: Project, most: int = 500) -> list[str]:
+async def agent_ids(pool: asyncpg.Pool, project: Project, most: int = 500) -> list[str]:
     """Return the ids of the agents that have live feedback in the project, sorted."""
-    rows = await pool.fetch(*SQL.list_agents(**at._asdict(), limit=most))
+    rows = await pool.fetch(*SQL.list_agents(**project._asdict(), limit=most))
     return [row["agent_id"] for row in rows]

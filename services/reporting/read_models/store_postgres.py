@@ -96,28 +96,30 @@ class PostgresReadModels:
         forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
     ) -> list[asyncpg.Record]:
-        given = [(*values, row.is_verdict) for values, row in zip(given_feedbacks(feedbacks), feedbacks, strict=True)]
+        values_of_rows = [
+            (*values, row.is_verdict) for values, row in zip(given_feedbacks(feedbacks), feedbacks, strict=True)
+        ]
         return await Database.call(
             self._pool,
             self._apply,
             [self._values(row) for row in messages],
-            **_columns(_FEEDBACK, given),
+            **_columns(_FEEDBACK, values_of_rows),
             **_columns(_GONE, forgotten),
             **_columns(_SESSION, sorted(set(sessions))),
         )
 
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, list[object]]:
-    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    return {name: [row[index] for row in rows] for index, name in enumerate(names)}
 
 
 def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRow]]:
     """Group the rows by table, in the order of the tables. Tables without rows are omitted."""
-    found: dict[FeedbackTable, list[FeedbackRow]] = {
+    rows_by_table: dict[FeedbackTable, list[FeedbackRow]] = {
         "feedbacks": [row for row in rows if row.is_verdict],
         "replies": [row for row in rows if not row.is_verdict],
     }
-    return {table: some for table, some in found.items() if some}
+    return {table: some for table, some in rows_by_table.items() if some}
 
 
 def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[tuple[object, ...]]:

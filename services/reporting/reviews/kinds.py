@@ -50,7 +50,7 @@ def kind_of(reaction: Reaction, decided_by: DecidedBy | None, counts: KindCounts
     of_part = counts.get((reaction, decided_by), CheckedVerdicts(0, 0))
     if of_part.checked >= ENOUGH:
         return _kind(reaction, decided_by, "reviews", of_part)
-    of_all = _total(found for (verdict, _), found in counts.items() if verdict == reaction)
+    of_all = _total(choices for (verdict, _), choices in counts.items() if verdict == reaction)
     if of_all.checked >= ENOUGH:
         return _kind(reaction, None, "reviews", of_all)
     if reaction not in PUBLISHED or decided_by == "llm":
@@ -62,14 +62,14 @@ def kinds_of(counts: KindCounts) -> list[VerdictKind]:
     """Return the precision of every kind of ok and not_ok machine verdict, without duplicates."""
     parts: tuple[DecidedBy, ...] = ("rules", "learned", "llm")
     verdicts: tuple[Reaction, ...] = ("not_ok", "ok")
-    found = (kind_of(reaction, part, counts) for reaction in verdicts for part in parts)
-    return list(dict.fromkeys(one for one in found if one is not None))
+    kinds = (kind_of(reaction, part, counts) for reaction in verdicts for part in parts)
+    return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
 def _total(counts: Iterable[CheckedVerdicts]) -> CheckedVerdicts:
     right = checked = 0
-    for one in counts:
-        right, checked = right + one.right, checked + one.checked
+    for count in counts:
+        right, checked = right + count.right, checked + count.checked
     return CheckedVerdicts(right, checked)
 
 

@@ -29,11 +29,11 @@ _POSITION: Final[Fields] = {
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     """Return the SQL statements for read models that store the given fields of a message."""
-    said = {**fields, **dict.fromkeys(_DETAILS, "text"), "attributes": "jsonb", "has_text": "boolean"}
-    said["version"] = "bytea"
+    content = {**fields, **dict.fromkeys(_DETAILS, "text"), "attributes": "jsonb", "has_text": "boolean"}
+    content["version"] = "bytea"
     rows: dict[str, Fields | type] = {
         "key": MESSAGE_KEY,
-        "said": said,
+        "said": content,
         "text": _TEXT,
         "position": _POSITION,
         "feedback": FeedbackRow,

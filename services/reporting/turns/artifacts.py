@@ -66,7 +66,7 @@ class Artifacts(ResponseModel):
 
 
 async def artifacts(
-    pool: asyncpg.Pool, at: Project, search: Search, *, with_payload: bool, store_url: str | None
+    pool: asyncpg.Pool, project: Project, search: Search, *, with_payload: bool, store_url: str | None
 ) -> Artifacts:
     """Return the artifacts that match, newest first by default.
 
@@ -74,35 +74,35 @@ async def artifacts(
     """
     if not search.kinds:
         return Artifacts(items=[])
-    rows = await pool.fetch(*_statement(at, search, with_payload))
+    rows = await pool.fetch(*_statement(project, search, with_payload))
     logs = [(row["conversation_id"], row["turn_id"]) for row in rows if with_payload and _is_log(row)]
     reactions: dict[tuple[str, str], list[WantedArtifact]] = {turn: [] for turn in logs}
     if logs:
-        for row in await pool.fetch(*SQL.reactions_of_turn_logs.bulk(logs, **at._asdict())):
-            reactions[row["conversation_id"], row["turn_id"]].append(_content(at, row, REACTION_KIND))
-    return Artifacts(items=[_artifact(row, store_url, _payload(at, row, reactions)) for row in rows])
+        for row in await pool.fetch(*SQL.reactions_of_turn_logs.bulk(logs, **project._asdict())):
+            reactions[row["conversation_id"], row["turn_id"]].append(_content(project, row, REACTION_KIND))
+    return Artifacts(items=[_artifact(row, store_url, _payload(project, row, reactions)) for row in rows])
 
 
 def _is_log(row: asyncpg.Record) -> bool:
     return f"artifact:{TURN_LOG}" in row["tags"]
 
 
-def _content(at: Project, row: asyncpg.Record, kind: str) -> WantedArtifact:
-    turn = TurnKey(*at, row["conversation_id"], row["turn_id"])
+def _content(project: Project, row: asyncpg.Record, kind: str) -> WantedArtifact:
+    turn = TurnKey(*project, row["conversation_id"], row["turn_id"])
     return WantedArtifact(turn, row["id"], kind, row["occurred_at"], row["text"], json.loads(row["payload"]))
 
 
 def _payload(
-    at: Project, row: asyncpg.Record, reactions: Mapping[tuple[str, str], Sequence[WantedArtifact]]
+    project: Project, row: asyncpg.Record, reactions: Mapping[tuple[str, str], Sequence[WantedArtifact]]
 ) -> dict[str, Any] | None:
     if row["payload"] is None:
         return None
     kind = TURN_LOG if _is_log(row) else REACTION_KIND
-    return content_of(_content(at, row, kind), reactions.get((row["conversation_id"], row["turn_id"]), ()))
+    return content_of(_content(project, row, kind), reactions.get((row["conversation_id"], row["turn_id"]), ()))
 
 
-def _statement(at: Project, search: Search, with_payload: bool) -> tuple[Any, ...]:
-    values: dict[str, Any] = {**at._asdict(), "since": search.since, "limit": search.limit}
+def _statement(project: Project, search: Search, with_payload: bool) -> tuple[Any, ...]:
+    values: dict[str, Any] = {**project._asdict(), "since": search.since, "limit": search.limit}
     clauses = ["tenant = :tenant", "project = :project", "occurred_at >= :since"]
 
     def also(name: str, clause: str, value: object) -> None:

@@ -56,7 +56,7 @@ class ConversationsInPeriod(ResponseModel):
 
 
 async def conversations_in_period(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, *, include_turns: bool, limit: int, cursor: str | None
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, *, include_turns: bool, limit: int, cursor: str | None
 ) -> ConversationsInPeriod:
     """Return a page of the conversations with reactions in a time window, most recently active first.
 
@@ -66,12 +66,12 @@ async def conversations_in_period(
     Raises:
         BadCursor: If the cursor belongs to another time window, project or database.
     """
-    asked = question("period", *at, *span)
-    after = None if cursor is None else decode(cursor, asked, TIMED)
+    query = question("period", *project, *span)
+    after = None if cursor is None else decode(cursor, query, TIMED)
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         now = await snapshot_of(connection)
         first, seen = await _first_page(connection, now, after)
-        window = {**at._asdict(), **span._asdict()}
+        window = {**project._asdict(), **span._asdict()}
         moment, conversation = after[:2] if after else (None, None)
         heads = await connection.fetch(
             *SQL.list_active_conversations(**window, after=moment, after_id=conversation, seen=seen, limit=limit + 1)
@@ -79,12 +79,12 @@ async def conversations_in_period(
         ids = [row["conversation_id"] for row in heads]
         counted = await connection.fetch(*SQL.count_reactions_of_conversations(**window, ids=ids))
         counts = {row["conversation_id"]: row for row in counted}
-        sizes = (counts[one]["size"] if include_turns else 0 for one in ids)
+        sizes = (counts[id_]["size"] if include_turns else 0 for id_ in ids)
         page, more = page_of(heads, sizes, limit)
         ids = ids[: len(page)]
-        started = await connection.fetch(*SQL.starts_of_conversations(**at._asdict(), ids=ids))
+        started = await connection.fetch(*SQL.starts_of_conversations(**project._asdict(), ids=ids))
         starts = {row["conversation_id"]: row["occurred_at"] for row in started}
-        turns = await _turns(connection, at, span, ids) if include_turns else {}
+        turns = await _turns(connection, project, span, ids) if include_turns else {}
     items = [
         PeriodItem(
             conversation_id=row["conversation_id"],
@@ -98,11 +98,11 @@ async def conversations_in_period(
     ]
     last = page[-1] if more else None
     return ConversationsInPeriod(
-        tenant=at.tenant,
-        project=at.project,
+        tenant=project.tenant,
+        project=project.project,
         window=Window(start=format_instant(span.start), end=format_instant(span.end - 1)),
         items=items,
-        next_cursor=encode(asked, (last["occurred_at"], last["conversation_id"], str(first))) if last else None,
+        next_cursor=encode(query, (last["occurred_at"], last["conversation_id"], str(first))) if last else None,
     )
 
 
@@ -130,12 +130,14 @@ def _instant(moment: int | None) -> str | None:
     return None if moment is None else format_instant(moment)
 
 
-async def _turns(connection: Connection, at: Project, span: TimeSpan, ids: list[str]) -> dict[str, list[PeriodTurn]]:
-    found: dict[str, dict[str, list[FeedbackItem]]] = defaultdict(lambda: defaultdict(list))
-    statement = SQL.reactions_of_conversations(**at._asdict(), **span._asdict(), ids=ids)
+async def _turns(
+    connection: Connection, project: Project, span: TimeSpan, ids: list[str]
+) -> dict[str, list[PeriodTurn]]:
+    by_turn: dict[str, dict[str, list[FeedbackItem]]] = defaultdict(lambda: defaultdict(list))
+    statement = SQL.reactions_of_conversations(**project._asdict(), **span._asdict(), ids=ids)
     for row in await connection.fetch(*statement):
-        found[row["conversation_id"]][row["turn_id"]].append(feedback_item(row))
+        by_turn[row["conversation_id"]][row["turn_id"]].append(feedback_item(row))
     return {
         conversation: [PeriodTurn(turn, items[-1].ts, items) for turn, items in turns.items()]
-        for conversation, turns in found.items()
+        for conversation, turns in by_turn.items()
     }

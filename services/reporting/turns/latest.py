@@ -114,7 +114,7 @@ class OwnFeedback(ResponseModel):
     ] = ()
 
 
-async def latest(connection: Connection, at: ConversationScope, asked: LatestQuestion) -> Latest:
+async def latest(connection: Connection, scope: ConversationScope, request: LatestQuestion) -> Latest:
     """Return a page of changed turns with their latest feedback.
 
     No transaction is needed, because the snapshot for the watermark is taken before the rows are read. A row that is
@@ -124,31 +124,31 @@ async def latest(connection: Connection, at: ConversationScope, asked: LatestQue
         BadCursor: If the cursor belongs to another query, or the watermark belongs to another conversation.
     """
     now = await snapshot_of(connection)
-    turns = "*" if asked.turn_ids is None else question(sorted(asked.turn_ids))
-    here = question("latest", *at)
-    page_of_question = question("latest page", *at, turns, asked.since, asked.watermark)
-    after = None if asked.cursor is None else decode(asked.cursor, page_of_question, TIMED)
-    unseen = await _not_shown_before(connection, asked.watermark, here, turns, now)
-    since = -1 if asked.since is None else asked.since
+    turns = "*" if request.turn_ids is None else question(sorted(request.turn_ids))
+    query = question("latest", *scope)
+    page_of_question = question("latest page", *scope, turns, request.since, request.watermark)
+    after = None if request.cursor is None else decode(request.cursor, page_of_question, TIMED)
+    unseen = await _not_shown_before(connection, request.watermark, query, turns, now)
+    since = -1 if request.since is None else request.since
     moment, turn = (None, None) if after is None else after[:2]
-    position = {"after": moment, "after_turn": turn, "limit": asked.limit + 1}
-    wanted = {**at._asdict(), "turn_ids": asked.turn_ids, "since": since, **position}
+    position = {"after": moment, "after_turn": turn, "limit": request.limit + 1}
+    wanted = {**scope._asdict(), "turn_ids": request.turn_ids, "since": since, **position}
     statement = SQL.latest_of_turns(**wanted)
     if unseen is not None:
         statement = SQL.latest_of_changed_turns(**wanted, seen=unseen)
     rows = await connection.fetch(*statement)
-    page, more = page_of(rows, (row["size"] for row in rows), asked.limit)
+    page, more = page_of(rows, (row["size"] for row in rows), request.limit)
     first = str(now) if after is None else after[2]
     return Latest(
-        conversation_id=at.conversation_id,
+        conversation_id=scope.conversation_id,
         items=[_item(row) for row in page],
         next_cursor=encode(page_of_question, (page[-1]["changed_at"], page[-1]["turn_id"], first)) if more else None,
-        watermark=None if more else encode(here, (turns, first)),
+        watermark=None if more else encode(query, (turns, first)),
     )
 
 
 async def _not_shown_before(
-    connection: Connection, watermark: str | None, here: str, turns: str, now: Snapshot
+    connection: Connection, watermark: str | None, query: str, turns: str, now: Snapshot
 ) -> str | None:
     """Return the PostgreSQL snapshot in the watermark, or None if all turns must be returned.
 
@@ -157,7 +157,7 @@ async def _not_shown_before(
     """
     if watermark is None:
         return None
-    of_turns, seen = decode(watermark, here, _WATERMARK)
+    of_turns, seen = decode(watermark, query, _WATERMARK)
     return await usable_watermark(connection, seen, now) if of_turns in ("*", turns) else None
 
 
@@ -181,19 +181,19 @@ def _without_time(row: asyncpg.Record) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "occurred_at"}
 
 
-async def own_feedback(connection: Connection, at: ConversationScope, turn_id: str, user_id: str) -> OwnFeedback:
+async def own_feedback(connection: Connection, scope: ConversationScope, turn_id: str, user_id: str) -> OwnFeedback:
     """Return a person's feedback on a turn.
 
     The result is the same for an unknown turn and for a turn without feedback.
     """
-    slot = person_slot(*at, turn_id, user_id)
-    row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **at._asdict()))
-    rated = await connection.fetch(*SQL.own_ratings(turn_id=turn_id, user_id=user_id, **at._asdict()))
-    ratings = tuple(OwnRating(ts=format_instant(one["occurred_at"]), **_without_time(one)) for one in rated)
+    slot = person_slot(*scope, turn_id, user_id)
+    row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **scope._asdict()))
+    rated = await connection.fetch(*SQL.own_ratings(turn_id=turn_id, user_id=user_id, **scope._asdict()))
+    ratings = tuple(OwnRating(ts=format_instant(rating["occurred_at"]), **_without_time(rating)) for rating in rated)
     if row is None:
-        return OwnFeedback(conversation_id=at.conversation_id, turn_id=turn_id, user_id=user_id, ratings=ratings)
+        return OwnFeedback(conversation_id=scope.conversation_id, turn_id=turn_id, user_id=user_id, ratings=ratings)
     return OwnFeedback(
-        conversation_id=at.conversation_id,
+        conversation_id=scope.conversation_id,
         turn_id=turn_id,
         user_id=user_id,
         rating=row["rating"],

@@ -75,7 +75,7 @@ _POSITION: Final = TypeAdapter(tuple[Moment, Id])
 
 async def turns_with_feedbacks(
     connection: Connection,
-    at: ConversationScope,
+    scope: ConversationScope,
     turn_ids: Sequence[str] | None,
     since: int,
     limit: int = 500,
@@ -90,31 +90,31 @@ async def turns_with_feedbacks(
     Raises:
         BadCursor: If the cursor belongs to another conversation or other `turn_ids`.
     """
-    asked = question("turns", *at, turn_ids)
-    here = at._asdict()
-    moment, turn = (None, None) if cursor is None else decode(cursor, asked, _POSITION)
+    query = question("turns", *scope, turn_ids)
+    of = scope._asdict()
+    moment, turn = (None, None) if cursor is None else decode(cursor, query, _POSITION)
     position = {"after": moment, "after_turn": turn, "limit": limit + 1}
-    heads = await connection.fetch(*SQL.list_turns(**here, since=since, turn_ids=turn_ids, **position))
+    heads = await connection.fetch(*SQL.list_turns(**of, since=since, turn_ids=turn_ids, **position))
     page, more = page_of(heads, (row["size"] for row in heads), limit)
     wanted = [row["turn_id"] for row in page]
     reactions: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await connection.fetch(*SQL.reactions_of_turns(**here, since=since, turn_ids=wanted)):
+    for row in await connection.fetch(*SQL.reactions_of_turns(**of, since=since, turn_ids=wanted)):
         reactions[row["turn_id"]].append(row)
     messages: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await connection.fetch(*SQL.messages_of_turns(**here, turn_ids=wanted)):
+    for row in await connection.fetch(*SQL.messages_of_turns(**of, turn_ids=wanted)):
         messages[row["turn_id"]].append(row)
     questions: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await connection.fetch(*SQL.questions_of_turns(**here, turn_ids=wanted)):
+    for row in await connection.fetch(*SQL.questions_of_turns(**of, turn_ids=wanted)):
         questions[row["turn_id"]].append(row)
     turns = [
         _turn(turn, messages.get(turn, []), questions.get(turn, []), reactions.get(turn, []), cut=row["cut"])
         for turn, row in zip(wanted, page, strict=True)
     ]
     return TurnsWithFeedbacks(
-        user_id=await connection.fetchval(*SQL.first_person(**here)),
-        conversation_id=at.conversation_id,
+        user_id=await connection.fetchval(*SQL.first_person(**of)),
+        conversation_id=scope.conversation_id,
         turns=turns,
-        next_cursor=encode(asked, (page[-1]["occurred_at"], page[-1]["turn_id"])) if more else None,
+        next_cursor=encode(query, (page[-1]["occurred_at"], page[-1]["turn_id"])) if more else None,
     )
 
 
@@ -128,8 +128,8 @@ def _turn(
 ) -> TurnWithFeedbacks:
     # If the question is one of the turn's own messages, all people's messages of the turn are shown.
     own = [row for row in messages if row["sender_type"] == "human"]
-    asked = {row["message_id"] for row in questions}
-    people = own if not asked or asked <= {row["message_id"] for row in own} else questions
+    question_ids = {row["message_id"] for row in questions}
+    people = own if not question_ids or question_ids <= {row["message_id"] for row in own} else questions
     answers = [row for row in messages if row["sender_type"] == "agent"]
     feedbacks = [feedback_item(row) for row in reactions]
     return TurnWithFeedbacks(  # positional for speed, as in `answers`
@@ -153,14 +153,14 @@ def _answered(answers: list[asyncpg.Record]) -> AgentText:
     return AgentText(last["message_id"], last["agent_id"], joined(answers), format_instant(last["occurred_at"]))
 
 
-def _log(turn_id: str, messages: list[asyncpg.Record], made: asyncpg.Record) -> TurnLog:
+def _log(turn_id: str, messages: list[asyncpg.Record], row: asyncpg.Record) -> TurnLog:
     return TurnLog(
         turn_id,
         format_instant(messages[-1]["occurred_at"]),
         len(messages),
-        made["agent_id"],
-        made["intent"],
-        made["strategy"],
-        made["track_id"],
-        made["bundle_id"],
+        row["agent_id"],
+        row["intent"],
+        row["strategy"],
+        row["track_id"],
+        row["bundle_id"],
     )
