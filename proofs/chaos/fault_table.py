@@ -25,7 +25,7 @@ SERVICE_FAULTS: tuple[tuple[str, ServiceFault, float], ...] = (
 )
 """Name, function, and weight of each fault."""
 BROKER_FAULTS = ("leader_killed", "broker_isolated", "broker_paused", "two_killed", "rolling_restart")
-"""Faults of `python -m proofs.chaos brokers`."""
+"""Faults of `python -m proofs.chaos --faults brokers`."""
 TESTED_BY: dict[Promise, tuple[str, ...]] = {
     "P1": (
         *("kill", "kill_at_point", "response_cut", "commit_cut", "produce_cut"),

@@ -8,7 +8,7 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from proofs.chaos.compaction import compact
 from proofs.chaos.compare import Finding, sets
 from proofs.chaos.fleet import NO_PLAN, Fleet
 from proofs.chaos.hostile import hostile
-from proofs.chaos.lanes import common_lane, edge_lane, service_lane
+from proofs.chaos.lanes import EDGES, common_lane, edge_lane, service_lane
 from proofs.chaos.ledger import Ledger
 from proofs.chaos.logs import announcements
 from proofs.chaos.plan import Plan
@@ -33,6 +33,8 @@ from proofs.chaos.service_faults import Scene
 from proofs.chaos.traffic import Traffic
 from proofs.chaos.verdict import judge
 
+LANES = ("services", "servers")
+"""Lanes of repeated faults: in one service each, and in the log and the database."""
 DRAIN_LIMIT = 120.0
 """Maximum seconds from the end of the load until everything is processed."""
 CALL_LIMIT = 60.0
@@ -55,8 +57,8 @@ class Options:
     compacted: bool = True
     poison: float = 0.01
     drain: float = DRAIN_LIMIT
-    edges: tuple[str, ...] = ()
-    """Additional faults, injected once each, one after another."""
+    faults: tuple[str, ...] = LANES
+    """Lanes of repeated faults, and names of EDGES: faults that are injected once each, before the lanes."""
     servers: Callable[[Path], Cluster] = Cluster
     """Constructor of the log and the database below a folder."""
 
@@ -76,15 +78,10 @@ async def working_folder(keep: Path | None) -> AsyncIterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def everything(scene: Scene, progress: Progress, until: float) -> None:
-    """Run all lanes concurrently."""
-    until -= LAST_FAULT
-    lanes = [service_lane(scene, name, until) for name in SERVICES]
-    await asyncio.gather(*lanes, common_lane(scene, progress, until))
+async def run(options: Options, script: Script | None = None) -> Result:
+    """Run the load while `script`, by default the lanes of the options, injects faults, then compare."""
+    edges = [name for name in options.faults if name in EDGES]
 
-
-async def run(options: Options, script: Script = everything) -> Result:
-    """Run the load for its minutes while `script` injects faults, then compare."""
     async with working_folder(options.keep) as folder, options.servers(folder) as cluster:
         ledger = Ledger(folder / "ledger.jsonl")
         progress, drain = Progress(cluster.kafka.bootstrap), Progress(cluster.kafka.bootstrap)
@@ -94,7 +91,7 @@ async def run(options: Options, script: Script = everything) -> Result:
         callers = Callers(fleet, ledger, options.seed)
         scene = Scene(cluster, fleet, load, callers, writers[0], (writers[1], writers[2]), recovery,
                       random.Random(options.seed), options.seed)  # fmt: skip
-        if "database_full" in options.edges:
+        if "database_full" in edges:
             await cluster.keep_tables_small()
         say(f"starting the services in {folder}")
         await fleet.start()
@@ -107,9 +104,12 @@ async def run(options: Options, script: Script = everything) -> Result:
             if options.poison:
                 await writers[1].write(hostile())
             loading, calling = asyncio.create_task(load.run()), asyncio.create_task(callers.run())
-            await edge_lane(scene, drain, options.edges)
+            await edge_lane(scene, drain, edges)
             until = time.monotonic() + options.minutes * 60
-            await script(scene, progress, until)
+            if script:
+                await script(scene, progress, until)
+            else:
+                await asyncio.gather(*_lanes(options.faults, scene, progress, until - LAST_FAULT))
             while time.monotonic() < until:
                 await asyncio.sleep(0.2)
             load.ending = callers.ending = True
@@ -148,6 +148,13 @@ async def run(options: Options, script: Script = everything) -> Result:
         return Result(options.seed, ledger.count, dict(scene.faults), findings,
                       {name: fleet.kills[name] for name in SERVICES}, scene.stops, recovery.slowest,
                       fleet.peak_mb, wrong)  # fmt: skip
+
+
+def _lanes(faults: Sequence[str], scene: Scene, progress: Progress, until: float) -> Iterator[Awaitable[None]]:
+    if "services" in faults:
+        yield from (service_lane(scene, name, until) for name in SERVICES)
+    if "servers" in faults:
+        yield common_lane(scene, progress, until)
 
 
 async def _after_compaction(cluster: Cluster) -> Finding:

@@ -47,7 +47,9 @@ def main() -> int:
     if options.record is not None:
         return record(options.record)
     if not MAP.exists():
-        print("No map of the tests that run each line: make it with `make mutants-map`.", file=sys.stderr)
+        print(
+            "No map of the tests that run each line: make it with `python -m proofs.mutants --record`.", file=sys.stderr
+        )
         return 2
     if stale := stale_entries():
         print(f"{EQUIVALENTS.name} lists what is no mutant of the tree:\n" + "\n".join(stale), file=sys.stderr)

@@ -15,7 +15,7 @@ from proofs.simulation.planted import PLANTED
 from proofs.simulation.processes import WITHOUT_SWEEP
 
 SEEDS, PARTS = 200, 10
-"""Seeds within which every planted bug must be detected; also run without a bug. `make simulate` runs more."""
+"""Seeds within which every planted bug must be detected; also run without a bug. `make stress` runs more."""
 WITHOUT = 80
 """Seeds of histories without a sweep."""
 

@@ -29,7 +29,7 @@ PUBLIC = {"REPORTING_ARTIFACT_STORE_URL"}
 SERVICES = {"chat_bridge", "feedback", "inference", "reporting"}
 pytestmark = [
     pytest.mark.helm,
-    pytest.mark.skipif(not HELM, reason="Helm is missing: `make test-helm` builds it with Go"),
+    pytest.mark.skipif(not HELM, reason="Helm is missing: `make test ONLY=helm` builds it with Go"),
 ]
 
 
