@@ -21,12 +21,10 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
-from tests.support.assertion_last import pytest_runtest_makereport  # noqa: F401 # pytest calls it
 from tests.support.databases import new_database
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import Event, Take, batch
 from tests.support.server_folders import server_folder
-from tests.support.slowest_first import pytest_collection_modifyitems  # noqa: F401 # pytest calls it
 
 # Durations depend on the machine's load, so no deadline; everything else is Hypothesis's default.
 settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
