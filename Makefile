@@ -25,9 +25,9 @@ TESTS_main = -m "not real and not browser and not bridges and not monitoring and
 TESTS_proofs = -m "not real" -n 2 --dist worksteal proofs
 TESTS_kafka = -m real -n 2 --dist loadfile
 TESTS_pages = -m browser -n 2 --dist loadfile
-TESTS_bridges = -m bridges tests/bridges tests/ports/test_reporting_mirror.py
-TESTS_monitoring = -m monitoring tests/deploy
-TESTS_helm = -m helm tests/deploy
+TESTS_bridges = -m bridges tests/bridges tests/stores/test_reporting_mirror.py
+TESTS_monitoring = -m monitoring tests/release
+TESTS_helm = -m helm tests/release
 HELM := .agent-feedback/helm/helm
 # An image may forbid bytecode; then each of the many processes would compile all modules again.
 test: export PYTHONDONTWRITEBYTECODE :=

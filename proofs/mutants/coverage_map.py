@@ -21,12 +21,12 @@ from proofs.mutants.typescript_mutants import TESTS as TYPESCRIPT
 FOLDER = ROOT / ".agent-feedback" / "mutants"
 MAP = FOLDER / "map.json"
 EVERYWHERE = ("-m", "not real and not browser and not bridges and not monitoring and not helm")
-_OF_SCHEMAS = ("tests/tables/test_schema_keys.py",)
+_OF_SCHEMAS = ("tests/stores/test_schema_keys.py",)
 """Tests of the tables."""
 _OF_DECLARATIONS = (
     "tests/unit/contracts/test_schemas.py::test_what_is_exported_from_the_models_is_up_to_date",
-    "tests/tables/test_size_limits.py",
-    "tests/tables/test_time_limits.py",
+    "tests/unit/test_size_limits.py",
+    "tests/unit/test_time_limits.py",
 )
 """Tests that compare the models' and settings' limits and defaults with the documents; they run few lines of each."""
 _FILE_SECONDS = {"flow": 8.0, "ports": 3.0, "simulation": 3.0, "clients": 10.0, "tables": 6.0}

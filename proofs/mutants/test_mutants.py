@@ -158,9 +158,9 @@ def test_the_tests_of_a_statement_are_those_of_its_uses() -> None:
     [finding] = [number for number, line in enumerate(sql, 1) if "select {key_of(m)}" in line]
     assert places_of(file, finding) == ((store, found),)
     assert {(store, found), (store, released)} < {*places_of(file, question)}
-    covered = CoverageMap({store: {found: ["tests/ports/a.py::test_a"], 1: ["tests/ports/a.py::test_b"]}}, {})
+    covered = CoverageMap({store: {found: ["tests/stores/a.py::test_a"], 1: ["tests/stores/a.py::test_b"]}}, {})
     assert covered.is_executed(file, finding)
-    assert covered.tests_of(file, finding, 20) == ["tests/ports/a.py::test_a"]
+    assert covered.tests_of(file, finding, 20) == ["tests/stores/a.py::test_a"]
 
 
 @pytest.mark.parametrize("file", [file for file in product_files() if "/sql/" in file])

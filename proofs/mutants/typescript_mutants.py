@@ -19,7 +19,7 @@ _SERVED = "services/feedback/widget/thumbs.min.js"
 _STRYKER = "@stryker-mutator/instrumenter@9.6.1"
 """The last release for Node 20."""
 _TOOLS = ROOT / ".agent-feedback" / "mutants" / "stryker"
-_OF_CLIENT = ("tests/clients/test_typescript.py::test_the_client_against_the_running_stack",)
+_OF_CLIENT = ("tests/release/test_typescript.py::test_the_client_against_the_running_stack",)
 _OF_WIDGET = (
     "tests/pages/test_widget_element.py",
     "tests/pages/test_widget.py",

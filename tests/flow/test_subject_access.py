@@ -21,10 +21,10 @@ from servicekit.log.messages import Message
 from servicekit.log.reader import records_of
 from standalone.operations.log_access import LogTarget
 from standalone.operations.subject_access import PROGRAMS, archive_of
+from tests.flow.test_erased_columns import _run_now, stack_with_everything
 from tests.support.databases import SCHEMA_FILES
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, message, running_stack
-from tests.tables.test_erased_columns import _run_now, stack_with_everything
 
 PEOPLE = [f"person-{letter}" for letter in "abcdefghij"]
 

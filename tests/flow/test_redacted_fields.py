@@ -19,8 +19,8 @@ from inference.api_bodies import NewMessage
 from servicekit.log.messages import Message
 from servicekit.log.reader import records_of
 from servicekit.redaction.identifiers import IDENTIFIERS
+from tests.flow.test_erased_columns import columns_holding
 from tests.support.running_stack import RunningStack, message, running_stack
-from tests.tables.test_erased_columns import columns_holding
 
 CARD = "4111111111111111"
 PROVENANCE = {"intent", "strategy", "attributes"}

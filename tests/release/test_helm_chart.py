@@ -18,8 +18,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from tests.deploy.test_helm_values import CHART, EXAMPLES
-from tests.deploy.test_settings import SETTINGS, names_of
+from tests.release.test_helm_values import CHART, EXAMPLES
+from tests.release.test_settings import SETTINGS, names_of
 
 BUILT = Path(__file__).parents[2] / ".agent-feedback" / "helm" / "helm"
 HELM = os.environ.get("HELM") or shutil.which("helm") or (str(BUILT) if BUILT.exists() else "")

@@ -12,7 +12,7 @@ import yaml
 
 from contracts.topics import OPTIONAL, TOPICS
 from docgen.helm_schema import ADDRESSES
-from tests.deploy.test_settings import SETTINGS, names_of
+from tests.release.test_settings import SETTINGS, names_of
 
 CHART = Path(__file__).parents[2] / "deploy" / "helm"
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
