@@ -16,7 +16,7 @@ import httpx
 from benchmarks.effort import Effort
 from benchmarks.turn_rows import PROJECT, TENANT, Filled
 from contracts.instants import format_instant
-from standalone.embedded.ports import free_port
+from tests.support.ports import free_port
 
 SAYINGS: Final = (
     "No, that's wrong: the museum opens at ten on Sundays",

@@ -28,7 +28,7 @@ from contracts.instants import format_instant
 from servicekit.clock import SystemClock
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
-from standalone.embedded.ports import free_port
+from tests.support.ports import free_port
 
 TOKEN: Final = "benchmark-of-http"
 TURNS: Final = 2_000

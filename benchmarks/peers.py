@@ -27,7 +27,7 @@ from benchmarks.http_load import Load, in_turn, post
 from benchmarks.http_rates import TOKEN, Say, judgements, known_turns, program, run
 from benchmarks.servers import Servers
 from benchmarks.workload import Workload
-from standalone.embedded.ports import free_port
+from tests.support.ports import free_port
 from tests.support.tool_environment import PHOENIX, environment_of
 
 SPANS: Final = 200

@@ -27,7 +27,7 @@ from benchmarks.run_one_process import check, feed
 from benchmarks.workload import Expected
 from contracts.topics import OPTIONAL, Consumer, consumed_by
 from servicekit.log.producer import BatchProducer
-from standalone.embedded.ports import free_port
+from tests.support.ports import free_port
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
 READY_SECONDS = 60

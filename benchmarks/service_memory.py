@@ -22,8 +22,8 @@ import psutil
 
 from benchmarks.servers import servers
 from benchmarks.workload import scratch
-from standalone.embedded.ports import free_port
 from tests.support.extra_alone import environment_of
+from tests.support.ports import free_port
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
 READY_SECONDS = 60

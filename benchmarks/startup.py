@@ -16,7 +16,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.workload import scratch
-from standalone.embedded.ports import free_port
+from tests.support.ports import free_port
 
 READY_SECONDS = 120
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from standalone.embedded.ports import LOOPBACK, free_port
 from tests.support.local_kafka import LocalKafka
+from tests.support.ports import LOOPBACK, free_port
 
 _SETTINGS = "server.properties"
 

@@ -12,9 +12,9 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from standalone.embedded.ports import free_port
 from tests.support.erasures import erased
 from tests.support.others_tools import TRACE, carry, judge
+from tests.support.ports import free_port
 from tests.support.receiver import receiver
 from tests.support.running_stack import RunningStack, exchange, running_stack
 from tests.support.tool_environment import PHOENIX, ROOT, environment_of, finished, server

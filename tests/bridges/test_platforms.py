@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from standalone.embedded.ports import free_port
 from tests.support.platforms import ENVIRONMENT, PLATFORMS, SECRETS, SLACK_SECRET, as_body
+from tests.support.ports import free_port
 from tests.support.running_stack import RunningStack, running_stack
 from tests.support.served import nowhere, served
 from tests.support.tool_environment import ROOT, environment_of, server

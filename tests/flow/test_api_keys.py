@@ -28,12 +28,12 @@ from servicekit.errors import RequestRefused
 from servicekit.web.auth import AnyOf, AnyOfLater, Caller
 from servicekit.web.projects import ALL, ProjectSet
 from servicekit.web.remote_keys import RemoteKeys
-from standalone.embedded.ports import free_port
 from tests.support.command import COMMAND, HANG_SECONDS, state_folder
 from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert
 from tests.support.hand_clock import HandClock
 from tests.support.issuer import issuers_file
+from tests.support.ports import free_port
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 from tests.support.served import served
 

@@ -17,9 +17,9 @@ from contracts.instants import parse_instant
 from servicekit.clock import SystemClock
 from servicekit.log.topics import partitions_by_topic
 from standalone.embedded.memory_broker import MemoryBroker
-from standalone.embedded.ports import free_port
 from tests.support.command import COMMAND
 from tests.support.issuer import Issuer, accepting, issuer, issuers_file
+from tests.support.ports import free_port
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 
 BASE = "/conversations/acme/support"

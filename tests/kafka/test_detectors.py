@@ -23,10 +23,10 @@ from detector.encoders.choice import sentence_encoder
 from detector.encoders.minilm_files import ModelMissing
 from detector.model import Message, Neighbourhood
 from servicekit.log.topics import ensure_topics
-from standalone.embedded.ports import free_port
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback, state_folder
 from tests.support.local_kafka import LocalKafka
+from tests.support.ports import free_port
 from tests.support.processes import Members, publish, stop_service, until_joined, until_quiet
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]

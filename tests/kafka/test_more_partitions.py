@@ -33,9 +33,9 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from servicekit.web.application import add_routes, application, guarded
-from standalone.embedded.ports import free_port
 from tests.support.extra_alone import distributions_of, environment_of
 from tests.support.local_kafka import LocalKafka
+from tests.support.ports import free_port
 from tests.support.processes import stop_service
 from tests.support.running_stack import Tokens, exchange
 

@@ -25,8 +25,8 @@ from servicekit.web.auth import AnyOf, AnyOfLater
 from servicekit.web.issuers import IssuersFile
 from servicekit.web.projects import ProjectSet
 from servicekit.web.tokens import TokenAuthenticator
-from standalone.embedded.ports import free_port
 from tests.support.command import HANG_SECONDS
+from tests.support.ports import free_port
 from tests.support.running_stack import RunningStack, exchange, running_stack
 from tests.support.served import served
 

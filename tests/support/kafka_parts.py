@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from servicekit.errors import StartError
-from standalone.embedded.ports import LOOPBACK
+from tests.support.ports import LOOPBACK
 
 KAFKA_VERSION: Final = "4.3.0"
 

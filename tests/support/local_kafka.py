@@ -21,7 +21,6 @@ from aiokafka.errors import KafkaError
 from servicekit.log.cluster import Cluster
 from standalone.embedded.children import end, ended, last_complaint, say_nothing, spawn
 from standalone.embedded.file_lock import lock_beside
-from standalone.embedded.ports import LOOPBACK, free_port, is_free
 from tests.support.kafka_parts import (
     JVM_OPTIONS,
     LocalKafkaError,
@@ -29,6 +28,7 @@ from tests.support.kafka_parts import (
     find_java,
     settings_of,
 )
+from tests.support.ports import LOOPBACK, free_port, is_free
 
 __all__ = ["LocalKafka", "LocalKafkaError"]
 

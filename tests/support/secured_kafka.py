@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from standalone.embedded.ports import LOOPBACK, free_port
 from tests.support.local_kafka import LocalKafka
+from tests.support.ports import LOOPBACK, free_port
 
 USER, PASSWORD = "services", "a long password"
 PEM, PRIVATE = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8

@@ -15,8 +15,8 @@ from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError, for_code
 
 from proofs.chaos.proxy import Door
 from proofs.chaos.wire import ByResponse
-from standalone.embedded.ports import LOOPBACK, free_port
 from tests.support.local_kafka import LocalKafka, new_cluster_id
+from tests.support.ports import LOOPBACK, free_port
 
 NODES: Final = (1, 2, 3)
 _SETTINGS: Final = "server.properties"

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from standalone.embedded import children, postgres
-from standalone.embedded.ports import free_port
 from standalone.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError
 from standalone.embedded.postgres_home import PostgresHome, url_of
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the package's own launcher is used")
 INITDB = """#!/bin/sh

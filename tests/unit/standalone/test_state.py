@@ -19,9 +19,9 @@ import pytest
 
 from servicekit.errors import StartError
 from standalone import state
-from standalone.embedded import ports
 from standalone.embedded.file_lock import FileLock, lock_beside
 from standalone.state import _MODE, StateFolder, running
+from tests.support import ports
 
 
 @pytest.mark.parametrize("left", [None, "", " \n"])
@@ -200,7 +200,7 @@ def test_a_free_port_is_returned_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has abstract socket names")
 def test_a_port_is_not_returned_to_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     held = (
-        "import random, sys; from standalone.embedded import ports; ports.is_free = lambda port: True;"
+        "import random, sys; from tests.support import ports; ports.is_free = lambda port: True;"
         "random.randint = lambda low, high: 40_001; print(ports.free_port(), flush=True); sys.stdin.read()"
     )
     picked = iter([40_001, 40_002, 40_001])
