@@ -109,10 +109,10 @@ async def test_letters_are_listed_with_their_meaning_and_shown_with_their_bytes(
     assert "record 0" not in said, "a list shows no content"
     one = f"{CHAT_REPLY.dead_letters}:0:2"
     assert one in said
-    code, said = await place.ended("dlq", "show", one)
+    code, said = await place.ended("dlq", "list", one)
     assert (code, said.endswith("record 2")) == (0, True)
     assert "key: acme/p/c1" in said and "means: " in said
-    assert await place.ended("dlq", "show", f"{CHAT_REPLY.dead_letters}:0:9") == (
+    assert await place.ended("dlq", "list", f"{CHAT_REPLY.dead_letters}:0:9") == (
         1, f"There is no dead letter {CHAT_REPLY.dead_letters}:0:9."
     )  # fmt: skip
 

@@ -163,7 +163,7 @@ async def test_dead_letters_are_listed_shown_and_sent_again_as_they_were(place: 
     assert (code, facts["count"], facts["reasons"]) == (0, 3, {"invalid_json": 2, "future": 1})
     assert (await place.command("dlq", "list", "--reason", "future"))[1]["count"] == 1
     assert (await place.command("dlq", "list", "--until", "2001-01-01T00:00:00Z"))[1]["count"] == 0
-    _, shown = await place.command("dlq", "show", facts["letters"][0]["letter"])
+    _, shown = await place.command("dlq", "list", facts["letters"][0]["letter"])
     assert (shown["key"], shown["value_base64"], shown["record"]) == (
         "acme/p/c1",
         "/wBicm9rZW4=",
@@ -192,7 +192,7 @@ async def test_a_letter_that_is_not_there_is_said_to_be_missing(place: Place) ->
         "-m",
         "standalone",
         "dlq",
-        "show",
+        "list",
         f"{CHAT_REPLY.dead_letters}:0:999",
         "--broker",
         place.kafka.bootstrap,

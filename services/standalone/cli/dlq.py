@@ -1,4 +1,4 @@
-"""The `dlq` commands, which list, show and replay dead letters."""
+"""The `dlq` commands, which list and replay dead letters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,6 +17,9 @@ from servicekit.log.dead_letter_reasons import REASONS, meaning_of
 from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
+
+if TYPE_CHECKING:
+    from standalone.operations.dlq import Letter
 
 SHOWN = 50
 """Maximum number of dead letters in a list. Older ones are left out."""
@@ -38,6 +41,10 @@ def register(app: typer.Typer) -> None:
 
 @dlq.command("list")
 def list_letters(
+    letter: Annotated[
+        str | None,
+        typer.Argument(help="Only this dead letter, TOPIC.dlq:PARTITION:OFFSET as listed, with its record's content."),
+    ] = None,
     reason: Reason = None,
     topic: Topic = None,
     since: Since = None,
@@ -46,16 +53,29 @@ def list_letters(
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
-    """List the dead letters, newest last, and count them by reason. Their content is never shown."""
+    """List the dead letters, newest last, and count them by reason.
+
+    `agent-feedback dlq list chat.message.ingested.dlq:0:36` shows one dead letter with the content of its record, which
+    may include a person's message. The list never shows contents.
+    """
     from standalone.operations.dlq import Filter, facts_of, letters
     from standalone.operations.log_access import target_of
 
     wanted = Filter(reason, topic, instant(since), instant(until))
 
+    async def read_one(name: str) -> Letter | None:
+        only = Filter(topic=name.rsplit(":", 2)[0])
+        every = letters(target_of(broker, state).bootstrap, only)
+        return await anext((each async for each in every if str(each.place) == name), None)
+
+    if letter is not None:
+        _show(run(read_one(letter)), letter, as_json)
+        return
+
     async def read() -> list[tuple[int, tuple[str, int, int], dict[str, Any]]]:
         """Read the dead letters without their contents, which may not fit in memory."""
         bootstrap = target_of(broker, state).bootstrap
-        return [(letter.written_at, letter.place, facts_of(letter)) async for letter in letters(bootstrap, wanted)]
+        return [(each.written_at, each.place, facts_of(each)) async for each in letters(bootstrap, wanted)]
 
     found = [facts for _, _, facts in sorted(run(read()))]
     reasons = Counter(facts["reason"] for facts in found)
@@ -73,7 +93,7 @@ def list_letters(
 def letters_table(found: Sequence[dict[str, Any]]) -> Table:
     """Build a table of the newest dead letters.
 
-    Their names do not wrap, so they can be copied to `dlq show`.
+    Their names do not wrap, so they can be copied.
     """
     count = f"{len(found):,} dead letter{'' if len(found) == 1 else 's'}"
     table = Table(title=count, title_justify="left", box=None, padding=(0, 2, 0, 0))
@@ -86,41 +106,25 @@ def letters_table(found: Sequence[dict[str, Any]]) -> Table:
     return table
 
 
-@dlq.command("show")
-def show_letter(
-    letter: Annotated[str, typer.Argument(help="The dead letter's name in `dlq list`: TOPIC.dlq:PARTITION:OFFSET.")],
-    broker: Running = None,
-    state: State = DEFAULT_STATE,
-    as_json: AsJson = False,
-) -> None:
-    """Show a dead letter with the content of its record, which may include a person's message."""
-    from standalone.operations.dlq import Filter, Letter, facts_of, letters
-    from standalone.operations.log_access import target_of
-
-    name = letter.rsplit(":", 2)[0]
-
-    async def read() -> Letter | None:
-        async for each in letters(target_of(broker, state).bootstrap, Filter(topic=name)):
-            if str(each.place) == letter:
-                return each
-        return None
-
-    found = run(read())
-    if found is None:
-        say(f"There is no dead letter {letter}.")
+def _show(letter: Letter | None, name: str, as_json: bool) -> None:
+    """Print a dead letter with the content of its record."""
+    if letter is None:
+        say(f"There is no dead letter {name}.")
         raise typer.Exit(FAILED)
-    facts: dict[str, Any] = facts_of(found)
-    facts["key"] = None if found.key is None else found.key.decode("utf-8", "replace")
-    facts["headers"] = {key: (value or b"").decode("utf-8", "replace") for key, value in found.headers}
+    from standalone.operations.dlq import facts_of
+
+    facts: dict[str, Any] = facts_of(letter)
+    facts["key"] = None if letter.key is None else letter.key.decode("utf-8", "replace")
+    facts["headers"] = {key: (value or b"").decode("utf-8", "replace") for key, value in letter.headers}
     if as_json:
-        print_json(facts | {"value_base64": None if found.value is None else base64.b64encode(found.value).decode()})
+        print_json(facts | {"value_base64": None if letter.value is None else base64.b64encode(letter.value).decode()})
         return
     for key, value in facts.items():
         show(f"{key}: {value}")
-    if meaning := meaning_of(found.reason, MEANINGS):
+    if meaning := meaning_of(letter.reason, MEANINGS):
         show(f"means: {meaning}")
-    if found.value is not None:
-        show(found.value.decode("utf-8", "replace"))
+    if letter.value is not None:
+        show(letter.value.decode("utf-8", "replace"))
 
 
 @dlq.command("replay")
