@@ -89,10 +89,12 @@ async def state_folder() -> AsyncIterator[Path]:
 
 
 @asynccontextmanager
-async def serving(state: Path, *arguments: str) -> AsyncIterator[tuple[str, str]]:
+async def serving(state: Path, *arguments: str, **environment: str) -> AsyncIterator[tuple[str, str]]:
     """Start a run that keeps serving; yield its address and token when it is ready."""
     process = await asyncio.create_subprocess_exec(
-        *(*warm_command(), "up", "--port", "0", "--state", str(state), *arguments), stderr=asyncio.subprocess.PIPE
+        *(*warm_command(), "up", "--port", "0", "--state", str(state), *arguments),
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **environment},
     )
     try:
         assert process.stderr is not None

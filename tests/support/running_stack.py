@@ -95,7 +95,7 @@ class RunningStack:
     def plain_app(self) -> FastAPI:
         """All routes without the guard."""
         app = application(self.stack.not_ready)
-        add_routes(app, routers_of(self.stack))
+        add_routes(app, self.stack.routers)
         return app
 
     async def publish(self, *events: Mapping[str, Any]) -> None:

@@ -76,7 +76,7 @@ def access_token(token: str) -> AccessToken:
     """Return an authenticator for the access token `token`. Raises StartError if the token is too short."""
     if len(token) < TOKEN_LENGTH:
         raise StartError(
-            f"The access token (AGENT_FEEDBACK_TOKEN or --token) is shorter than {TOKEN_LENGTH} characters: "
+            f"The access token (AGENT_FEEDBACK_TOKEN) is shorter than {TOKEN_LENGTH} characters: "
             "make one with `openssl rand -hex 24`."
         )
     return AccessToken(token)

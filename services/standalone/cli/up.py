@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -29,15 +29,6 @@ def register(app: typer.Typer) -> None:
     app.command("up")(up)
 
 
-class LogLevel(StrEnum):
-    """Log levels."""
-
-    debug = "debug"
-    info = "info"
-    warning = "warning"
-    error = "error"
-
-
 def up(
     replay: Annotated[
         list[Path] | None, typer.Option(help="A file of chat events, one JSON object per line. May be repeated.")
@@ -45,18 +36,10 @@ def up(
     sample: Annotated[bool, typer.Option("--sample", help="Replay the included sample conversations.")] = False,
     exit: Annotated[bool, typer.Option("--exit", help=_EXIT)] = False,
     as_json: AsJson = False,
-    host: Annotated[str, typer.Option(help="The address to listen on; loopback only.")] = "127.0.0.1",
     port: Annotated[
         int | None, typer.Option(help="The HTTP port; default: 8080, with --exit 0 (a free port).", min=0, max=65535)
     ] = None,
     state: State = DEFAULT_STATE,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="AGENT_FEEDBACK_TOKEN",
-            help="The access token; default: one is generated and kept in the state folder.",
-        ),
-    ] = None,
     broker: Broker = "memory",
     now: Annotated[
         str | None, typer.Option(help="Reject event times after this RFC 3339 time; default: the record's time.")
@@ -67,17 +50,13 @@ def up(
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL address to use instead of the embedded one.")
     ] = None,
-    log_level: Annotated[
-        LogLevel | None,
-        typer.Option(help="Minimum log level; default: warning, and error for the Kafka libraries."),
-    ] = None,
 ) -> None:
     """Run all services in one process, replay files of chat events, and serve the HTTP API and the pages.
 
-    `agent-feedback up --sample` shows the flow with sample conversations. With `--exit --json`, it is a batch job.
+    `agent-feedback up --sample` shows the flow with sample conversations. With `--exit --json`, it is a batch job. The
+    server listens on this machine only. AGENT_FEEDBACK_TOKEN sets the access token; by default, one is generated and
+    kept in the state folder.
     """
-    if host not in ("127.0.0.1", "::1", "localhost"):
-        raise typer.BadParameter("Only loopback addresses: the access token alone does not protect a network address.")
     files = checked_files(replay or [])
     judge_at = instant(now)
     # Imported late, because it loads all services, which takes a second.
@@ -86,8 +65,9 @@ def up(
 
     if port is None:
         port = 0 if exit else 8080
-    options = Options(files, sample, exit, as_json, host, port, state, token, broker, judge_at, outcomes, database)
-    facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say), log_level)
+    token = os.environ.get("AGENT_FEEDBACK_TOKEN")
+    options = Options(files, sample, exit, as_json, port, state, token, broker, judge_at, outcomes, database)
+    facts = run_work(run_up(options, Console(), (lambda _: None) if as_json else say))
     if facts is None:
         if exit:
             say("Stopped before all input was processed.")

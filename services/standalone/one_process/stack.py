@@ -9,6 +9,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from fastapi import APIRouter
+
 import chat_bridge.service
 import feedback.service
 import inference.service
@@ -90,6 +92,11 @@ class Stack:
     def authenticators(self) -> list[Authenticator]:
         """The authenticators for tokens that the services issue."""
         return [one for service in self.services.values() for one in service.authenticators]
+
+    @property
+    def routers(self) -> list[APIRouter]:
+        """The HTTP routes of all services."""
+        return [router for service in self.services.values() for router in service.routers]
 
     async def drain(self, seconds: float) -> bool:
         """Accept no more work, and wait up to `seconds` until all accepted work is processed.

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+from fastapi import FastAPI
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -26,7 +27,7 @@ from servicekit.service import ServiceContext
 from servicekit.settings import read_settings
 from servicekit.tracing import open_traces
 from servicekit.web.application import add_routes, application, guarded
-from servicekit.web.auth import AnyOf, AnyOfLater, Authenticator
+from servicekit.web.auth import AnyOf
 from servicekit.web.auth_settings import AuthSettings, access_token, issuers_of
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
@@ -35,7 +36,6 @@ from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.errors import DependencyLost
 from standalone.log import facts_of_log, open_log
-from standalone.one_process.api import routers_of
 from standalone.one_process.outage_watch import Dependency, broker_at, database_at, while_answered
 from standalone.one_process.outcomes import Outcomes, write_outcomes
 from standalone.one_process.replay import ReplayResult, replay
@@ -49,6 +49,8 @@ from standalone.waiting import once_answered, within
 
 Say = Callable[[str], None]
 T = TypeVar("T")
+HOST: Final = "127.0.0.1"
+"""The address to listen on. The access token alone does not protect an address of a network."""
 DRAIN_SECONDS = 6.0
 """Time limit in seconds for processing the rest of the in-process log at shutdown."""
 _CHECK_SECONDS: Final = 1.0
@@ -63,7 +65,6 @@ class Options:
     sample: bool
     exit: bool
     json: bool
-    host: str
     port: int
     state: Path
     token: str | None
@@ -81,78 +82,52 @@ class Options:
         return ANSWER_SECONDS if self.exit else None
 
 
+class _Started(NamedTuple):
+    """The started services, and the embedded database if this run has started one."""
+
+    stack: Stack
+    postgres: EmbeddedPostgres | None
+
+
 async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | None:
     """Run until a signal arrives or, with `exit`, until all input is processed.
-
-    Ctrl-C during the shutdown ends the process immediately, because the shutdown may be waiting for a server that never
-    responds.
 
     Returns:
         The summary, or None if a signal arrived before all input was processed.
     """
-    began = time.monotonic()
-    stopping = asyncio.Event()
-
-    def interrupted() -> None:
-        if stopping.is_set():
-            say("Ended at once.")
-            os._exit(INTERRUPTED)  # the embedded parts end with this process, however it dies
-        say("Stopping ... (press Ctrl-C again to end at once)")
-        stopping.set()
-
-    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    account, outcomes = ReplayResult(), Outcomes(keep=options.outcomes is not None)
+    began, stopping = time.monotonic(), _stopping(say)
+    outcomes = Outcomes(keep=options.outcomes is not None)
     async with AsyncExitStack() as parts:
         state = parts.enter_context(StateFolder(options.state))
         token = state.token(options.token)
-        files = list(options.replay)
-        if options.sample:
-            files.append(_sample_file(state))
         auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
-        server = HttpServer(options.host, options.port)
-        parts.push_async_callback(server.stop)
-        stack: Stack | None = None
-        issued = AnyOfLater(lambda: None if stack is None else stack.authenticators)
-        authenticator = AnyOf(_authenticator(auth, token), issued)
-
-        async def not_ready() -> str | None:
-            return "the services are starting" if stack is None else await stack.not_ready()
-
-        app = application(not_ready, lambda: () if stack is None else stack.warnings)
-        await server.start(
-            guarded(
-                *(app, authenticator, auth.cors_origins, http.request_seconds, lambda: stack is None),
-                sign_in_url=auth.sign_in_url,
-            )
-        )
+        callers = [access_token(token), *issuers_of(auth)]
+        files = [*options.replay, *([_sample_file(state)] if options.sample else [])]
         started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
         if started is None:
             return None
         stack = started.stack
-        add_routes(app, routers_of(stack))
-        url = f"http://{options.host}:{server.port}/"
-        facts_of_run = {
-            "url": url,
-            "token": token,
-            **facts_of_log(options.broker, stack.intake.bootstrap),
-            "database": stack.database_url,
-            "groups": stack.groups,
-        }
-        state.announce(facts_of_run)
+        app = guarded(
+            _application(stack),
+            AnyOf(*callers, *stack.authenticators),
+            auth.cors_origins,
+            http.request_seconds,
+            sign_in_url=auth.sign_in_url,
+        )
+        server = HttpServer(HOST, options.port)
+        parts.push_async_callback(server.stop)
+        await server.start(app)
+        url = f"http://{HOST}:{server.port}/"
+        log = facts_of_log(options.broker, stack.intake.bootstrap)
+        state.announce({"url": url, "token": token, **log, "database": stack.database_url, "groups": stack.groups})
         say(f"Ready after {time.monotonic() - began:.1f} s.")
+        account = ReplayResult()
 
-        async def taken_in() -> dict[str, Any]:
-            if options.broker == "memory":
-                await _tell_of_store(stack, say)
-            await _replay(options, files, stack, account)
+        async def process() -> dict[str, Any]:
+            await _replay(options, files, stack, account, say)
             return await once_answered(lambda: summary(stack, account, outcomes, time.monotonic() - began), say)
 
-        work = taken_in()
-        if options.patience is not None:
-            brokers = [] if options.broker == "memory" else [broker_at(stack.intake.bootstrap)]
-            needed = [database_at(stack.database_url), *brokers]
-            work = while_answered(work, needed, options.patience, "stopped before the end of the input")
+        work = _while_needed(process(), options, stack)
         facts = await _unless(stopping, asyncio.create_task(work))
         if facts is None:
             return None
@@ -168,6 +143,45 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         return facts
 
 
+def _stopping(say: Say) -> asyncio.Event:
+    """Return an event that SIGINT and SIGTERM set.
+
+    A second Ctrl-C ends the process immediately, because the shutdown may be waiting for a server that never responds.
+    """
+    stopping = asyncio.Event()
+
+    def interrupted() -> None:
+        if stopping.is_set():
+            say("Ended at once.")
+            os._exit(INTERRUPTED)  # the embedded parts end with this process, however it dies
+        say("Stopping ... (press Ctrl-C again to end at once)")
+        stopping.set()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
+    return stopping
+
+
+def _application(stack: Stack) -> FastAPI:
+    """Return the application with the routes of all services."""
+    app = application(stack.not_ready, lambda: stack.warnings)
+    add_routes(app, stack.routers)
+    return app
+
+
+async def _while_needed(work: Coroutine[Any, Any, T], options: Options, stack: Stack) -> T:
+    """Await `work`. A batch run ends if a server that it needs stops responding; a serving run waits.
+
+    Raises:
+        DependencyLost: A server has not responded for too long.
+    """
+    if options.patience is None:
+        return await work
+    brokers = [] if options.broker == "memory" else [broker_at(stack.intake.bootstrap)]
+    needed = [database_at(stack.database_url), *brokers]
+    return await while_answered(work, needed, options.patience, "stopped before the end of the input")
+
+
 async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> None:
     """Wait for the signal to stop.
 
@@ -180,21 +194,6 @@ async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> 
             raise DependencyLost("The database that this run started has ended: start the run again.")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stopping.wait(), _CHECK_SECONDS)
-
-
-def _authenticator(auth: AuthSettings, token: str) -> Authenticator:
-    """Return the run's authenticator.
-
-    It accepts the run's access token for every request, and the configured issuers' tokens within their scopes.
-    """
-    return AnyOf(access_token(token), *issuers_of(auth))
-
-
-class _Started(NamedTuple):
-    """The started services, and the embedded database if this run has started one."""
-
-    stack: Stack
-    postgres: EmbeddedPostgres | None
 
 
 async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say) -> _Started:
@@ -259,6 +258,11 @@ async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Depend
         raise StartError(str(lost)) from None
 
 
+async def _drain(stack: Stack, say: Say) -> None:
+    if not await stack.drain(DRAIN_SECONDS):
+        say("Stopped before all records were processed; the in-process log loses them: replay their files again.")
+
+
 async def _tell_of_store(stack: Stack, say: Say) -> None:
     """Tell the user how many stored feedback records are missing from the in-memory log."""
     if stored := (await once_answered(lambda: stack.fact("totals"), say)).stored:
@@ -268,13 +272,10 @@ async def _tell_of_store(stack: Stack, say: Say) -> None:
         )
 
 
-async def _drain(stack: Stack, say: Say) -> None:
-    if not await stack.drain(DRAIN_SECONDS):
-        say("Stopped before all records were processed; the in-process log loses them: replay their files again.")
-
-
-async def _replay(options: Options, files: Sequence[Path], stack: Stack, account: ReplayResult) -> None:
+async def _replay(options: Options, files: Sequence[Path], stack: Stack, account: ReplayResult, say: Say) -> None:
     """Write `files` to the log, and wait until all records are processed."""
+    if options.broker == "memory":
+        await _tell_of_store(stack, say)
     total = sum(file.stat().st_size for file in files)
     bar = Progress(
         TextColumn("{task.description}"),

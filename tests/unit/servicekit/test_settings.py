@@ -183,7 +183,6 @@ def test_a_token_that_could_be_guessed_is_refused_in_one_sentence(token: str) ->
     with pytest.raises(StartError) as refused:
         access_token(token)
     assert str(refused.value) == (
-        "The access token (AGENT_FEEDBACK_TOKEN or --token) is shorter than 16 characters: "
-        "make one with `openssl rand -hex 24`."
+        "The access token (AGENT_FEEDBACK_TOKEN) is shorter than 16 characters: make one with `openssl rand -hex 24`."
     )
     access_token("sixteen letters.")

@@ -352,7 +352,7 @@ TO_A_SERVICE = ["--tenant", "acme", "--project", "support", "--state", "nowhere"
         (["--help"], 0, SERVERS | DETECTOR | CLIENTS),
         (["up", "--replay", "no/such/file"], 2, SERVERS | DETECTOR | CLIENTS),
         (["run", "nobody"], 2, SERVERS | DETECTOR | CLIENTS),
-        (["up", "--host", "10.0.0.1"], 2, SERVERS | DETECTOR | CLIENTS),
+        (["up", "--now", "soon"], 2, SERVERS | DETECTOR | CLIENTS),
         (["topics", "--json"], 0, SERVERS | DETECTOR),
         (["export", "kto", "--out", "out.jsonl", *TO_A_SERVICE], 3, SERVERS | DETECTOR),
         (["erase", "--tenant", "acme", "--user", "ann", "--yes", "--state", "nowhere"], 3, SERVERS | DETECTOR),
