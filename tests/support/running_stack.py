@@ -34,7 +34,6 @@ from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.write_watch import watched
-from standalone.one_process.api import routers_of
 from standalone.one_process.stack import Stack
 from tests.support.databases import SCHEMA_FILES, new_database
 from tests.support.waits import PATIENCE_SECONDS

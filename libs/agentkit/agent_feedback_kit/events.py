@@ -12,7 +12,7 @@ import json
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict, Unpack
 from uuid import NAMESPACE_URL, uuid5
 
 from agent_feedback_kit.json_text import json_bytes, replace_surrogates
@@ -54,29 +54,51 @@ class ChatEvent:
         return json_bytes(fields)
 
 
+class MessageFields(TypedDict, total=False):
+    """Optional fields of a message. A field that is None is left out."""
+
+    agent_id: str | None
+    """The agent, if an agent wrote the message."""
+    turn_id: str | None
+    """The turn that the message belongs to."""
+    thread_id: str | None
+    """The thread that the message belongs to."""
+    user_type: str | None
+    """The platform's own name for the author's role."""
+    reply_to_message_id: str | None
+    """The message that this one answers."""
+    attachments: Sequence[Mapping[str, str]]
+    """At most 50 attachments, such as `{"type": "image", "url": "https://…"}`."""
+    intent: str | None
+    """The intent that the platform recognised."""
+    strategy: str | None
+    """The agent's strategy for the answer."""
+    validation_outcome: ValidationOutcome | None
+    """The result of the platform's own check of the answer."""
+    quality_score: float | None
+    """The platform's own score of the answer, from 0 to 1."""
+    track_id: str | None
+    """The platform's track that the answer belongs to."""
+    bundle_id: str | None
+    """The platform's bundle that produced the answer."""
+    agent_version: str | None
+    """The version of the agent."""
+    model: str | None
+    """The language model that wrote the answer."""
+    trace_id: str | None
+    """The trace of the request that produced the answer."""
+    attributes: Mapping[str, str] | None
+    """Up to 20 further attributes."""
+
+
 def message(
     channel: Channel,
     message_id: str,
     content: str,
     *,
     sender_id: str,
-    agent_id: str | None = None,
-    turn_id: str | None = None,
-    thread_id: str | None = None,
-    user_type: str | None = None,
-    reply_to_message_id: str | None = None,
-    attachments: Sequence[Mapping[str, str]] = (),
-    intent: str | None = None,
-    strategy: str | None = None,
-    validation_outcome: ValidationOutcome | None = None,
-    quality_score: float | None = None,
-    track_id: str | None = None,
-    bundle_id: str | None = None,
-    agent_version: str | None = None,
-    model: str | None = None,
-    trace_id: str | None = None,
-    attributes: Mapping[str, str] | None = None,
     occurred_at: datetime | None = None,
+    **fields: Unpack[MessageFields],
 ) -> ChatEvent:
     """Create the event for a message.
 
@@ -87,24 +109,19 @@ def message(
         message_id: Id of the message.
         content: Text of the message, or an empty string if it has none.
         sender_id: The author of the message.
-        agent_id: The agent, if an agent wrote the message.
-        turn_id: The turn that the message belongs to.
-        thread_id: The thread that the message belongs to.
-        user_type: The platform's own name for the author's role.
-        reply_to_message_id: The message that this one answers.
-        attachments: At most 50 attachments, such as `{"type": "image", "url": "https://…"}`.
-        intent: The intent that the platform recognised.
-        strategy: The agent's strategy for the answer.
-        validation_outcome: The result of the platform's own check of the answer.
-        quality_score: The platform's own score of the answer, from 0 to 1.
-        track_id: The platform's track that the answer belongs to.
-        bundle_id: The platform's bundle that produced the answer.
-        agent_version: The version of the agent.
-        model: The language model that wrote the answer.
-        trace_id: The trace of the request that produced the answer.
-        attributes: Up to 20 further attributes.
         occurred_at: Time of the message, by default the current time.
+        fields: Further fields (see `MessageFields`).
+
+    Raises:
+        TypeError: A field is unknown.
+        ValueError: `occurred_at` has no offset.
     """
+    if unknown := sorted(fields.keys() - MessageFields.__annotations__.keys()):
+        raise TypeError(f"a message has no field {unknown[0]}")
+    values: dict[str, Any] = {_camel_case(name): value for name, value in fields.items()}
+    values["attachments"] = _attachments(fields.get("attachments", ()))
+    if (attributes := fields.get("attributes")) is not None:
+        values["attributes"] = dict(attributes)
     return _event(
         channel,
         MESSAGE,
@@ -112,24 +129,9 @@ def message(
         (message_id, content),
         messageId=message_id,
         senderId=sender_id,
-        senderType="human" if agent_id is None else "agent",
+        senderType="human" if fields.get("agent_id") is None else "agent",
         content=content,
-        agentId=agent_id,
-        turnId=turn_id,
-        threadId=thread_id,
-        userType=user_type,
-        replyToMessageId=reply_to_message_id,
-        attachments=_attachments(attachments),
-        intent=intent,
-        strategy=strategy,
-        validationOutcome=validation_outcome,
-        qualityScore=quality_score,
-        trackId=track_id,
-        bundleId=bundle_id,
-        agentVersion=agent_version,
-        model=model,
-        traceId=trace_id,
-        attributes=None if attributes is None else dict(attributes),
+        **values,
     )
 
 
@@ -221,7 +223,12 @@ async def publish_to_kafka(producer: KafkaSends, *events: ChatEvent) -> None:
 
 
 def _attachments(attachments: Sequence[Mapping[str, str]]) -> list[dict[str, str]] | None:
-    return [dict(one) for one in attachments] or None
+    return [dict(attachment) for attachment in attachments] or None
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(other.capitalize() for other in others)
 
 
 def _event(
@@ -237,12 +244,12 @@ def _event(
     moment = datetime.now(UTC) if occurred_at is None else occurred_at
     if moment.tzinfo is None:
         raise ValueError("occurred_at needs an offset: without one, the time is ambiguous")
-    at = moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    facts = json.dumps([topic, channel.tenant, channel.project, channel.conversation_id, *named_by, at])
+    timestamp = moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    facts = json.dumps([topic, channel.tenant, channel.project, channel.conversation_id, *named_by, timestamp])
     payload = {
         "topic": topic,
         "eventId": str(uuid5(NAMESPACE_URL, facts)),
-        "occurredAt": at,
+        "occurredAt": timestamp,
         "tenant": channel.tenant,
         "project": channel.project,
         "conversationId": channel.conversation_id,

@@ -137,3 +137,12 @@ def test_a_time_is_in_utc_and_names_the_event_with_what_was_said() -> None:
     others.append([events.reply(KIT, "m", "p", "Hi", sender_id="ann", occurred_at=KIT_TIME).payload["eventId"]])
     flat = [one for some in others for one in some]
     assert len({*flat}) == len(flat)
+
+
+def test_fields_have_their_names_on_the_wire_and_an_unknown_one_is_refused() -> None:
+    event = message(CHANNEL, "m1", "At nine.", sender_id="bot", agent_id="bot", reply_to_message_id="q1", turn_id=None)
+    assert {"agentId": "bot", "senderType": "agent", "replyToMessageId": "q1"}.items() <= event.payload.items()
+    assert "turnId" not in event.payload
+    misspelt: dict[str, Any] = {"turnid": "t1"}
+    with pytest.raises(TypeError, match="a message has no field turnid"):
+        message(CHANNEL, "m1", "At nine.", sender_id="bot", **misspelt)

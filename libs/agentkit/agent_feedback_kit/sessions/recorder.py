@@ -54,29 +54,33 @@ async def record_session_feedback(
         backend: The backend, or a function that opens it.
         seconds: Time limit in seconds.
     """
-    incognito = mode is MemoryMode.INCOGNITO
+    person = None if mode is MemoryMode.INCOGNITO else user_id
 
-    async def keep() -> SessionFeedbackRecord:
-        record = SessionFeedbackRecord(
-            opaque(thread_id),
-            label,
-            turn_count if isinstance(turn_count, int) else await turn_count(),
-            source,
-            None if incognito else user_id,
-            idempotency_key,
-        )
-        opened = callable(backend)
-        store = await backend(mode) if callable(backend) else backend
-        if incognito and store.name not in ("memory", "null"):
-            raise IncognitoOnDisk
-        try:
-            return await store.arecord(record, tenant=tenant)
-        finally:
-            if opened:
-                await store.aclose()
+    async def store() -> SessionFeedbackRecord:
+        turns = turn_count if isinstance(turn_count, int) else await turn_count()
+        record = SessionFeedbackRecord(opaque(thread_id), label, turns, source, person, idempotency_key)
+        return await _stored(record, mode, tenant, backend)
 
     try:
-        return await within(seconds, keep())
+        return await within(seconds, store())
     except Exception as error:
         log.warning("The session's rating was not stored (%s).", type(error).__name__)
         return None
+
+
+async def _stored(
+    record: SessionFeedbackRecord, mode: MemoryMode, tenant: str, backend: SessionFeedbackBackend | Opens
+) -> SessionFeedbackRecord:
+    """Store a record in `backend`, which is closed afterwards if this function has opened it.
+
+    Raises:
+        IncognitoOnDisk: The session is incognito, and the backend is not in memory.
+    """
+    store = await backend(mode) if callable(backend) else backend
+    if mode is MemoryMode.INCOGNITO and store.name not in ("memory", "null"):
+        raise IncognitoOnDisk
+    try:
+        return await store.arecord(record, tenant=tenant)
+    finally:
+        if callable(backend):
+            await store.aclose()
