@@ -81,7 +81,7 @@ def nodes(client: AsyncClient) -> dict[str, Node]:
         """Send the exchange to the platform, and keep the turn in the timeline and for the next plan."""
         turn_id, channel = (
             state["turn_id"],
-            Channel(client.place.tenant, client.place.project, state["conversation_id"]),
+            Channel(client.project.tenant, client.project.project, state["conversation_id"]),
         )
         asked = events.message(channel, f"{turn_id}-q", state["text"], sender_id=state["user_id"], turn_id=turn_id)
         answered = events.message(

@@ -67,7 +67,7 @@ class Conversation:
 
     @property
     def channel(self) -> Channel:
-        return Channel(self.client.place.tenant, self.client.place.project, self.id)
+        return Channel(self.client.project.tenant, self.client.project.project, self.id)
 
     async def say(self, text: str, reply_to: str | None = None) -> ChatExchange:
         """Send a message to the agent and return its answer.

@@ -35,10 +35,10 @@ def precedence(version: str | None) -> str:
     rank above those without one. Otherwise, the later date wins, then the greater digest. Versions of another format
     have the lowest key. Keys are ASCII strings to be compared bytewise.
     """
-    found = _VERSION.fullmatch(version) if version else None
-    if found is None:
+    match = _VERSION.fullmatch(version) if version else None
+    if match is None:
         return ""
-    rank = (1 if found[1] else 2) + (2 if found[2] else 0)
+    rank = (1 if match[1] else 2) + (2 if match[2] else 0)
     return f"{rank}:{version}"
 
 

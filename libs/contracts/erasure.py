@@ -67,12 +67,12 @@ def latest(erasures: Iterable[Erasure]) -> dict[Person, Erasure]:
 
     Among erasures at the same time, the one with the greatest request id is returned.
     """
-    found: dict[Person, Erasure] = {}
+    newest: dict[Person, Erasure] = {}
     for erasure in erasures:
-        held = found.get(erasure.person)
-        if held is None or (held.erased_at, held.request_id) < (erasure.erased_at, erasure.request_id):
-            found[erasure.person] = erasure
-    return found
+        current = newest.get(erasure.person)
+        if current is None or (current.erased_at, current.request_id) < (erasure.erased_at, erasure.request_id):
+            newest[erasure.person] = erasure
+    return newest
 
 
 def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = None) -> bool:

@@ -86,24 +86,24 @@ def question_of(answer: ExchangeMessage, messages: Iterable[ExchangeMessage]) ->
     Args:
         messages: Messages of the conversation, in any order.
     """
-    people = [one for one in messages if one.is_person and one.has_text]
+    people = [message for message in messages if message.is_person and message.has_text]
     if answer.reply_to is not None and answer.reply_to != answer.thread:
-        for one in people:
-            if one.message_id == answer.reply_to:
-                return one
-    earlier = [one for one in people if _may_precede(one.position, answer.position)]
+        for message in people:
+            if message.message_id == answer.reply_to:
+                return message
+    earlier = [message for message in people if _may_precede(message.position, answer.position)]
 
-    def nearness(one: ExchangeMessage) -> tuple[int, bool, tuple[int, ...], str]:
-        return (*_nearness(one.position, answer.position), one.message_id)
+    def nearness(message: ExchangeMessage) -> tuple[int, bool, tuple[int, ...], str]:
+        return (*_nearness(message.position, answer.position), message.message_id)
 
-    turn = [one for one in earlier if one.turn_id == answer.turn_id]
+    turn = [message for message in earlier if message.turn_id == answer.turn_id]
     if turn:
         return max(turn, key=nearness)
-    near = [one for one in earlier if answer.thread in (one.thread, one.message_id)]
-    if any(addresses(answer.text, one.sender_id) for one in near):
-        for one in nlargest(REACH, near, key=nearness):
-            if addresses(answer.text, one.sender_id):
-                return one
+    near = [message for message in earlier if answer.thread in (message.thread, message.message_id)]
+    if any(addresses(answer.text, message.sender_id) for message in near):
+        for message in nlargest(REACH, near, key=nearness):
+            if addresses(answer.text, message.sender_id):
+                return message
     return max(near, key=nearness, default=None)
 
 
@@ -115,8 +115,8 @@ def answer_of_turn(messages: Iterable[ExchangeMessage]) -> ExchangeMessage | Non
     Args:
         messages: Messages of the turn, in any order.
     """
-    answers = (one for one in messages if not one.is_person)
-    return max(answers, key=lambda one: (one.has_text, one.position, one.message_id), default=None)
+    answers = (message for message in messages if not message.is_person)
+    return max(answers, key=lambda message: (message.has_text, message.position, message.message_id), default=None)
 
 
 def addresses(text: str, name: str, bare: bool = False) -> bool:

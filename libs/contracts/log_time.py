@@ -46,8 +46,8 @@ def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = No
         offset: Offset of the event's record, which orders judgements in the same millisecond.
         judged_at: Upper limit for the times of judgements, in microseconds.
     """
-    said = _BY_LOG.get(type(event))
-    changes = None if said is None else said(event, log_time, offset, judged_at)
+    rule = _BY_LOG.get(type(event))
+    changes = None if rule is None else rule(event, log_time, offset, judged_at)
     return event.model_copy(update=changes) if changes else event
 
 

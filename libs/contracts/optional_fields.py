@@ -37,4 +37,4 @@ def droppable(model: type[Envelope]) -> frozenset[str]:
     These are all optional fields except those in DECISIVE.
     """
     fields = model.model_fields.items()
-    return frozenset(one.alias or name for name, one in fields if not one.is_required() and name not in DECISIVE)
+    return frozenset(field.alias or name for name, field in fields if not field.is_required() and name not in DECISIVE)

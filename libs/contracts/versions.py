@@ -84,6 +84,6 @@ def place_of(event: MessageEvent) -> tuple[int, int]:
     return event.occurred_at, -1 if event.sequence is None else event.sequence
 
 
-def same_source(one: bytes, other: bytes) -> bool:
+def same_source(first: bytes, other: bytes) -> bool:
     """Return True if both versions come from message events or both come from reply events."""
-    return (one < FROM_MESSAGES) == (other < FROM_MESSAGES)
+    return (first < FROM_MESSAGES) == (other < FROM_MESSAGES)

@@ -61,7 +61,7 @@ def plant(bug: Bug, service: Service) -> None:
 
 def without_guard(statement: Statement) -> Statement:
     """Return the call that saves records, but overwriting any revision. Raises RuntimeError if it has changed."""
-    bare = statement.made.replace("and stored.revision = given.loaded_revision", "").replace(
+    bare = statement.definition.replace("and stored.revision = given.loaded_revision", "").replace(
         "on conflict do nothing",
         "on conflict (feedback_id) do update set slots = excluded.slots, live = excluded.live, "
         "reaction = excluded.reaction, revision = excluded.revision",
@@ -70,7 +70,7 @@ def without_guard(statement: Statement) -> Statement:
         raise RuntimeError("the guarded statement has changed: plant this bug anew")
     name = f"unguarded_{statement.name}"
     bare, text = (one.replace(statement.name, name) for one in (bare, statement.text))
-    return statement._replace(name=name, text=text, made=bare)
+    return statement._replace(name=name, text=text, definition=bare)
 
 
 def _parser_that_raises(parse: Any) -> Any:

@@ -41,8 +41,8 @@ class StateFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             if fresh or _is_ours(self.path):
                 self.path.chmod(_MODE)
-            taken = self._lock.take()
-        if not taken:
+            is_locked = self._lock.take()
+        if not is_locked:
             raise StartError(
                 f"The state folder {self.path} is in use by another run (process {self._lock.holder()}): "
                 "stop that one, or choose another folder with --state."
@@ -61,12 +61,12 @@ class StateFolder:
         except OSError as error:
             raise StartError(f"The state folder {self.path} cannot be used: {error.strerror}.") from None
 
-    def token(self, given: str | None) -> str:
-        """Return the access token: `given` if there is one, otherwise the stored token, which is created if missing.
+    def token(self, chosen: str | None) -> str:
+        """Return the access token: `chosen` if there is one, otherwise the stored token, which is created if missing.
 
         An empty file, which a full disk may leave behind, counts as missing.
         """
-        return given or self._kept("token", lambda: secrets.token_urlsafe(24))
+        return chosen or self._kept("token", lambda: secrets.token_urlsafe(24))
 
     def _kept(self, name: str, new: Callable[[], str]) -> str:
         file = self.path / name

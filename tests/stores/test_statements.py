@@ -188,7 +188,7 @@ def filled(statement: Statement) -> Iterator[Statement]:
 
 @by_folder
 async def test_postgresql_plans_every_statement(postgres_url: str, folder: Folder) -> None:
-    given = [(one.name, one.text, one.made) for named in folder.statements for one in filled(named)]
+    given = [(one.name, one.text, one.definition) for named in folder.statements for one in filled(named)]
     given += [("a composed query", text, "") for text, *_ in QUERIES] if folder.statements is REPORTING else []
     for schema, schema_file in folder.schemas.items():
         pool = await open_pool(postgres_url, schema, schema_file)
@@ -292,7 +292,7 @@ def test_every_fragment_is_inserted(folder: Folder) -> None:
 
 def test_a_feedback_records_upserts_name_every_field() -> None:
     names = FeedbackRow._fields[1:]
-    for text in (REPORTING.apply_batch.made, REPORTING.replace_changed.text):
+    for text in (REPORTING.apply_batch.definition, REPORTING.replace_changed.text):
         assert [name for name in names if f" {name} = excluded.{name}," not in f" {text}".replace("\n", " ")] == []
     compared = REPORTING.replace_changed.text.partition("is distinct from")[2]
     assert [name for name in names if not re.search(rf"excluded\.{name}\b", compared)] == []

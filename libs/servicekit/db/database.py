@@ -100,14 +100,14 @@ class Database(asyncpg.Pool):
                 name.
         """
 
-        async def ask_by_tenant(asked: Sequence[tuple[str, Question]]) -> Sequence[Reply]:
+        async def ask_by_tenant(questions: Sequence[tuple[str, Question]]) -> Sequence[Reply]:
             replies: dict[int, Reply] = {}
-            for tenant in {tenant for tenant, _ in asked}:
+            for tenant in {tenant for tenant, _ in questions}:
                 tenant_in_sight.set(tenant)
-                places = [place for place, one in enumerate(asked) if one[0] == tenant]
-                found = await ask([asked[place][1] for place in places])
-                replies |= zip(places, found, strict=True)
-            return [replies[place] for place in range(len(asked))]
+                places = [index for index, question in enumerate(questions) if question[0] == tenant]
+                answers = await ask([questions[index][1] for index in places])
+                replies |= zip(places, answers, strict=True)
+            return [replies[index] for index in range(len(questions))]
 
         batcher = RequestBatcher(ask_by_tenant)
 

@@ -40,8 +40,8 @@ class ErasureLedger:
         """Return the erasure time of each person in microseconds, omitting people who are not in the ledger."""
         if not people:
             return {}
-        found = await self._pool.fetch(*SQL.erased_at.bulk([*people]))
-        return {Person(row["tenant"], row["user_id"]): row["erased_at"] for row in found}
+        rows = await self._pool.fetch(*SQL.erased_at.bulk([*people]))
+        return {Person(row["tenant"], row["user_id"]): row["erased_at"] for row in rows}
 
     @contextmanager
     def guard(self, people: Collection[Person]) -> Iterator[None]:

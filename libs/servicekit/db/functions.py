@@ -30,6 +30,6 @@ async def create_function(connection: Any, function: Statement) -> None:
         same_name = await connection.fetch(*SQL.find_functions(name=function.name))
         if any(row["name"] == function.called for row in same_name):
             return
-        await connection.execute(function.made)
+        await connection.execute(function.definition)
         for row in same_name[KEPT - 1 :]:
             await connection.execute(f"drop function {row['signature']}")

@@ -35,7 +35,9 @@ def column_types(row: Row) -> Mapping[str, str]:
 
 
 def _column_type(name: str, hint: Any) -> str:
-    named = [one for one in get_args(hint) if one is not NoneType] if NoneType in get_args(hint) else [hint]
+    named = (
+        [argument for argument in get_args(hint) if argument is not NoneType] if NoneType in get_args(hint) else [hint]
+    )
     if len(named) != 1 or named[0] not in _TYPES:
         raise ValueError(f"no column type for {name}: {hint}")
     return _TYPES[named[0]]

@@ -49,15 +49,15 @@ class Statement(NamedTuple):
 
     `values` are the names of the statement's values, in the order of $1, $2, ...
 
-    If the statement calls a function, `made` is the SQL that creates the function. While there are unfilled slots,
-    `made` is only the function's result type.
+    If the statement calls a function, `definition` is the SQL that creates the function, or only the function's result
+    type while there are unfilled slots.
     """
 
     name: str
     text: str
     slots: tuple[str, ...]
     values: tuple[str, ...]
-    made: str = ""
+    definition: str = ""
 
     def __call__(self, **values: Any) -> tuple[Any, ...]:
         """Return the SQL text and its arguments, for a call such as `pool.fetch(*SQL.find(tenant=tenant))`.
@@ -97,7 +97,7 @@ class Statement(NamedTuple):
     @property
     def called(self) -> str:
         """Name of the function that the statement calls."""
-        return self.made.removeprefix("create function ").partition("(")[0]
+        return self.definition.removeprefix("create function ").partition("(")[0]
 
     def filled(self, **parts: str) -> Statement:
         """Return the statement with its slots replaced by `parts`, which must never contain text from a request."""
@@ -129,7 +129,7 @@ class Statements:
 
     def _statement(self, name: str, entry: _Entry) -> Statement:
         slots = {slot: f"{{{slot}}}" for slot in entry.arguments}
-        text, returns = (_expanded(one, self._fragments, slots) for one in (entry.text, entry.returns))
+        text, returns = (_expanded(part, self._fragments, slots) for part in (entry.text, entry.returns))
         return _statement(Statement(name, text, entry.arguments, (), returns))
 
     def __iter__(self) -> Iterator[Statement]:
@@ -160,11 +160,11 @@ def _read(
     fragments = {name: _Entry((), _literal(value)) for name, value in constants.items()}
     fragments["nobody_erased"] = _Entry((), NOBODY_ERASED)
     for name, row in rows.items():
-        fragments |= {made: _Entry(*fragment) for made, fragment in row_fragments(name, row).items()}
+        fragments |= {fragment_name: _Entry(*fragment) for fragment_name, fragment in row_fragments(name, row).items()}
     statements: dict[str, _Entry] = {}
     for file in sorted(folder.glob("*.sql")):
         _, *parts = _ENTRY.split(file.read_text("utf-8"))
-        for kind, name, arguments, returns, text in zip(*(parts[at::5] for at in range(5)), strict=True):
+        for kind, name, arguments, returns, text in zip(*(parts[offset::5] for offset in range(5)), strict=True):
             if name in statements or name in fragments:
                 raise ValueError(f"{file.name} defines {name} again")
             if (returns is None) == (kind == "function"):
@@ -190,51 +190,53 @@ def _expanded(text: str, fragments: Mapping[str, _Entry], arguments: Mapping[str
             return _expanded(f"{{{given_name}}}", fragments, {}) if given_name in fragments else given_name
         if name not in fragments:
             raise ValueError(f"no fragment has the name {name}")
-        given = [arguments.get(one, one) for one in token["arguments"].split(", ")] if token["arguments"] else []
+        values = [arguments.get(value, value) for value in token["arguments"].split(", ")] if token["arguments"] else []
         names, inner, _ = fragments[name]
         # A fragment may mention the slots of the statement that it is inserted into.
-        return _expanded(inner, fragments, {**arguments, **dict(zip(names, given, strict=True))})
+        return _expanded(inner, fragments, {**arguments, **dict(zip(names, values, strict=True))})
 
     return _TOKEN.sub(expanded, text).strip()
 
 
-def _statement(given: Statement) -> Statement:
+def _statement(statement: Statement) -> Statement:
     """Return the statement with $1, $2, ... in place of named values.
 
     A statement with unfilled slots is returned unchanged.
     """
-    if given.slots:
-        return given
+    if statement.slots:
+        return statement
     numbers: dict[str, int] = {}
 
     def numbered(token: re.Match[str]) -> str:
         return token[0] if token["value"] is None else f"${numbers.setdefault(token['value'], len(numbers) + 1)}"
 
-    text = _TOKEN.sub(numbered, given.text)
-    if given.made:
-        types = dict(reversed([(one["value"], one["type"]) for one in _TYPED.finditer(given.text)]))
+    text = _TOKEN.sub(numbered, statement.text)
+    if statement.definition:
+        types = dict(reversed([(match["value"], match["type"]) for match in _TYPED.finditer(statement.text)]))
         if untyped := numbers.keys() - types.keys():
-            raise ValueError(f"{given.name} casts these values to no type: {sorted(untyped)}")
-        return _call(given, text, [types[name] for name in numbers], tuple(numbers))
-    return Statement(given.name, text, (), tuple(numbers))
+            raise ValueError(f"{statement.name} casts these values to no type: {sorted(untyped)}")
+        return _call(statement, text, [types[name] for name in numbers], tuple(numbers))
+    return Statement(statement.name, text, (), tuple(numbers))
 
 
-def _call(given: Statement, block: str, types: Sequence[str], values: tuple[str, ...]) -> Statement:
+def _call(statement: Statement, block: str, types: Sequence[str], values: tuple[str, ...]) -> Statement:
     """Return a statement that calls a function with the body `block`, including the SQL that creates the function.
 
     The function's name ends in a digest of its definition.
     """
     body = f"$block$\n#variable_conflict use_column\n{block}\n$block$"
-    made = f"({', '.join(types)}) returns {given.made} language plpgsql as {body}"
-    name = f"{given.name}_{sha256(made.encode()).hexdigest()[:12]}"
+    definition = f"({', '.join(types)}) returns {statement.definition} language plpgsql as {body}"
+    name = f"{statement.name}_{sha256(definition.encode()).hexdigest()[:12]}"
     called = ", ".join(f"${number}::{kind}" for number, kind in enumerate(types, 1))
-    return Statement(given.name, f"select * from {name}({called})", (), values, f"create function {name}{made}")
+    return Statement(
+        statement.name, f"select * from {name}({called})", (), values, f"create function {name}{definition}"
+    )
 
 
 @lru_cache(maxsize=1024)
-def _filled(given: Statement, parts: tuple[tuple[str, str], ...]) -> Statement:
-    if {slot for slot, _ in parts} != {*given.slots}:
-        raise TypeError(f"{given.name} has the slots {list(given.slots)}, not {[slot for slot, _ in parts]}")
+def _filled(statement: Statement, parts: tuple[tuple[str, str], ...]) -> Statement:
+    if {slot for slot, _ in parts} != {*statement.slots}:
+        raise TypeError(f"{statement.name} has the slots {list(statement.slots)}, not {[slot for slot, _ in parts]}")
     by_slot = dict(parts)
-    text = _TOKEN.sub(lambda token: by_slot.get(token["inserted"] or "", token[0]), given.text)
-    return _statement(given._replace(text=text, slots=()))
+    text = _TOKEN.sub(lambda token: by_slot.get(token["inserted"] or "", token[0]), statement.text)
+    return _statement(statement._replace(text=text, slots=()))

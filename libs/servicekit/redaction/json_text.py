@@ -41,11 +41,11 @@ def redact_json(value: bytes, redact: Redact, kept: Container[str]) -> tuple[byt
         kept: The names whose values stay unchanged.
     """
     if not is_json(value):
-        clean, found = redact(value.decode("utf-8", "surrogateescape"))
-        return (clean.encode("utf-8", "surrogateescape") if found else value), found
+        clean, masks = redact(value.decode("utf-8", "surrogateescape"))
+        return (clean.encode("utf-8", "surrogateescape") if masks else value), masks
     counts: Counter[str] = Counter()
     parts: list[bytes] = []
-    at = 0
+    position = 0
     name, value_at = "", -1
     for token in _TOKEN.finditer(value):
         is_kept = token.start() == value_at and name in kept
@@ -56,14 +56,14 @@ def redact_json(value: bytes, redact: Redact, kept: Container[str]) -> tuple[byt
             is_kept = text.isalpha()
         if is_kept or (number and not _stands_alone(value, token.start())):
             continue
-        clean, found = redact(text)
-        if not found:
+        clean, masks = redact(text)
+        if not masks:
             continue
-        counts += found
+        counts += masks
         end = token.start(1) + len(token[1]) + 1 if number is None else token.end()
-        parts += value[at : token.start()], _literal(clean)
-        at = end
-    return b"".join((*parts, value[at:])) if parts else value, counts
+        parts += value[position : token.start()], _literal(clean)
+        position = end
+    return b"".join((*parts, value[position:])) if parts else value, counts
 
 
 def _text_of(literal: bytes) -> str:
@@ -84,12 +84,12 @@ def _literal(text: str) -> bytes:
         return json.dumps(text).encode()
 
 
-def _stands_alone(value: bytes, at: int) -> bool:
-    """Return True if a number begins at the position `at`, with no digit, point or exponent directly before it."""
-    return value[at - 1 : at] not in _NUMERIC
+def _stands_alone(value: bytes, position: int) -> bool:
+    """Return True if a number begins at `position`, with no digit, point or exponent directly before it."""
+    return value[position - 1 : position] not in _NUMERIC
 
 
-_NUMERIC: Final = frozenset(bytes([one]) for one in b"0123456789.eE+-")
+_NUMERIC: Final = frozenset(bytes([digit]) for digit in b"0123456789.eE+-")
 
 
 def is_json(value: bytes) -> bool:

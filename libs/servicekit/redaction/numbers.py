@@ -61,7 +61,7 @@ def is_iban(text: str) -> bool:
     """Return True if `text` is an IBAN without separators, with its country's length and a valid checksum."""
     if IBAN_LENGTHS.get(text[:2].upper()) != len(text):
         return False
-    return int("".join(str(int(one, 36)) for one in text[4:] + text[:4])) % 97 == 1
+    return int("".join(str(int(character, 36)) for character in text[4:] + text[:4])) % 97 == 1
 
 
 def cards(text: str) -> Iterator[MaskedSpan]:
@@ -70,13 +70,13 @@ def cards(text: str) -> Iterator[MaskedSpan]:
     If several card numbers begin at the same position, only the longest is yielded.
     """
     for run in _RUN.finditer(text):
-        places = [at for at in range(run.start(), run.end()) if text[at].isdecimal()]
-        values = [int(text[at]) for at in places]
+        places = [index for index in range(run.start(), run.end()) if text[index].isdecimal()]
+        values = [int(text[index]) for index in places]
         digits = "".join(map(str, values))
         sums = _luhn_sums(values)
         last = len(places) - 1
-        begins = [n == 0 or places[n - 1] != at - 1 for n, at in enumerate(places)]
-        ends = [n == last or places[n + 1] != at + 1 for n, at in enumerate(places)]
+        begins = [n == 0 or places[n - 1] != index - 1 for n, index in enumerate(places)]
+        ends = [n == last or places[n + 1] != index + 1 for n, index in enumerate(places)]
         free = 0
         for first, begins_group in enumerate(begins):
             if not begins_group or first < free or (issuer := _ISSUER.match(digits, first)) is None:
@@ -100,8 +100,8 @@ def _luhn_sums(values: Sequence[int]) -> tuple[list[int], list[int]]:
 def ibans(text: str) -> Iterator[MaskedSpan]:
     """Yield the IBANs in a text, in upper or lower case, with or without separators."""
     for head in _COUNTRY.finditer(text):
-        said, end, length = head[0], head.end(), IBAN_LENGTHS.get(head[1].upper(), 0)
-        while len(said) < length and (following := _NEXT.match(text, end)):
-            said, end = said + following[1], following.end()
-        if is_iban(said) and not text[end : end + 1].isalnum():
+        number, end, length = head[0], head.end(), IBAN_LENGTHS.get(head[1].upper(), 0)
+        while len(number) < length and (following := _NEXT.match(text, end)):
+            number, end = number + following[1], following.end()
+        if is_iban(number) and not text[end : end + 1].isalnum():
             yield MaskedSpan(head.start(), end, "iban")

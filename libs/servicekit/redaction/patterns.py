@@ -72,8 +72,8 @@ def recogniser(source: str, kind: str, group: int = 0) -> Recogniser:
     compiled = pattern(source)
 
     def find(text: str) -> Iterator[MaskedSpan]:
-        for found in compiled.finditer(encodable(text)):
-            start, end = found.span(group)
+        for match in compiled.finditer(encodable(text)):
+            start, end = match.span(group)
             yield MaskedSpan(start, end, kind)
 
     return find

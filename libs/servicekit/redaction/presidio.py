@@ -28,7 +28,7 @@ def open_presidio(language: str, entities: Sequence[str]) -> Recogniser:
 
     def find(text: str) -> Iterator[MaskedSpan]:
         results = engine.analyze(text=text, language=language, entities=list(entities), score_threshold=THRESHOLD)
-        for one in results:
-            yield MaskedSpan(one.start, one.end, str(one.entity_type).lower())
+        for result in results:
+            yield MaskedSpan(result.start, result.end, str(result.entity_type).lower())
 
     return find

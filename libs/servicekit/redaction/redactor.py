@@ -73,15 +73,15 @@ class Redactor:
     def is_off(self) -> bool:
         return self._hints is None and not self._reads_all
 
-    def redact(self, value: bytes, place: str | None = None) -> tuple[bytes, Counter[str]]:
+    def redact(self, value: bytes, project: str | None = None) -> tuple[bytes, Counter[str]]:
         """Return the JSON `value` with its texts redacted, and the number of masks by kind.
 
         Args:
-            place: The project as `tenant/project`. By default, it is read from the event.
+            project: The project as `tenant/project`. By default, it is read from the event.
         """
         if not self._reads_all and not self._has_hint(value):
             return value, Counter()
-        hint, recognisers = self._recognisers_in(self._place_of(value) if place is None else place)
+        hint, recognisers = self._recognisers_in(self._place_of(value) if project is None else project)
 
         def redact_text(text: str) -> tuple[str, Counter[str]]:
             if hint is not None and hint.search(encodable(text)) is None:
@@ -102,21 +102,21 @@ class Redactor:
         # In what is not JSON, identifiers are redacted too. Parsing takes less time than the search.
         return not is_json(value) and self._hints.search(value) is not None
 
-    def clean(self, value: bytes, place: str | None = None) -> bytes:
+    def clean(self, value: bytes, project: str | None = None) -> bytes:
         """Redact `value` and add the number of masks to the metric."""
-        result, found = self.redact(value, place)
-        count_masks(found)
+        result, counts = self.redact(value, project)
+        count_masks(counts)
         return result
 
-    def _recognisers_of(self, place: str) -> tuple[Any, Sequence[Recogniser]]:
-        """Return the recognisers of the project `place`, or those of all projects if `place` is empty.
+    def _recognisers_of(self, project: str) -> tuple[Any, Sequence[Recogniser]]:
+        """Return the recognisers of `project`, or those of all projects if `project` is empty.
 
         Returns:
             A pattern and the recognisers. Only texts that match the pattern need to be passed to the recognisers. The
                 pattern is None if all texts must be passed to them.
         """
-        own = {(name, source) for name, source in self._settings.patterns_in(place).items()}
-        if not place:
+        own = {(name, source) for name, source in self._settings.patterns_in(project).items()}
+        if not project:
             for other in self._settings.patterns_of:
                 own |= self._settings.patterns_in(other).items()
         recognisers = [*self._built_in, *(recogniser(source, name) for name, source in sorted(own))]
@@ -141,11 +141,11 @@ class Redactor:
             return ""
         if not isinstance(event, dict) or value.count(b'"tenant"') != 1 or value.count(b'"project"') != 1:
             return ""
-        place = f"{event.get('tenant')}/{event.get('project')}"
-        return place if place in self._settings.patterns_of else "/"
+        project = f"{event.get('tenant')}/{event.get('project')}"
+        return project if project in self._settings.patterns_of else "/"
 
 
-def count_masks(found: Counter[str]) -> None:
+def count_masks(counts: Counter[str]) -> None:
     """Add the number of masks of each kind to the metric."""
-    for kind, number in found.items():
+    for kind, number in counts.items():
         metrics.REDACTED.labels(kind).inc(number)

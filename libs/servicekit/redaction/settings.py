@@ -49,15 +49,15 @@ class RedactionSettings(Settings):
     @field_validator("patterns_of")
     @classmethod
     def _are_usable_in_projects(cls, tables: dict[str, dict[str, str | None]]) -> dict[str, dict[str, str | None]]:
-        for place, patterns in tables.items():
-            if not _PLACE.fullmatch(place):
-                raise ValueError(f"{place!r} is not tenant/project")
+        for project, patterns in tables.items():
+            if not _PLACE.fullmatch(project):
+                raise ValueError(f"{project!r} is not tenant/project")
             _check({name: source for name, source in patterns.items() if source is not None})
         return tables
 
-    def patterns_in(self, place: str) -> Mapping[str, str]:
-        """Return the additional patterns of a project by name. `place` is the project as `tenant/project`."""
-        changed = {**self.patterns, **self.patterns_of.get(place, {})}
+    def patterns_in(self, project: str) -> Mapping[str, str]:
+        """Return the additional patterns of a project by name. `project` is written as `tenant/project`."""
+        changed = {**self.patterns, **self.patterns_of.get(project, {})}
         return {name: source for name, source in changed.items() if source is not None}
 
 
@@ -79,5 +79,5 @@ def _check(patterns: Mapping[str, str]) -> None:
             raise ValueError(f"the pattern {name!r} is not an RE2 pattern, or too large") from None
         if compiled.search(""):
             raise ValueError(f"the pattern {name!r} matches an empty text")
-        if matched := next((one for one in masks if compiled.search(one)), None):
+        if matched := next((mask for mask in masks if compiled.search(mask)), None):
             raise ValueError(f"the pattern {name!r} matches the mask {matched}")

@@ -32,10 +32,10 @@ def mask(kind: str, length: int) -> str:
     return name if len(name) <= length else "*" * length
 
 
-def joined(found: Iterable[MaskedSpan]) -> list[MaskedSpan]:
+def joined(spans: Iterable[MaskedSpan]) -> list[MaskedSpan]:
     """Sort spans by position and merge overlapping ones. A merged span has the kind of the first."""
     result: list[MaskedSpan] = []
-    for span in sorted(found, key=lambda one: (one.start, -one.end, one.kind)):
+    for span in sorted(spans, key=lambda candidate: (candidate.start, -candidate.end, candidate.kind)):
         if span.end <= span.start:
             continue
         if result and span.start < result[-1].end:
@@ -57,20 +57,20 @@ def redacted(text: str, recognisers: Sequence[Recogniser], once: Sequence[Recogn
     counts: Counter[str] = Counter()
     looking = [*recognisers, *once]
     for _ in range(ROUNDS_LIMIT):
-        found = joined(span for recogniser in looking for span in recogniser(text))
-        if not found:
+        spans = joined(span for recogniser in looking for span in recogniser(text))
+        if not spans:
             return text, counts
-        counts.update(span.kind for span in found)
-        text, looking = _masked(text, found), [*recognisers]
+        counts.update(span.kind for span in spans)
+        text, looking = _masked(text, spans), [*recognisers]
     if any(True for recogniser in recognisers for _ in recogniser(text)):
         return mask(WHOLE, len(text)), counts + Counter({WHOLE: 1})
     return text, counts
 
 
-def _masked(text: str, found: Iterable[MaskedSpan]) -> str:
+def _masked(text: str, spans: Iterable[MaskedSpan]) -> str:
     parts: list[str] = []
-    at = 0
-    for span in found:
-        parts += text[at : span.start], mask(span.kind, span.end - span.start)
-        at = span.end
-    return "".join((*parts, text[at:]))
+    position = 0
+    for span in spans:
+        parts += text[position : span.start], mask(span.kind, span.end - span.start)
+        position = span.end
+    return "".join((*parts, text[position:]))

@@ -100,15 +100,15 @@ class AnyOfLater:
         prefix: Before the start, a token with this prefix raises Unavailable, and any other token is rejected.
     """
 
-    def __init__(self, known: Callable[[], Sequence[Authenticator] | None], prefix: str = "af") -> None:
-        self._known = known
+    def __init__(self, authenticators: Callable[[], Sequence[Authenticator] | None], prefix: str = "af") -> None:
+        self._known = authenticators
         self._prefix = prefix
 
     async def authenticate(self, token: str) -> Caller | None:
-        known = self._known()
-        if known is None and token.startswith(self._prefix):
+        authenticators = self._known()
+        if authenticators is None and token.startswith(self._prefix):
             raise Unavailable("this service is starting")
-        return await AnyOf(*known or ()).authenticate(token)
+        return await AnyOf(*authenticators or ()).authenticate(token)
 
 
 class AnyOf:

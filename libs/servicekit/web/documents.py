@@ -67,4 +67,4 @@ def takes_gzip(request: Request) -> bool:
 
 
 def _names(condition: str, etag: str) -> bool:
-    return any(one.strip().removeprefix("W/") in ("*", etag.removeprefix("W/")) for one in condition.split(","))
+    return any(name.strip().removeprefix("W/") in ("*", etag.removeprefix("W/")) for name in condition.split(","))

@@ -45,8 +45,8 @@ class DeadlineMiddleware:
             return
         scope = {**scope, "state": dict(scope.get("state", {}))}
         begun = given_up = False
-        lent = ConnectionUsage()
-        connection_usage.set(lent)
+        usage = ConnectionUsage()
+        connection_usage.set(usage)
 
         async def noted(message: Message) -> None:
             nonlocal begun
@@ -61,7 +61,7 @@ class DeadlineMiddleware:
                 await work
                 return
             given_up = True
-            answer = await _late(self._seconds, lent, Request(scope, receive))
+            answer = await _late(self._seconds, usage, Request(scope, receive))
         except asyncio.CancelledError:
             work.cancel()
             raise
@@ -148,8 +148,8 @@ def _route(scope: Scope) -> str:
     return str(scope["state"].get("template", "unknown"))
 
 
-async def _late(seconds: float, lent: ConnectionUsage, request: Request) -> Response:
-    why = ": the database does not answer" if lent.count else ""
+async def _late(seconds: float, usage: ConnectionUsage, request: Request) -> Response:
+    why = ": the database does not answer" if usage.count else ""
     answer = await refused(request, 503, f"There was no answer within {seconds:g} s{why}; send this again later.")
     answer.headers["Connection"] = "close"  # the rest of the request's body may still be on its way
     return answer

@@ -37,9 +37,9 @@ class RemoteKeys:
         if not _TOKEN.fullmatch(token):
             return None
         now = self._clock.monotonic()
-        known = self._remembered.get(token)
-        if known is not None and now - known[0] < REMEMBERED_SECONDS:
-            return known[1]
+        remembered = self._remembered.get(token)
+        if remembered is not None and now - remembered[0] < REMEMBERED_SECONDS:
+            return remembered[1]
         self._remembered.pop(token, None)
         try:
             answer = await self._http.get(OWN_CALLER, headers={"Authorization": f"Bearer {token}"})

@@ -158,8 +158,10 @@ def _signature(handler: Callable[..., Any], in_path: Collection[str]) -> inspect
     hints = get_type_hints(handler, include_extras=True)
     written = inspect.signature(handler)
     parameters = [
-        one.replace(annotation=_annotation(one.name, hints.get(one.name, one.annotation), in_path))
-        for one in written.parameters.values()
+        parameter.replace(
+            annotation=_annotation(parameter.name, hints.get(parameter.name, parameter.annotation), in_path)
+        )
+        for parameter in written.parameters.values()
     ]
     return written.replace(parameters=parameters, return_annotation=hints.get("return", written.return_annotation))
 

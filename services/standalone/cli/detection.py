@@ -27,12 +27,12 @@ def detector_with(encoder: str) -> Detector:
         raise typer.BadParameter(str(error)) from None
 
 
-def print_errors(found: list[dict[str, Any]]) -> None:
-    for one in found:
-        label = f"labelled {one['label']}, " if one["label"] else ""
-        announced = "announced" if one["announced"] else "not announced"
+def print_errors(errors: list[dict[str, Any]]) -> None:
+    for error in errors:
+        label = f"labelled {error['label']}, " if error["label"] else ""
+        announced = "announced" if error["announced"] else "not announced"
         show(
-            f"{label}called {one['said']} {one['confidence']:.2f}, {announced}, by {one['decided_by']}:"
-            f" {', '.join(one['rules']) or 'nothing'}\n"
-            f"  answer   {one['previous_assistant']}\n  message  {one['message']}\n"
+            f"{label}called {error['said']} {error['confidence']:.2f}, {announced}, by {error['decided_by']}:"
+            f" {', '.join(error['rules']) or 'nothing'}\n"
+            f"  answer   {error['previous_assistant']}\n  message  {error['message']}\n"
         )

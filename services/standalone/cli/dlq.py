@@ -66,7 +66,7 @@ def list_letters(
     async def read_one(name: str) -> Letter | None:
         only = Filter(topic=name.rsplit(":", 2)[0])
         every = letters(target_of(broker, state).bootstrap, only)
-        return await anext((each async for each in every if str(each.place) == name), None)
+        return await anext((each async for each in every if str(each.position) == name), None)
 
     if letter is not None:
         _show(run(read_one(letter)), letter, as_json)
@@ -75,32 +75,32 @@ def list_letters(
     async def read() -> list[tuple[int, tuple[str, int, int], dict[str, Any]]]:
         """Read the dead letters without their contents, which may not fit in memory."""
         bootstrap = target_of(broker, state).bootstrap
-        return [(each.written_at, each.place, facts_of(each)) async for each in letters(bootstrap, wanted)]
+        return [(each.written_at, each.position, facts_of(each)) async for each in letters(bootstrap, wanted)]
 
-    found = [facts for _, _, facts in sorted(run(read()))]
-    reasons = Counter(facts["reason"] for facts in found)
+    listed = [facts for _, _, facts in sorted(run(read()))]
+    reasons = Counter(facts["reason"] for facts in listed)
     if as_json:
-        print_json({"count": len(found), "reasons": dict(reasons), "letters": found})
+        print_json({"count": len(listed), "reasons": dict(reasons), "letters": listed})
         return
-    Console(width=None if sys.stdout.isatty() else UNFOLDED).print(letters_table(found))
-    if len(found) > SHOWN:
-        say(f"The newest {SHOWN} of {len(found):,}; --json gives all.")
+    Console(width=None if sys.stdout.isatty() else UNFOLDED).print(letters_table(listed))
+    if len(listed) > SHOWN:
+        say(f"The newest {SHOWN} of {len(listed):,}; --json gives all.")
     for name, count in reasons.most_common():
         meaning = meaning_of(name, MEANINGS)
         say(f"{count:8,} {name}{f': {meaning}' if meaning else ''}")
 
 
-def letters_table(found: Sequence[dict[str, Any]]) -> Table:
+def letters_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Build a table of the newest dead letters.
 
     Their names do not wrap, so they can be copied.
     """
-    count = f"{len(found):,} dead letter{'' if len(found) == 1 else 's'}"
+    count = f"{len(rows):,} dead letter{'' if len(rows) == 1 else 's'}"
     table = Table(title=count, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name in ("letter", "written", "reason"):
         table.add_column(name, no_wrap=True)
     table.add_column("detail", overflow="fold")
-    for facts in found[-SHOWN:]:
+    for facts in rows[-SHOWN:]:
         written = facts["written_at"][5:16].replace("T", " ")
         table.add_row(*(harmless(cell) for cell in (facts["letter"], written, facts["reason"], facts["detail"])))
     return table

@@ -93,8 +93,8 @@ def _asked(http: httpx.Client, method: str, path: str, *, missing_is_fine: bool 
     if answer.is_error:
         say(explain(answer), "red")
         raise typer.Exit(FAILED)
-    found: dict[str, Any] = answer.json()
-    return found
+    body: dict[str, Any] = answer.json()
+    return body
 
 
 def _print(progress: dict[str, Any]) -> None:

@@ -83,8 +83,10 @@ def evaluate(
     if save is not None:
         comparison.write(save, measured)
         say(f"Saved the outcomes of {sum(map(len, measured.values())):,} messages in {save}.")
-    for name, found in compared.items():
-        reports[name]["differences"] = [one._asdict() | {"noise": one.is_noise} for one in found]
+    for name, differences in compared.items():
+        reports[name]["differences"] = [
+            difference._asdict() | {"noise": difference.is_noise} for difference in differences
+        ]
     if table:
         typer.echo(markdown(reports))
     elif as_json:
@@ -116,15 +118,19 @@ def _print_scores(console: Console, report: dict[str, Any]) -> None:
     console.print(table)
 
 
-def _print_differences(console: Console, found: Sequence[Difference]) -> None:
-    if not found:
+def _print_differences(console: Console, differences: Sequence[Difference]) -> None:
+    if not differences:
         return
     table = Table("difference", "before", "after", "change", "95 % interval", "", box=None, pad_edge=False)
-    for one in found:
-        shares = ["–" if share is None else f"{share:.3f}" for share in (one.before, one.after)]
-        change = f"{one.after - one.before:+.3f}" if one.before is not None and one.after is not None else "–"
-        noise = "noise" if one.is_noise else "better" if one.low > 0 else "worse"
-        table.add_row(one.figure, *shares, change, f"{one.low:+.3f} to {one.high:+.3f}", noise)
+    for difference in differences:
+        shares = ["–" if share is None else f"{share:.3f}" for share in (difference.before, difference.after)]
+        change = (
+            f"{difference.after - difference.before:+.3f}"
+            if difference.before is not None and difference.after is not None
+            else "–"
+        )
+        noise = "noise" if difference.is_noise else "better" if difference.low > 0 else "worse"
+        table.add_row(difference.figure, *shares, change, f"{difference.low:+.3f} to {difference.high:+.3f}", noise)
     console.print(table)
 
 

@@ -87,8 +87,8 @@ def _explain_rows(path: Path, errors: int, encoder: str, as_json: bool) -> None:
     except (KeyError, TypeError, AttributeError):
         say(f"{path} has a row with a message or history of the wrong type.", "red")
         raise typer.Exit(FAILED) from None
-    found = worst(read, verdicts, errors) if errors else [*map(side_by_side, read, verdicts)]
+    rows = worst(read, verdicts, errors) if errors else [*map(side_by_side, read, verdicts)]
     if as_json:
-        print_json(found)
+        print_json(rows)
     else:
-        print_errors(found)
+        print_errors(rows)

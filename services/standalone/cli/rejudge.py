@@ -103,8 +103,13 @@ def facts_of(done: Rejudged) -> dict[str, Any]:
         "judged": done.differences.judged,
         **{kind: done.differences.counts[kind] for kind in _KINDS},
         "examples": [
-            {**one.key._asdict(), "difference": kind, "before": _labels(one.before), "after": _labels(one.after)}
-            for kind, one in done.differences.examples()
+            {
+                **example.key._asdict(),
+                "difference": kind,
+                "before": _labels(example.before),
+                "after": _labels(example.after),
+            }
+            for kind, example in done.differences.examples()
         ],
     }
 
@@ -114,27 +119,28 @@ def _labels(verdict: AnnouncedVerdict | None) -> dict[str, str] | None:
 
 
 def _print(done: Rejudged) -> None:
-    found = done.differences
+    differences = done.differences
     if done.epoch is None:
-        say(f"Detector {done.detector} would change {found.judged - found.counts['unchanged']:,} of {found.judged:,}.")
+        changed = differences.judged - differences.counts["unchanged"]
+        say(f"Detector {done.detector} would change {changed:,} of {differences.judged:,}.")
     else:
-        say(f"Detector {done.detector} judged {found.judged:,} messages in epoch {done.epoch}.")
+        say(f"Detector {done.detector} judged {differences.judged:,} messages in epoch {done.epoch}.")
     for kind in _KINDS:
-        say(f"{found.counts[kind]:8,} {kind}")
-    if found.examples():
-        Console().print(_examples(found, with_text=sys.stdout.isatty()))
+        say(f"{differences.counts[kind]:8,} {kind}")
+    if differences.examples():
+        Console().print(_examples(differences, with_text=sys.stdout.isatty()))
 
 
-def _examples(found: Differences, *, with_text: bool) -> Table:
+def _examples(differences: Differences, *, with_text: bool) -> Table:
     """Build a table of messages whose verdict changed, with their texts only if `with_text` is True."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("difference", "before", "after", "project", "conversation", "message"):
         table.add_column(name, overflow="fold")
     if with_text:
         table.add_column("text", overflow="fold")
-    for kind, one in found.examples():
-        labels = (f"{v.feedback} {v.turn_id}" if v else "–" for v in (one.before, one.after))
-        project = f"{one.key.tenant}/{one.key.project}"
-        cells = (kind, *labels, project, one.key.conversation_id, one.key.message_id)
-        table.add_row(*map(harmless, (*cells, one.text[:QUOTED]) if with_text else cells))
+    for kind, example in differences.examples():
+        labels = (f"{v.feedback} {v.turn_id}" if v else "–" for v in (example.before, example.after))
+        project = f"{example.key.tenant}/{example.key.project}"
+        cells = (kind, *labels, project, example.key.conversation_id, example.key.message_id)
+        table.add_row(*map(harmless, (*cells, example.text[:QUOTED]) if with_text else cells))
     return table

@@ -49,7 +49,7 @@ def topics(
         from standalone.waiting import within
 
         async def ensure(servers: str) -> None:
-            made = ensure_topics(
+            work = ensure_topics(
                 cluster_at(servers),
                 replication=replication,
                 partitions=partitions or KAFKA_PARTITIONS,
@@ -57,7 +57,7 @@ def topics(
                 create=create,
                 say=say,
             )
-            await within(ANSWER_SECONDS, made, servers)
+            await within(ANSWER_SECONDS, work, servers)
 
         run_work(ensure(broker))
         say(f"The topics on {broker} are configured as required.")

@@ -99,7 +99,7 @@ class ImportMapping:
         if not (self._has(Fact.person) or self._has(Fact.reviewer)):
             missing.append(Fact.person)
         if missing:
-            options = ", ".join(f"--column {one}=COLUMN" for one in missing)
+            options = ", ".join(f"--column {fact}=COLUMN" for fact in missing)
             raise MappingInvalid(
                 f"Not mapped: {', '.join(missing)}. Name the columns ({options}); a constant agent is --agent, "
                 "a constant person --person."
@@ -182,9 +182,9 @@ class ImportMapping:
             "trace_id": self._text(row, Fact.trace),
         }
         id_ = self._text(row, Fact.id)
-        said = [id_] if id_ is not None else [str(value) for value in (occurred_at, *facts.values())]
+        identity = [id_] if id_ is not None else [str(value) for value in (occurred_at, *facts.values())]
         return FeedbackExplicitReceived(
-            event_id=str(derived_id("import", self.tenant, self.project, *said)),
+            event_id=str(derived_id("import", self.tenant, self.project, *identity)),
             occurred_at=occurred_at,
             sequence=None if modified is None else self._time(modified),
             tenant=self.tenant,
@@ -219,8 +219,8 @@ class ImportMapping:
         if not self.format.givers:
             return "reviewer" if self._text(row, Fact.reviewer) and not self._text(row, Fact.person) else "user"
         named = {column: text for column in self.format.givers if (text := text_at(row, column)) is not None}
-        found = {self.format.givers[column].get(text) for column, text in named.items()}
-        return None if None in found else next((giver for giver in _ORDER if giver in found), None)
+        givers = {self.format.givers[column].get(text) for column, text in named.items()}
+        return None if None in givers else next((giver for giver in _ORDER if giver in givers), None)
 
     def _has(self, column: Fact) -> bool:
         return bool(self.names_of(column)) or column in self.constants
@@ -230,8 +230,8 @@ class ImportMapping:
 
         If there is no such column, the constant of the mapping is returned, or None.
         """
-        found = (text for name in self.names_of(column) if (text := text_at(row, name)) is not None)
-        return next(found, None) or self.constants.get(column)
+        texts = (text for name in self.names_of(column) if (text := text_at(row, name)) is not None)
+        return next(texts, None) or self.constants.get(column)
 
     def _needed(self, row: Cells, column: Fact) -> str:
         text = self._text(row, column)

@@ -123,9 +123,9 @@ class _Lines:
 
     def reread(self) -> None:
         """Go back to the second line of the current row, because the row could not be parsed."""
-        back = self._row[1:]
-        self._again.extendleft(reversed(back))
-        self.number -= len(back)
+        lines = self._row[1:]
+        self._again.extendleft(reversed(lines))
+        self.number -= len(lines)
 
 
 class _RowTooLarge(Exception):

@@ -84,8 +84,8 @@ class Backpressure:
 
     def readers(self, topic: str) -> frozenset[Consumer]:
         """Return the followed consumer groups that read `topic`."""
-        known = BY_NAME.get(topic)
-        return self._groups.intersection(known.consumers) if known else frozenset()
+        declared = BY_NAME.get(topic)
+        return self._groups.intersection(declared.consumers) if declared else frozenset()
 
     def room(self, size: int) -> bool:
         """Return True if every partition has room for `size` more bytes. Always returns False after `close`.

@@ -53,36 +53,36 @@ class BackpressureProducer:
         sizes, full = dict[LogPartition, int](), set[LogPartition]()
         for index, message in waiting:
             partition, size = _partition_of(message), message.size
-            taken = sizes.get(partition, 0)
-            held = bool(self._backpressure.readers(message.topic))
-            fits = taken + size <= PIECE_BYTES or not taken
-            if partition in full or not fits or (held and not self._admits(partition, taken, size)):
+            used = sizes.get(partition, 0)
+            is_read = bool(self._backpressure.readers(message.topic))
+            fits = used + size <= PIECE_BYTES or not used
+            if partition in full or not fits or (is_read and not self._admits(partition, used, size)):
                 full.add(partition)
                 rest.append((index, message))
                 continue
-            sizes[partition] = taken + size
+            sizes[partition] = used + size
             piece.append((index, message))
         return piece, sizes, rest
 
-    def _admits(self, partition: LogPartition, taken: int, size: int) -> bool:
-        return self._backpressure.admits(partition, taken + size)
+    def _admits(self, partition: LogPartition, used: int, size: int) -> bool:
+        return self._backpressure.admits(partition, used + size)
 
     async def _write(self, messages: Sequence[Message], sizes: Mapping[LogPartition, int]) -> Sequence[Written]:
-        held = {partition: size for partition, size in sizes.items() if self._backpressure.readers(partition[0])}
-        for partition, size in held.items():
+        read_sizes = {partition: size for partition, size in sizes.items() if self._backpressure.readers(partition[0])}
+        for partition, size in read_sizes.items():
             self._backpressure.expect(partition, size)
         try:
             written = await self._producer.send(messages)
         except BaseException:
-            for partition, size in held.items():
+            for partition, size in read_sizes.items():
                 self._backpressure.abandon(partition, size)
             raise
         ends: defaultdict[LogPartition, int] = defaultdict(int)
-        for place in written:
-            partition = (place.topic, place.partition)
-            ends[partition] = max(ends[partition], place.offset + 1)
+        for record in written:
+            partition = (record.topic, record.partition)
+            ends[partition] = max(ends[partition], record.offset + 1)
         for partition, size in sizes.items():
-            if partition in held:
+            if partition in read_sizes:
                 self._backpressure.wrote(partition, size, ends[partition])
             else:
                 self._backpressure.wrote_unread(partition, size)

@@ -121,6 +121,6 @@ def last_complaint(log: Path, complaint: re.Pattern[str]) -> str:
         return _DISK_FULL[0]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in reversed(lines):
-        if found := complaint.search(line):
-            return found[1].strip()
+        if match := complaint.search(line):
+            return match[1].strip()
     return lines[-1] if lines else "it left no message"

@@ -159,7 +159,7 @@ class EmbeddedPostgres:
         deadline = time.monotonic() + _TAKE_OVER_SECONDS
         while not await self._attempt(home, sockets):
             reason = last_complaint(log, _COMPLAINT)
-            if not any(held in log.read_text(errors="replace") for held in _STILL_HELD):
+            if not any(mark in log.read_text(errors="replace") for mark in _STILL_HELD):
                 raise EmbeddedPostgresError(f"PostgreSQL did not start on {home.data}: {reason}")
             if time.monotonic() >= deadline:
                 raise EmbeddedPostgresError(f"Another PostgreSQL runs on {home.data}: {reason}")
@@ -213,15 +213,15 @@ async def _initialise(home: PostgresHome) -> None:
         EmbeddedPostgresError: initdb failed.
     """
     # Created under another name and renamed: an incomplete directory would look like a database.
-    made = home.data.with_name(f"{home.data.name}.new")
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir(parents=True)
+    data = home.data.with_name(f"{home.data.name}.new")
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True)
     output = home.data.with_name(f"{home.data.name}.initdb.log")
     try:
-        hand_over(made, home.account)
+        hand_over(data, home.account)
         with output.open("wb") as log:
             process = spawn(
-                [home.programs / "initdb", *_INITDB, *_LOCALE, "-D", made],
+                [home.programs / "initdb", *_INITDB, *_LOCALE, "-D", data],
                 output=log,
                 environment=_environment(),
                 account=home.account,
@@ -233,9 +233,9 @@ async def _initialise(home: PostgresHome) -> None:
             await end(process, [(signal.SIGKILL, 5.0)])
         if process.returncode != 0:
             raise EmbeddedPostgresError(f"PostgreSQL could not make {home.data}: {last_complaint(output, _COMPLAINT)}")
-        made.rename(home.data)
+        data.rename(home.data)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(data, ignore_errors=True)
         output.unlink(missing_ok=True)
 
 

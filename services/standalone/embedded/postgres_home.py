@@ -120,14 +120,14 @@ def socket_directory(home: PostgresHome) -> Iterator[Path]:
     for above in dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp"]):  # noqa: S108  # only mkdtemp writes there
         if not os.access(above, os.W_OK) or not can_reach(home.account, Path(above)):
             continue
-        made = Path(tempfile.mkdtemp(prefix="agent-feedback-", dir=above))
+        directory = Path(tempfile.mkdtemp(prefix="agent-feedback-", dir=above))
         try:
-            if _is_fit(made):
-                hand_over(made, home.account)
-                yield made
+            if _is_fit(directory):
+                hand_over(directory, home.account)
+                yield directory
                 return
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
     raise EmbeddedPostgresError(f"The path {home.data} is too long for a socket, as is every temporary directory's.")
 
 
@@ -161,10 +161,10 @@ def _account_for(data: Path) -> Account:
         return Account(_name_of(owner.st_uid), owner.st_uid, owner.st_gid)
     for name in ("postgres", "nobody"):
         try:
-            found = pwd.getpwnam(name)
+            entry = pwd.getpwnam(name)
         except KeyError:
             continue
-        return Account(name, found.pw_uid, found.pw_gid)
+        return Account(name, entry.pw_uid, entry.pw_gid)
     raise EmbeddedPostgresError("PostgreSQL cannot run as root, and there is no user postgres or nobody to run it as.")
 
 
@@ -198,19 +198,19 @@ def _copied_root(installed: Path) -> Path:
     if root.exists():
         return root
     _make_open(root.parent)
-    made = Path(tempfile.mkdtemp(prefix=f".{root.name}-", dir=root.parent))
+    copy = Path(tempfile.mkdtemp(prefix=f".{root.name}-", dir=root.parent))
     try:
         for part in (_TREE, _LIBRARIES):
-            shutil.copytree(installed / part, made / part, symlinks=True, ignore=shutil.ignore_patterns("include"))
-        for path in (made, *made.rglob("*")):
+            shutil.copytree(installed / part, copy / part, symlinks=True, ignore=shutil.ignore_patterns("include"))
+        for path in (copy, *copy.rglob("*")):
             if not path.is_symlink():
                 path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
-        made.rename(root)
+        copy.rename(root)
     except OSError:
         if not root.exists():  # otherwise, another run has just made this copy
             raise
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(copy, ignore_errors=True)
     return root
 
 
@@ -229,7 +229,7 @@ def _can_run(account: Account, root: Path) -> bool:
 
 
 def _succeeds(account: Account, script: str, argument: Path) -> bool:
-    asked = subprocess.run(
+    check = subprocess.run(
         ["/bin/sh", "-c", script, "sh", str(argument)],
         capture_output=True,
         cwd="/",
@@ -239,4 +239,4 @@ def _succeeds(account: Account, script: str, argument: Path) -> bool:
         timeout=_CHECK_SECONDS,
         check=False,
     )
-    return asked.returncode == 0
+    return check.returncode == 0

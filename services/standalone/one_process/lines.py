@@ -64,8 +64,8 @@ def violation_of(routed: Routed) -> tuple[str, str] | None:
     the time of the log.
     """
     raw = RawRecord(Coordinates(routed.topic, 0, 0), None, routed.value, (), LAST)
-    found = read(raw, _MODELS)
-    return (found.reason, found.detail) if isinstance(found, Unreadable) else None
+    result = read(raw, _MODELS)
+    return (result.reason, result.detail) if isinstance(result, Unreadable) else None
 
 
 def _key_of(event: dict[str, Any]) -> str | None:

@@ -57,7 +57,7 @@ async def while_answered(
         DependencyLost: A server has not responded for `seconds`.
     """
     task = asyncio.create_task(work)
-    watches = [asyncio.create_task(_watched(one, seconds, effect)) for one in needed]
+    watches = [asyncio.create_task(_watched(dependency, seconds, effect)) for dependency in needed]
     try:
         done, _ = await asyncio.wait({task, *watches}, return_when=asyncio.FIRST_COMPLETED)
         if task in done:

@@ -53,7 +53,7 @@ class Outcomes:
 
     def rows(self, account: ReplayResult) -> Iterator[dict[str, object]]:
         """Yield a row for each replayed line, in order. Its `fate` is good, duplicate, ignored, parked or bad."""
-        rejected = {one.line: one for one in account.rejected}
+        rejected = {rejection.line: rejection for rejection in account.rejected}
         places = {line: cause for cause, line in account.places.items()}
         for line in account.seen:
             if line in rejected:

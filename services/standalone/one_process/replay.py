@@ -97,5 +97,5 @@ async def _publish(
     written = await producer.send([Message(routed.topic, routed.key, routed.value) for _, routed in batch])
     account.events += len(written)
     if keep_places:
-        for (line, _), place in zip(batch, written, strict=True):
-            account.places[str(Coordinates(place.topic, place.partition, place.offset))] = line
+        for (line, _), record in zip(batch, written, strict=True):
+            account.places[str(Coordinates(record.topic, record.partition, record.offset))] = line

@@ -69,7 +69,7 @@ class Stack:
         of_feedback = read_settings(FeedbackSettings, **where, store_url=self.database_url)
         of_inference = read_settings(InferenceSettings, **where)
         of_reporting = read_settings(ReportingSettings, **where)
-        unset = {name: one for name, one in self._reporting.items() if name not in of_reporting.model_fields_set}
+        unset = {name: value for name, value in self._reporting.items() if name not in of_reporting.model_fields_set}
         of_reporting = of_reporting.model_copy(update=unset)
         built = await together(
             chat_bridge.service.PROGRAM.build(of_bridge, around),
@@ -91,7 +91,7 @@ class Stack:
     @property
     def authenticators(self) -> list[Authenticator]:
         """The authenticators for tokens that the services issue."""
-        return [one for service in self.services.values() for one in service.authenticators]
+        return [authenticator for service in self.services.values() for authenticator in service.authenticators]
 
     @property
     def routers(self) -> list[APIRouter]:
@@ -172,7 +172,7 @@ async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
     If one fails, the others are cancelled and its error is raised as it is.
     """
     # TaskGroup and gather would drop a cancellation if one of their tasks fails while it ends.
-    tasks = [asyncio.create_task(one) for one in work]
+    tasks = [asyncio.create_task(coroutine) for coroutine in work]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     finally:

@@ -46,11 +46,11 @@ async def _ready(stack: Stack, say: Callable[[str], None]) -> None:
 
 def each_once(say: Callable[[str], None]) -> Callable[[str], None]:
     """Wrap `say` so that it prints each line only once, because several services may wait for the same database."""
-    said: set[str] = set()
+    printed: set[str] = set()
 
     def tell(message: str) -> None:
-        if message not in said:
-            said.add(message)
+        if message not in printed:
+            printed.add(message)
             say(message)
 
     return tell

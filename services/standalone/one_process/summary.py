@@ -40,7 +40,7 @@ async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, secon
         "replayed": {
             "lines": account.lines,
             "events": account.events,
-            "rejected": [one.row() for one in account.rejected],
+            "rejected": [line.row() for line in account.rejected],
         },
         "topics": {topic.name: produced[topic.name] for topic in TOPICS},
         "feedback": feedback_facts(await stack.fact("totals")),

@@ -32,13 +32,13 @@ class Letter:
     """A dead letter. Times are in microseconds.
 
     Attributes:
-        place: Log position of the dead letter.
+        position: Log position of the dead letter.
         topic: Original topic of the record.
         origin: Log position of the original record.
         value: Bytes of the original record, or None if it was too large to keep or had no value.
     """
 
-    place: Coordinates
+    position: Coordinates
     written_at: int
     topic: str
     origin: str
@@ -70,7 +70,7 @@ class Filter:
     def admits(self, letter: Letter) -> bool:
         return (
             self.reason in (None, letter.reason)
-            and self.topic in (None, letter.topic, letter.place.topic)
+            and self.topic in (None, letter.topic, letter.position.topic)
             and (self.since is None or letter.written_at >= self.since)
             and (self.until is None or letter.written_at < self.until)
         )
@@ -108,7 +108,7 @@ def message_again(letter: Letter) -> Message:
 def facts_of(letter: Letter) -> dict[str, Any]:
     """Return the metadata of a dead letter, without its content."""
     return {
-        "letter": str(letter.place),
+        "letter": str(letter.position),
         "written_at": format_instant(letter.written_at),
         "topic": letter.topic,
         "record": letter.origin,
@@ -138,7 +138,7 @@ async def letters(bootstrap: Bootstrap, wanted: Filter) -> AsyncIterator[Letter]
 
 
 async def replay(
-    found: AsyncIterable[Letter], producer: Producer, progress: Callable[[int], None] = lambda _: None
+    dead_letters: AsyncIterable[Letter], producer: Producer, progress: Callable[[int], None] = lambda _: None
 ) -> dict[str, int]:
     """Send dead letters to their original topics again, skipping duplicates.
 
@@ -156,7 +156,7 @@ async def replay(
     seen: set[bytes] = set()
     batch: list[Message] = []
     count = sent = repeats = empty = too_large = 0
-    async for letter in found:
+    async for letter in dead_letters:
         count += 1
         content = _digest(letter)
         if not letter.whole or letter.topic not in BY_NAME:

@@ -58,7 +58,7 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
     async for records in store.scan():
         faults = {record.feedback_id: fault_of(record) for record in records}
         result.impossible |= {id_: fault for id_, fault in faults.items() if fault}
-        sound = {one.feedback_id: Update(one.key) for one in records if not faults[one.feedback_id]}
+        sound = {stored.feedback_id: Update(stored.key) for stored in records if not faults[stored.feedback_id]}
         await writer.write_and_announce(sound)
         result.announced += len(sound)
         progress(len(records))
@@ -110,17 +110,17 @@ class Ledger:
             if record.value is not None:
                 self.junk[record.partition, key] = record.offset
             return
-        held = self.highest.get(feedback_id)
+        highest = self.highest.get(feedback_id)
         if event is None:
             ended = revision_named(record.headers)
             self.ended[feedback_id] = max(ended or 0, self.ended.get(feedback_id, 0))
             self.last.get(feedback_id, {}).pop(record.partition, None)
-            if held is not None and (ended is None or held.revision <= ended):
+            if highest is not None and (ended is None or highest.revision <= ended):
                 del self.highest[feedback_id]
             return
         self.last.setdefault(feedback_id, {})[record.partition] = event.revision
         is_erased = event.revision <= self.ended.get(feedback_id, 0)
-        if not is_erased and (held is None or event.revision >= held.revision):
+        if not is_erased and (highest is None or event.revision >= highest.revision):
             self.highest[feedback_id] = event
 
     @property
@@ -129,8 +129,8 @@ class Ledger:
         return {feedback_id for feedback_id, last in self.last.items() if self._is_stale(feedback_id, last.values())}
 
     def _is_stale(self, feedback_id: UUID, last: Collection[int]) -> bool:
-        held = self.highest.get(feedback_id)
-        if held is not None and held.revision not in last:
+        highest = self.highest.get(feedback_id)
+        if highest is not None and highest.revision not in last:
             return True
         ended = self.ended.get(feedback_id, 0)
         return any(revision <= ended for revision in last)
@@ -152,19 +152,19 @@ async def verify(
     stored: dict[UUID, Record] = {}
     async for records in store.scan():
         stored.update((record.feedback_id, record) for record in records)
-    found = differences(ledger, stored)
+    differing = differences(ledger, stored)
     for _ in range(ROUNDS):
-        if not found:
+        if not differing:
             break
         await asyncio.sleep(ROUND_SECONDS)
-        now = await store.load(list(found))
-        for feedback_id in found:
+        now = await store.load(list(differing))
+        for feedback_id in differing:
             stored.pop(feedback_id, None)
         stored.update((id_, record) for id_, record in now.items() if not record.forgotten)
         await read_on(bootstrap, ledger)
-        found = {id_: kind for id_, kind in differences(ledger, stored).items() if id_ in found}
-    kinds = list(found.values())
-    first = min(found, key=str) if found else None
+        differing = {id_: kind for id_, kind in differences(ledger, stored).items() if id_ in differing}
+    kinds = list(differing.values())
+    first = min(differing, key=str) if differing else None
     return {
         "records": ledger.records,
         "feedbacks": len(ledger.highest),
@@ -174,7 +174,7 @@ async def verify(
             f"{FEEDBACK_CREATED.name}:{partition}:{offset}" for (partition, _), offset in sorted(ledger.junk.items())
         ],
         **{kind: kinds.count(kind) for kind in _WORDS},
-        "first_difference": None if first is None else _in_words(first, found[first], ledger, stored),
+        "first_difference": None if first is None else _in_words(first, differing[first], ledger, stored),
     }
 
 
@@ -235,21 +235,21 @@ _WORDS = {
 
 
 def differences(ledger: Ledger, stored: Mapping[UUID, Record]) -> dict[UUID, str]:
-    found: dict[UUID, str] = {}
+    kinds: dict[UUID, str] = {}
     stale = ledger.stale
     for feedback_id in ledger.highest.keys() | stored.keys() | stale:
         latest, record = ledger.highest.get(feedback_id), stored.get(feedback_id)
         if record is not None and fault_of(record):
-            found[feedback_id] = "impossible"
+            kinds[feedback_id] = "impossible"
         elif latest is None:
-            found[feedback_id] = "stale" if record is None else "missing"
+            kinds[feedback_id] = "stale" if record is None else "missing"
         elif record is None:
-            found[feedback_id] = "extra"
+            kinds[feedback_id] = "extra"
         elif latest != announcement(record):
-            found[feedback_id] = "differing"
+            kinds[feedback_id] = "differing"
         elif feedback_id in stale:
-            found[feedback_id] = "stale"
-    return found
+            kinds[feedback_id] = "stale"
+    return kinds
 
 
 def _in_words(feedback_id: UUID, kind: str, ledger: Ledger, stored: Mapping[UUID, Record]) -> str:

@@ -88,8 +88,8 @@ async def writing_to(target: LogTarget) -> AsyncIterator[Producer]:
     producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
     try:
         if target.groups:
-            async with with_backpressure(producer, admin, target.groups) as held:
-                yield held
+            async with with_backpressure(producer, admin, target.groups) as throttled:
+                yield throttled
         else:
             yield producer
     finally:

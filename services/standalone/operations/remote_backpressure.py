@@ -41,8 +41,10 @@ async def _follow(admin: AIOKafkaAdminClient, backpressure: Backpressure) -> Non
         while True:
             for group in backpressure.groups:
                 lanes = [TopicPartition(topic.name, n) for topic in consumed_by(group) for n in range(topic.partitions)]
-                found = await admin.list_consumer_group_offsets(group, partitions=lanes) if lanes else {}
-                backpressure.committed(group, {lane: at.offset for lane, at in found.items() if at.offset >= 0})
+                offsets = await admin.list_consumer_group_offsets(group, partitions=lanes) if lanes else {}
+                backpressure.committed(
+                    group, {lane: metadata.offset for lane, metadata in offsets.items() if metadata.offset >= 0}
+                )
             await asyncio.sleep(ASK_SECONDS)
     except (KafkaError, OSError):
         backpressure.stop()

@@ -53,10 +53,10 @@ async def _rewind(bootstrap: Bootstrap, group: Consumer, lanes: Sequence[TopicPa
         consumer.assign(lanes)
         committed = {lane: await consumer.committed(lane) for lane in lanes}
         starts = await _starts(consumer, lanes, since)
-        back = earlier(committed, starts)
-        if back:
-            await consumer.commit(back)
-        return sum((committed[lane] or 0) - offset for lane, offset in back.items())
+        earlier_offsets = earlier(committed, starts)
+        if earlier_offsets:
+            await consumer.commit(earlier_offsets)
+        return sum((committed[lane] or 0) - offset for lane, offset in earlier_offsets.items())
 
 
 async def _starts(
@@ -67,10 +67,10 @@ async def _starts(
     `since` is in microseconds; None means the beginning.
     """
     if since is None:
-        found: dict[TopicPartition, int] = await consumer.beginning_offsets(lanes)
-        return found
-    at = await consumer.offsets_for_times(dict.fromkeys(lanes, since // 1_000))
-    return {lane: first.offset for lane, first in at.items() if first is not None}
+        starts: dict[TopicPartition, int] = await consumer.beginning_offsets(lanes)
+        return starts
+    starts_at = await consumer.offsets_for_times(dict.fromkeys(lanes, since // 1_000))
+    return {lane: first.offset for lane, first in starts_at.items() if first is not None}
 
 
 def earlier(

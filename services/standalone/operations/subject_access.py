@@ -70,23 +70,23 @@ async def archive_of(person: Person, target: LogTarget, database_url: str | None
 
 async def _rows_of(person: Person, database_url: str | None) -> dict[str, Rows]:
     """Return the person's rows in all services by `schema.table`, including tables without any."""
-    found: dict[str, Rows] = {}
-    databases = {place.service: place for place in reversed(service_databases(database_url))}
+    tables: dict[str, Rows] = {}
+    databases = {database.service: database for database in reversed(service_databases(database_url))}
     for program in PROGRAMS:
-        service, place = program.name, databases[program.name]
-        await database_answers(place.url)
-        connection = await open_readonly(place.url, service, say=say)
+        service, database = program.name, databases[program.name]
+        await database_answers(database.url)
+        connection = await open_readonly(database.url, service, say=say)
         try:
             for table, select in program.holds.items():
                 rows = await connection.fetch(*select(**person._asdict()))
-                found[f"{service}.{table}"] = [json.loads(row["held"]) for row in rows]
+                tables[f"{service}.{table}"] = [json.loads(row["held"]) for row in rows]
         except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError):
             raise StartError(
                 f"The tables of {service} are missing, or of another version: start the service once."
             ) from None
         finally:
             await connection.close()
-    return found
+    return tables
 
 
 async def _feedback_of(person: Person, store: Store) -> Rows:
@@ -95,50 +95,52 @@ async def _feedback_of(person: Person, store: Store) -> Rows:
         async for page in store.scan_person(person)
         for record in page
     ]
-    return [{name: str(value) if isinstance(value, UUID) else value for name, value in one.items()} for one in records]
+    return [
+        {name: str(value) if isinstance(value, UUID) else value for name, value in fields.items()} for fields in records
+    ]
 
 
 async def _log_of(person: Person, bootstrap: Bootstrap) -> tuple[dict[str, Rows], Rows]:
     """Return the person's events by topic, and the positions of unreadable records that contain the person's id."""
     topics = [name for topic in TOPICS for name in (topic.name, topic.dead_letters)]
-    found: dict[str, Rows] = {}
+    events: dict[str, Rows] = {}
     unreadable: Rows = []
     name = person.user_id.encode()
     async for records in records_of(bootstrap, topics, say=say):
         for record in records:
             if not isinstance(record.value, bytes):
                 continue
-            place = {"partition": record.partition, "offset": record.offset, "written_at": _time_of(record)}
+            position = {"partition": record.partition, "offset": record.offset, "written_at": _time_of(record)}
             try:
                 event = own_event(from_json(record.value), person)
             except (ValueError, RecursionError):
                 if name in record.value:
-                    unreadable.append({"topic": record.topic, **place})
+                    unreadable.append({"topic": record.topic, **position})
                 continue
             if event is not None:
-                found.setdefault(record.topic, []).append({**place, "event": event})
-    return found, unreadable
+                events.setdefault(record.topic, []).append({**position, "event": event})
+    return events, unreadable
 
 
 def _time_of(record: Any) -> str:
     return format_instant(record.timestamp * 1_000)
 
 
-async def _objects_of(person: Person, held: Rows) -> Rows:
+async def _objects_of(person: Person, artifacts: Rows) -> Rows:
     """Return the person's parts of the objects in the object store.
 
     Raises:
         StartError: Objects with data about the person exist, but no object store is configured.
     """
-    if not held:
+    if not artifacts:
         return []
     url = read_settings(ReportingSettings).artifact_store_url
     if url is None:
         raise StartError("There are artifacts of the person: set ARTIFACT_STORE_URL to the store that holds them.")
     store = ObjectStore(url)
-    found = []
-    for row in held:
+    objects = []
+    for row in artifacts:
         body = await store.get(row["name"])
         if body is not None:
-            found.append({"name": row["name"], "content": own_object(json.loads(body), row, person)})
-    return found
+            objects.append({"name": row["name"], "content": own_object(json.loads(body), row, person)})
+    return objects

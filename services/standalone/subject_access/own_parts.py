@@ -50,23 +50,27 @@ def _as_id(value: object) -> object:
     return str(value) if type(value) is int else value
 
 
-def own_object(body: Mapping[str, Any], held: Mapping[str, Any], person: Person) -> Mapping[str, Any]:
+def own_object(body: Mapping[str, Any], artifact: Mapping[str, Any], person: Person) -> Mapping[str, Any]:
     """Return the data in a stored object that belongs to the person.
 
     For the log of a turn, this is the person's feedback, plus the question and answer if the person asked the question.
 
     Args:
-        held: Database row of the object.
+        artifact: Database row of the object.
     """
     if "turn_log" not in body:
         return body
-    feedbacks = [one for one in body.get("feedbacks", ()) if _is_own_artifact(str(one.get("rn")), held, person)]
-    asked = {name: body[name] for name in ("turn_log", "conversation_id", "bundle_id") if name in body}
-    return {**(asked if held["is_own"] else {}), "feedbacks": feedbacks}
+    feedbacks = [
+        feedback
+        for feedback in body.get("feedbacks", ())
+        if _is_own_artifact(str(feedback.get("rn")), artifact, person)
+    ]
+    exchange = {name: body[name] for name in ("turn_log", "conversation_id", "bundle_id") if name in body}
+    return {**(exchange if artifact["is_own"] else {}), "feedbacks": feedbacks}
 
 
-def _is_own_artifact(name: str, held: Mapping[str, Any], person: Person) -> bool:
-    return name.startswith(f"ef:{person.tenant}:{held['project']}:{person.user_id}:{held['conversation_id']}:")
+def _is_own_artifact(name: str, artifact: Mapping[str, Any], person: Person) -> bool:
+    return name.startswith(f"ef:{person.tenant}:{artifact['project']}:{person.user_id}:{artifact['conversation_id']}:")
 
 
 def readable(row: Mapping[str, Any]) -> dict[str, Any]:

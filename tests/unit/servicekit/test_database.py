@@ -117,8 +117,8 @@ def test_a_function_has_the_types_of_its_values_and_a_name_with_its_digest(tmp_p
     add = loaded(tmp_path, FUNCTION.format(returns="table (n int)", kind="double precision")).add
     assert add.text == f"select * from {add.called}($1::double precision[], $2::bigint)"
     assert add(a=[1.0], b=2) == (add.text, [1.0], 2)
-    assert add.made.startswith(f"create function {add.called}(double precision[], bigint) returns table (n int) ")
-    assert "insert into t select unnest($1::double precision[]) + $2::bigint;" in add.made
+    assert add.definition.startswith(f"create function {add.called}(double precision[], bigint) returns table (n int) ")
+    assert "insert into t select unnest($1::double precision[]) + $2::bigint;" in add.definition
     others = [("setof int", "double precision"), ("table (n int)", "int")]
     names = {loaded(tmp_path, FUNCTION.format(returns=one, kind=kind)).add.called for one, kind in others}
     assert len({add.called, *names}) == 3

@@ -211,7 +211,7 @@ async def test_letters_of_one_topic_are_read_from_its_own_topic_alone(monkeypatc
     monkeypatch.setattr(dlq, "records_of", records_of)
     for name in (CHAT_REPLY.name, CHAT_REPLY.dead_letters):
         assert [one.topic async for one in letters("localhost:1", Filter(topic=name))] == [CHAT_REPLY.name] * 2
-    assert [one.place.offset async for one in letters("localhost:1", Filter(reason="b"))] == [1] * len(TOPICS)
+    assert [one.position.offset async for one in letters("localhost:1", Filter(reason="b"))] == [1] * len(TOPICS)
     assert read == [[CHAT_REPLY.dead_letters], [CHAT_REPLY.dead_letters], [one.dead_letters for one in TOPICS]]
 
 

@@ -40,7 +40,7 @@ class _AsyncMethod(Generic[P, T]):
             return cast("Callable[P, Awaitable[T]]", self._build)
 
         async def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return await client.send(self._build(client.place, *args, **kwargs))
+            return await client.send(self._build(client.project, *args, **kwargs))
 
         update_wrapper(call, self._build)
         return call
@@ -93,9 +93,9 @@ class AsyncClient:
         await self._http.aclose()
 
     @property
-    def place(self) -> ProjectPlace:
+    def project(self) -> ProjectPlace:
         """Return the tenant and the project of the client."""
-        return self._settings.place
+        return self._settings.project
 
     async def send(self, call: Call[T], within: float | None = None) -> T:
         """Perform an API call and return its result.
@@ -116,7 +116,7 @@ class AsyncClient:
 
         Raises UnexpectedAnswer if a row is truncated, and Unreachable if the connection breaks before the end.
         """
-        request = calls.export_request(self.place, kind, everyone, filters)
+        request = calls.export_request(self.project, kind, everyone, filters)
         sent = self._settings.request(self._http, request, self._settings.timeout)
         try:
             answer = await self._http.send(sent, stream=True)

@@ -86,7 +86,7 @@ class ProjectPlace:
 
 
 def submit_feedback(
-    place: ProjectPlace,
+    project: ProjectPlace,
     conversation_id: str,
     turn_id: str,
     reaction: Reaction | None,
@@ -103,12 +103,12 @@ def submit_feedback(
     to judge on behalf of another person, which requires the scope `on_behalf`.
     """
     body = _given(text=text, tags=list(tags) or None, correction=correction, ts=ts, user_id=user_id)
-    path = place.path(conversation_id, "turns", turn_id, "feedback")
+    path = project.path(conversation_id, "turns", turn_id, "feedback")
     return _one("POST", path, {"reaction": reaction} | body, AcceptedFeedbackJson)
 
 
 def submit_rating(
-    place: ProjectPlace,
+    project: ProjectPlace,
     conversation_id: str,
     turn_id: str,
     rating: int | None,
@@ -124,29 +124,29 @@ def submit_rating(
     it is the name of one of the project's own scales, such as `polite`, the rating does not affect satisfaction rates.
     """
     body = {"rating": rating, "scale": scale} | _given(text=text, ts=ts, user_id=user_id)
-    return _one("POST", place.path(conversation_id, "turns", turn_id, "feedback"), body, AcceptedFeedbackJson)
+    return _one("POST", project.path(conversation_id, "turns", turn_id, "feedback"), body, AcceptedFeedbackJson)
 
 
 def clear_feedback(
-    place: ProjectPlace, conversation_id: str, turn_id: str, *, ts: str | None = None, user_id: str | None = None
+    project: ProjectPlace, conversation_id: str, turn_id: str, *, ts: str | None = None, user_id: str | None = None
 ) -> Call[AcceptedFeedbackJson]:
     """Retract the judgement of a turn, including its text. Has no effect if there is no judgement."""
-    return submit_feedback(place, conversation_id, turn_id, None, ts=ts, user_id=user_id)
+    return submit_feedback(project, conversation_id, turn_id, None, ts=ts, user_id=user_id)
 
 
 def own_feedback(
-    place: ProjectPlace, conversation_id: str, turn_id: str, *, user_id: str | None = None
+    project: ProjectPlace, conversation_id: str, turn_id: str, *, user_id: str | None = None
 ) -> Call[OwnFeedbackJson]:
     """Return a person's feedback on a turn.
 
     By default, this is the person that the token belongs to. Use `user_id` for another person, which requires the scope
     `on_behalf`.
     """
-    path = place.path(conversation_id, "turns", turn_id, "feedback")
+    path = project.path(conversation_id, "turns", turn_id, "feedback")
     return _one("GET", path, None, OwnFeedbackJson, query=_given(user_id=user_id))
 
 
-def ingest(place: ProjectPlace, events: Iterable[Mapping[str, Any]]) -> Call[IngestedJson]:
+def ingest(project: ProjectPlace, events: Iterable[Mapping[str, Any]]) -> Call[IngestedJson]:
     """Send chat events in order. The module `agent_feedback_kit.events` creates such events.
 
     The events are sent in requests of at most 10,000 events and 4 MiB. Each event needs an `eventId`, so that a retried
@@ -155,7 +155,7 @@ def ingest(place: ProjectPlace, events: Iterable[Mapping[str, Any]]) -> Call[Ing
     requests: list[Request] = []
     lines: list[bytes] = []
     size = 0
-    path = f"/ingest/{_quoted(place.tenant)}/{_quoted(place.project)}/events"
+    path = f"/ingest/{_quoted(project.tenant)}/{_quoted(project.project)}/events"
 
     def close() -> None:
         nonlocal size
@@ -177,7 +177,7 @@ def ingest(place: ProjectPlace, events: Iterable[Mapping[str, Any]]) -> Call[Ing
 
 
 def end_session(
-    place: ProjectPlace,
+    project: ProjectPlace,
     thread_id: str,
     feedback: Label | None = None,
     *,
@@ -191,20 +191,20 @@ def end_session(
     `source` is the interface in which the rating was given, by default `api_end`.
     """
     key = idempotency_key or str(uuid4())
-    said = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None, source=source)
-    body = {"feedback": feedback, "tenant": place.tenant, "project": place.project} | said
+    fields = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None, source=source)
+    body = {"feedback": feedback, "tenant": project.tenant, "project": project.project} | fields
     path = f"/api/threads/{_quoted(thread_id)}/end"
     return _one("POST", path, body, EndedSessionJson)
 
 
-def memory_status(place: ProjectPlace, thread_id: str) -> Call[MemoryStatusJson]:
+def memory_status(project: ProjectPlace, thread_id: str) -> Call[MemoryStatusJson]:
     """Return the number of ratings stored for a session."""
-    query = {"thread_id": thread_id, "tenant": place.tenant}
+    query = {"thread_id": thread_id, "tenant": project.tenant}
     return _one("GET", "/api/memory/status", None, MemoryStatusJson, query=query)
 
 
 def detect(
-    place: ProjectPlace,
+    project: ProjectPlace,
     conversation_id: str,
     text: str,
     *,
@@ -235,10 +235,10 @@ def detect(
     and to `intent` if given.
     """
     place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id, previous=_within_limits(previous))
-    said = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
-    asked = _given(wait_seconds=wait_seconds, strategies=strategies, intent=intent, agent_id=agent_id)
-    body = {**said, **place_in, **asked}
-    return _one("POST", place.path(conversation_id, "detect"), body, DetectedJson)
+    fields = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
+    request = _given(wait_seconds=wait_seconds, strategies=strategies, intent=intent, agent_id=agent_id)
+    body = {**fields, **place_in, **request}
+    return _one("POST", project.path(conversation_id, "detect"), body, DetectedJson)
 
 
 def _within_limits(previous: PreviousAnswer | None) -> dict[str, Any] | None:
@@ -250,7 +250,7 @@ def _within_limits(previous: PreviousAnswer | None) -> dict[str, Any] | None:
 
 
 def latest(
-    place: ProjectPlace,
+    project: ProjectPlace,
     conversation_id: str,
     *,
     turn_ids: Sequence[str] | None = None,
@@ -267,11 +267,11 @@ def latest(
     """
     narrowed = _given(since=since, watermark=watermark, limit=limit, cursor=cursor)
     body = {"turn_ids": None if turn_ids is None else list(turn_ids)} | narrowed
-    return _one("POST", place.path(conversation_id, "feedback", "latest"), body, LatestJson)
+    return _one("POST", project.path(conversation_id, "feedback", "latest"), body, LatestJson)
 
 
 def search_strategies(
-    place: ProjectPlace,
+    project: ProjectPlace,
     *,
     text: str | None = None,
     intent: str | None = None,
@@ -284,11 +284,11 @@ def search_strategies(
     The results can be filtered by intent, person and agent. Use `text` to find strategies for similar questions.
     """
     body = _given(text=text, intent=intent, user_id=user_id, agent_id=agent_id, limit=limit)
-    return _one("POST", place.path("strategies", "search"), body, Strategies)
+    return _one("POST", project.path("strategies", "search"), body, Strategies)
 
 
 def period(
-    place: ProjectPlace,
+    project: ProjectPlace,
     start: str,
     end: str,
     *,
@@ -301,25 +301,25 @@ def period(
     Follow `next_cursor` until it is None.
     """
     body = {"start": start, "end": end, "include_turns": include_turns, "limit": limit} | _given(cursor=cursor)
-    path = place.path("feedback", "conversations-in-period")
+    path = project.path("feedback", "conversations-in-period")
     return _one("POST", path, body, Period)
 
 
 def search(
-    place: ProjectPlace, *, limit: int = 100, cursor: str | None = None, **filters: Unpack[FilterArguments]
+    project: ProjectPlace, *, limit: int = 100, cursor: str | None = None, **filters: Unpack[FilterArguments]
 ) -> Call[SearchPage]:
     """Search for feedback, newest first. Follow `next_cursor` until it is None.
 
     Only effective feedback is returned, i.e. feedback that has not been replaced by other feedback on the same turn.
     """
     body = {"limit": limit} | _given(cursor=cursor, **filters)
-    return _one("POST", place.path("feedback", "search"), body, SearchPage)
+    return _one("POST", project.path("feedback", "search"), body, SearchPage)
 
 
-def export_request(place: ProjectPlace, kind: ExportKind, everyone: bool, filters: FilterArguments) -> Request:
+def export_request(project: ProjectPlace, kind: ExportKind, everyone: bool, filters: FilterArguments) -> Request:
     """Return the request for an export, whose response is in JSON Lines format."""
     query = {name: str(value) for name, value in _given(**filters).items()}
-    return Request("GET", place.path("exports", kind), query=query | ({"everyone": "true"} if everyone else {}))
+    return Request("GET", project.path("exports", kind), query=query | ({"everyone": "true"} if everyone else {}))
 
 
 def export_row(line: str) -> dict[str, Any]:
@@ -354,8 +354,8 @@ def _one(
     query: Mapping[str, str] | None = None,
 ) -> Call[T]:
     """Return a call with a single request, whose response must be a JSON object of the type `answer`."""
-    asked = {name: replace_surrogates(value) for name, value in (query or {}).items()}
-    request = Request(method, path, None if body is None else json_bytes(body), query=asked)
+    parameters = {name: replace_surrogates(value) for name, value in (query or {}).items()}
+    request = Request(method, path, None if body is None else json_bytes(body), query=parameters)
     return Call([request], lambda answers: _checked(answers[0], answer, request))
 
 
@@ -365,9 +365,9 @@ def _checked(value: Any, expected: type[T], request: Request) -> T:
     Raises:
         UnexpectedAnswer: The response has a different type. The error names the invalid field, but not its value.
     """
-    if (place := first_mismatch(value, expected)) is not None:
+    if (mismatch := first_mismatch(value, expected)) is not None:
         call = f"{request.method} /{request.path.split('/')[1]}"
-        raise UnexpectedAnswer(f"the response to {call} is not one of this API (see {place})")
+        raise UnexpectedAnswer(f"the response to {call} is not one of this API (see {mismatch})")
     return cast(T, value)
 
 
@@ -382,6 +382,6 @@ def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> IngestedJs
         answer = _checked(value, IngestedJson, request)
         accepted += answer["accepted"]
         refused_total += answer["refused_total"]
-        refused += [cast(RefusedLineJson, {**one, "line": one["line"] + before}) for one in answer["refused"]]
+        refused += [cast(RefusedLineJson, {**line, "line": line["line"] + before}) for line in answer["refused"]]
         before += request.lines
     return {"accepted": accepted, "refused": refused, "refused_total": refused_total}

@@ -37,8 +37,8 @@ class Retries:
         if tried >= self.tries or not _passing(error):
             return None
         backoff = min(self.longest_wait, self.first_wait * 2 ** (tried - 1)) * random.uniform(0.5, 1.0)
-        asked = error.retry_after if isinstance(error, Busy) else None
-        wait = backoff if asked is None else asked
+        requested = error.retry_after if isinstance(error, Busy) else None
+        wait = backoff if requested is None else requested
         return wait if wait < left else None
 
 

@@ -36,7 +36,7 @@ class _Method(Generic[P, T]):
             return cast("Callable[P, T]", self._build)
 
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return client.send(self._build(client.place, *args, **kwargs))
+            return client.send(self._build(client.project, *args, **kwargs))
 
         update_wrapper(call, self._build)
         return call
@@ -87,9 +87,9 @@ class Client:
         self._http.close()
 
     @property
-    def place(self) -> ProjectPlace:
+    def project(self) -> ProjectPlace:
         """Return the tenant and the project of the client."""
-        return self._settings.place
+        return self._settings.project
 
     def send(self, call: Call[T], within: float | None = None) -> T:
         """Perform an API call and return its result.
@@ -110,7 +110,7 @@ class Client:
 
         Raises UnexpectedAnswer if a row is truncated, and Unreachable if the connection breaks before the end.
         """
-        request = calls.export_request(self.place, kind, everyone, filters)
+        request = calls.export_request(self.project, kind, everyone, filters)
         sent = self._settings.request(self._http, request, self._settings.timeout)
         try:
             answer = self._http.send(sent, stream=True)

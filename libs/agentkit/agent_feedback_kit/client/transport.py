@@ -26,7 +26,7 @@ class ClientSettings:
     """
 
     url: str
-    place: ProjectPlace
+    project: ProjectPlace
     token: Token | None = field(repr=False)
     timeout: float
     retries: Retries

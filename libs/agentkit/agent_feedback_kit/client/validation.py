@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_t
 _LARGEST = 1e300
 
 
-def first_mismatch(value: Any, expected: Any, at: str = "") -> str | None:
+def first_mismatch(value: Any, expected: Any, path: str = "") -> str | None:
     """Return the position of the first mismatch between a JSON value and a type, or None if the value matches.
 
     The position is a dotted path, such as `items.0.reaction`. Unknown fields and unknown values of a `Literal` are
@@ -17,29 +17,29 @@ def first_mismatch(value: Any, expected: Any, at: str = "") -> str | None:
     """
     if is_typeddict(expected):
         if not isinstance(value, dict):
-            return at or "no object"
+            return path or "no object"
         for name, kind, needed in _fields(expected):
-            there = f"{at}.{name}".lstrip(".")
+            there = f"{path}.{name}".lstrip(".")
             if name not in value:
                 if needed:
                     return there
-            elif (place := first_mismatch(value[name], kind, there)) is not None:
-                return place
+            elif (mismatch := first_mismatch(value[name], kind, there)) is not None:
+                return mismatch
         return None
     kinds = get_args(expected)
     match get_origin(expected):
         case origin if origin is list:
             if not isinstance(value, list):
-                return at
-            places = (first_mismatch(one, kinds[0], f"{at}.{number}") for number, one in enumerate(value))
-            return next((place for place in places if place is not None), None)
+                return path
+            places = (first_mismatch(element, kinds[0], f"{path}.{number}") for number, element in enumerate(value))
+            return next((mismatch for mismatch in places if mismatch is not None), None)
         case origin if origin in (Union, UnionType):
-            return None if any(first_mismatch(value, kind, at) is None for kind in kinds) else at
+            return None if any(first_mismatch(value, kind, path) is None for kind in kinds) else path
         case origin if origin is dict:
-            return None if isinstance(value, dict) else at
+            return None if isinstance(value, dict) else path
         case origin if origin is Literal:
-            return None if isinstance(value, str) else at
-    return None if _is(value, expected) else at
+            return None if isinstance(value, str) else path
+    return None if _is(value, expected) else path
 
 
 def _is(value: Any, expected: Any) -> bool:

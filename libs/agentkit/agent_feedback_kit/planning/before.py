@@ -86,7 +86,7 @@ async def before_planning(
     logged.
     """
     try:
-        call = _question(client.place, conversation_id, text, message, budget)
+        call = _question(client.project, conversation_id, text, message, budget)
         detected = await within(budget, client.send(call, within=budget))
         return Planning(detected)
     except Exception as error:
@@ -106,7 +106,7 @@ def before_planning_blocking(
     The call runs in a thread. It has the same time budget and never raises.
     """
     try:
-        call = _question(client.place, conversation_id, text, message, budget)
+        call = _question(client.project, conversation_id, text, message, budget)
         thread = ThreadPoolExecutor(1, thread_name_prefix="before_planning")
         try:
             return Planning(thread.submit(client.send, call, budget).result(budget))
@@ -117,10 +117,10 @@ def before_planning_blocking(
 
 
 def _question(
-    place: ProjectPlace, conversation_id: str, text: str, message: NewMessage, budget: float
+    project: ProjectPlace, conversation_id: str, text: str, message: NewMessage, budget: float
 ) -> Call[DetectedJson]:
     more: dict[str, Any] = {"strategies": STRATEGIES, "wait_seconds": round(budget * WAITING_SHARE, 3)}
-    return calls.detect(place, conversation_id, text, **message, **more)
+    return calls.detect(project, conversation_id, text, **message, **more)
 
 
 def _nothing(error: Exception) -> Planning:

@@ -67,11 +67,11 @@ class MemoryBackend:
 
     async def arecord(self, record: SessionFeedbackRecord, *, tenant: str = DEFAULT_TENANT) -> SessionFeedbackRecord:
         records = self._records.setdefault(checked_tenant(tenant), [])
-        for held in records:
-            if held.id == record.id or (
-                record.idempotency_key is not None and held.idempotency_key == record.idempotency_key
+        for stored in records:
+            if stored.id == record.id or (
+                record.idempotency_key is not None and stored.idempotency_key == record.idempotency_key
             ):
-                return held
+                return stored
         records.append(record)
         del records[:-MEMORY_LIMIT]
         return record
@@ -82,15 +82,15 @@ class MemoryBackend:
     async def alist_by_session(
         self, session_id_opaque: str, *, tenant: str = DEFAULT_TENANT
     ) -> list[SessionFeedbackRecord]:
-        mine = [one for one in self._records.get(tenant, ()) if one.session_id_opaque == session_id_opaque]
-        return sorted(mine, key=lambda one: (one.recorded_at, str(one.id)))
+        matching = [record for record in self._records.get(tenant, ()) if record.session_id_opaque == session_id_opaque]
+        return sorted(matching, key=lambda record: (record.recorded_at, str(record.id)))
 
     async def apurge_before(self, moment: datetime, *, tenant: str | None = None) -> int:
         limit, removed = format_time(moment), 0
         for name in self._records if tenant is None else [tenant]:
-            held = self._records.get(name, [])
-            kept = [one for one in held if one.recorded_at >= limit]
-            removed += len(held) - len(kept)
+            stored = self._records.get(name, [])
+            kept = [record for record in stored if record.recorded_at >= limit]
+            removed += len(stored) - len(kept)
             self._records[name] = kept
         return removed
 

@@ -27,8 +27,8 @@ def backend_name(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> L
     """
     if mode is MemoryMode.INCOGNITO:
         return "memory"
-    said = next((environ[name] for name in SETTINGS if environ.get(name)), "")
-    return "postgres" if said.strip().lower() in ("postgres", "postgresql") else "sqlite"
+    choice = next((environ[name] for name in SETTINGS if environ.get(name)), "")
+    return "postgres" if choice.strip().lower() in ("postgres", "postgresql") else "sqlite"
 
 
 async def open_backend(mode: MemoryMode, environ: Mapping[str, str] = os.environ) -> SessionFeedbackBackend:

@@ -68,11 +68,11 @@ class SqliteBackend:
             db.execute(
                 f"insert into session_feedback (tenant, {_FIELDS}) values ({places}) on conflict do nothing", row
             )
-            held = db.execute(
+            stored = db.execute(
                 f"select {_FIELDS} from session_feedback where tenant = ?1 and (id = ?2 or idempotency_key = ?3)",
                 (tenant, str(record.id), record.idempotency_key),
             ).fetchone()
-            return _record(held)
+            return _record(stored)
 
         return await self._run(keep)
 

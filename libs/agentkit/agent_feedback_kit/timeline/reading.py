@@ -26,9 +26,9 @@ def read_reaction(text: str) -> dict[str, Any] | None:
     start = text.find("{")
     if start < 0:
         return None
-    found = _parsed(text[start:].strip())
-    inner = found.get("reaction") if found else None
-    reaction = inner if isinstance(inner, dict) else found
+    parsed = _parsed(text[start:].strip())
+    inner = parsed.get("reaction") if parsed else None
+    reaction = inner if isinstance(inner, dict) else parsed
     if not reaction or "reaction" not in reaction or reaction["reaction"] not in _REACTIONS:
         return None
     return reaction
@@ -55,7 +55,7 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItemJson | Non
     ts = _in_utc(reaction.get("ts"))
     if ts is None:
         return None
-    said = reaction.get("text")
+    comment = reaction.get("text")
     confidence = reaction.get("confidence")
     return {
         "turn_id": turn_id,
@@ -65,7 +65,7 @@ def item_of_artifact(text: str, meta: Mapping[str, Any]) -> LatestItemJson | Non
         "ts": ts,
         "recorded_at": ts,
         "reaction": reaction["reaction"],
-        "text": said if isinstance(said, str) else None,
+        "text": comment if isinstance(comment, str) else None,
         "confidence": float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 1.0,
         "origin": reaction["origin"] if reaction.get("origin") in ("machine", "reviewer") else "user",
         "rn": rn,

@@ -45,8 +45,8 @@ def refresh(
     if timeline.mid_turn:
         return Refreshed(timeline, None)
     items = list(latest)
-    known = {turn.turn_id: turn for turn in timeline.turns}
-    fresh = [item for item in items if item["turn_id"] in known and _is_new(item, known[item["turn_id"]])]
+    turns_by_id = {turn.turn_id: turn for turn in timeline.turns}
+    fresh = [item for item in items if item["turn_id"] in turns_by_id and _is_new(item, turns_by_id[item["turn_id"]])]
     if cache == "hot":
         return Refreshed(timeline, announcement(fresh))
     by_turn: dict[str, list[LatestItemJson]] = {}
@@ -57,7 +57,7 @@ def refresh(
     )
     newest = max((item["recorded_at"] for item in fresh), default=None)
     known_ts = max((ts for ts in (timeline.last_known_feedback_ts, newest) if ts is not None), default=None)
-    complete = all(item["turn_id"] in known for item in items)
+    complete = all(item["turn_id"] in turns_by_id for item in items)
     mark = watermark if watermark and complete else timeline.watermark
     done = replace(timeline, turns=turns, last_known_feedback_ts=known_ts, watermark=mark)
     return Refreshed(done, announcement(fresh, INCORPORATED))
