@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 from aiokafka.errors import GroupCoordinatorNotAvailableError
@@ -95,6 +96,21 @@ class _BareFormatter(logging.Formatter):
         return json.dumps(facts | ({"error": error.__name__} if error else {}))
 
 
+class _Stderr:
+    """Standard error, on which a line that cannot be written is lost.
+
+    A full disk must not turn the line about a failed request into another failure.
+    """
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            sys.stderr.flush()
+
+
 def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
     """Write log lines as JSON to standard error.
 
@@ -116,7 +132,7 @@ def configure_logging(level: str = "INFO", *, quiet: bool = False) -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type] # all that print needs
         cache_logger_on_first_use=True,
     )
 

@@ -6,6 +6,7 @@ import json
 import logging
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from aiokafka import TopicPartition
@@ -155,3 +156,17 @@ async def test_a_record_without_a_trace_gets_that_of_its_batch_and_others_keep_t
     assert second is not None and second[3:35] == TRACE and second[36:52] != PRODUCER
     batch.ended(slots, StageTimes())
     await traces.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_line_that_finds_no_space_is_lost_and_nothing_else() -> None:
+    program = (
+        "from servicekit.logging import configure_logging, logger\n"
+        "configure_logging()\n"
+        "logger('http').error('request_failed', id='1')\n"
+        "print('answered', flush=True)\n"
+        "import os; os._exit(0)\n"  # else Python reports the line that is still in the buffer
+    )
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=full, check=False)
+    assert (ended.returncode, ended.stdout) == (0, b"answered\n")
