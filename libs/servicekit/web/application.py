@@ -54,11 +54,19 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]  # FastAPI's own way to change its document
     app.router.route_class = GuardedRoute  # refuses everybody unless it declares an access
     app.state.front_page = None
-    own, documents = Routes("health", token=False), Routes("documents", token=False, hidden=True)
+    documents = Routes("documents", token=False, hidden=True)
     app.state.documents = [
         documents.file("/openapi.json", lambda: _as_json(app.openapi()), "application/json"),
         documents.file("/asyncapi.json", (resources.files(contracts) / "asyncapi.json").read_bytes, "application/json"),
     ]
+    app.router.routes.extend([*documents.routes, *_health(not_ready, warnings).routes])
+    _add_failures(app)
+    return app
+
+
+def _health(not_ready: NotReady, warnings: Warnings) -> Routes:
+    """Return the routes for health checks and metrics."""
+    own = Routes("health", token=False)
     why_not_ready = RequestBatcher(partial(_for_all, not_ready))
 
     @own.at("GET", "/health/live", "no token")
@@ -85,9 +93,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
         encode, media_type = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(REGISTRY), media_type=media_type)
 
-    app.router.routes.extend([*documents.routes, *own.routes])
-    _add_failures(app)
-    return app
+    return own
 
 
 def _add_failures(app: FastAPI) -> None:
