@@ -106,3 +106,8 @@ def running(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         raise StartError(f"Nothing runs on {path.absolute()}: start it with `agent-feedback up`.") from None
     return facts
+
+
+def running_database(path: Path) -> str | None:
+    """Return the database of the run that uses this state folder, or None if nothing is running."""
+    return str(running(path)["database"]) if (path / "run.json").exists() else None

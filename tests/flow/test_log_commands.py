@@ -28,7 +28,7 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import Service, ServiceContext
 from standalone.cli.app import app
-from standalone.cli.verify_ledger import SHOWN
+from standalone.cli.ledger import SHOWN
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.operations.dlq import Filter, letters, replay
 from tests.support.command import agent_feedback, serving, state_folder

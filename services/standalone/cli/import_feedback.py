@@ -79,8 +79,7 @@ def import_feedback(
     from servicekit.clock import SystemClock
     from standalone.data_import.mapping import ImportMapping
     from standalone.data_import.verdicts import MappingInvalid, verdicts_of
-    from standalone.operations.data_import import import_file
-    from standalone.operations.import_target import import_log
+    from standalone.operations.data_import import import_file, import_log
 
     if not file.is_file():
         raise typer.BadParameter(f"There is no file {file}.")

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from servicekit.errors import RequestRefused
-from standalone.state import DEFAULT_STATE, running
+from standalone.state import DEFAULT_STATE, running_database
 from standalone.terminal import FAILED, AsJson, State, harmless, print_json, run, say, show
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def accessed(work: Callable[[KeyTables], Awaitable[Any]], database: str | None, 
     """
     from standalone.operations.keys import open_keys
 
-    own = str(running(state)["database"]) if database is None and (state / "run.json").exists() else None
+    own = running_database(state) if database is None else None
 
     async def worked() -> Any:
         async with open_keys(database or own, say) as tables:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from standalone.state import DEFAULT_STATE, running
+from standalone.state import DEFAULT_STATE, running_database
 from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_json, run, say
 
 
@@ -44,7 +44,7 @@ def subject_access(
     from standalone.operations.subject_access import archive_of
 
     async def work() -> dict[str, Any]:
-        own = str(running(state)["database"]) if (state / "run.json").exists() else None
+        own = running_database(state)
         return await archive_of(Person(tenant, user), target_of(broker, state, store), database or own, SystemClock())
 
     if out.exists():

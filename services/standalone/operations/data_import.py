@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -11,10 +12,18 @@ from typing import Final
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.topics import EXPLICIT_RECEIVED
 from servicekit.clock import Clock
+from servicekit.errors import LogUnavailable
+from servicekit.log.cluster import cluster_at
 from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.redacting import RedactingProducer
+from servicekit.redaction.redactor import Redactor
+from servicekit.redaction.settings import RedactionSettings
+from servicekit.settings import read_settings
 from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
 from standalone.data_import.rows import FileRow, rows_of
 from standalone.data_import.verdicts import number_of
+from standalone.errors import DependencyLost
+from standalone.operations.log_access import LogTarget, target_of, writing_to
 
 BATCH: Final = 1_000
 SHOWN: Final = 20
@@ -68,6 +77,28 @@ class DryRunLog:
 
     async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         return []
+
+
+@asynccontextmanager
+async def import_log(broker: str | None, state: Path, *, dry_run: bool) -> AsyncIterator[Producer]:
+    """Yield a producer that redacts judgements and writes to the given broker, or else to the running `up`.
+
+    In a dry run, the producer writes nothing.
+
+    Raises:
+        StartError: The log is not available at the start.
+        DependencyLost: The log stops responding later.
+    """
+    if dry_run:
+        yield DryRunLog()
+        return
+    target = LogTarget(cluster_at(broker), "") if broker else target_of(None, state)
+    try:
+        redactor = Redactor(read_settings(RedactionSettings))
+        async with writing_to(target) as producer:
+            yield RedactingProducer(producer, redactor)
+    except LogUnavailable as error:
+        raise DependencyLost(f"The log did not answer ({error}). Run the same command again: it goes on.") from None
 
 
 async def import_file(

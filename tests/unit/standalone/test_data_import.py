@@ -20,7 +20,7 @@ from standalone.data_import.formats import FORMATS, Fact
 from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow, text_at
 from standalone.data_import.rows import ROW_LIMIT, header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid, Verdict, verdicts_of
-from standalone.operations import data_import, import_target
+from standalone.operations import data_import
 from tests.support.command import agent_feedback_here
 from tests.support.logs import RecordingLog
 
@@ -503,11 +503,11 @@ async def test_an_import_writes_redacted_texts(monkeypatch: pytest.MonkeyPatch, 
     async def writing_to(_: object) -> AsyncIterator[RecordingLog]:
         yield log
 
-    monkeypatch.setattr(import_target, "writing_to", writing_to)
-    async with import_target.import_log("localhost:1", tmp_path, dry_run=False) as producer:
+    monkeypatch.setattr(data_import, "writing_to", writing_to)
+    async with data_import.import_log("localhost:1", tmp_path, dry_run=False) as producer:
         await producer.send([Message.of(EXPLICIT_RECEIVED, event_of(mapped(), {**ROW, "why": "4111111111111111"}))])
     assert [one["text"] for one in log.values("feedback.explicit.received")] == ["[card]"]
-    async with import_target.import_log("localhost:1", tmp_path, dry_run=True) as producer:
+    async with data_import.import_log("localhost:1", tmp_path, dry_run=True) as producer:
         await producer.send([Message.of(EXPLICIT_RECEIVED, event_of(mapped(), ROW))])
     assert len(log.messages) == 1, "a dry run writes nothing"
 
@@ -521,7 +521,7 @@ def imported(monkeypatch: pytest.MonkeyPatch) -> RecordingLog:
     async def import_log(*_: object, **__: object) -> AsyncIterator[RecordingLog]:
         yield log
 
-    monkeypatch.setattr(import_target, "import_log", import_log)
+    monkeypatch.setattr(data_import, "import_log", import_log)
     return log
 
 
