@@ -16,7 +16,6 @@ import reporting.read_models
 from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
-from chat_bridge.service import PROGRAM as BRIDGE
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.instants import DAY
 from detector.detector import Detector
@@ -28,7 +27,6 @@ from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
-from inference.service import PROGRAM as INFERENCE
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
@@ -36,7 +34,6 @@ from inference.turns.vectors import TurnVectors
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from reporting.service import PROGRAM as REPORTING
 from servicekit.clock import SystemClock
 from servicekit.db.erasure_ledger import LedgeredErasures
 from servicekit.db.pools import open_pool
@@ -81,7 +78,7 @@ class Groups:
             parking = Parking(store, self.derived, clock, DAY, LateOutcomes("chat_bridge", self.derived))
             handler = ChatHandler(store, self.derived, parking, clock, 100_000)
             erasures = LedgeredErasures(pool, ChatBridgeErasures(store).erase)
-            erasing = ErasingHandler(handler, erasures, self.derived, "chat_bridge", **_guard(BRIDGE, "chat_bridge"))
+            erasing = ErasingHandler(handler, erasures, self.derived, "chat_bridge", is_guarded=True)
             yield erasing
 
     @asynccontextmanager
@@ -90,8 +87,7 @@ class Groups:
             turns = PostgresTurnIndex(pool, TurnVectors(self._detector.embedder))
             handler = ConversationHandler(PostgresConversationStore(pool), turns, self.inferred, self._detector)
             erase = InferenceErasures(pool, turns, lambda person: person.user_id).erase
-            guard = _guard(INFERENCE, "inference")
-            yield ErasingHandler(handler, LedgeredErasures(pool, erase), self.inferred, "inference", **guard)
+            yield ErasingHandler(handler, LedgeredErasures(pool, erase), self.inferred, "inference", is_guarded=True)
 
     @asynccontextmanager
     async def feedback(self) -> AsyncIterator[Handler]:
@@ -110,10 +106,4 @@ class Groups:
         async with self._pool("reporting", reporting) as pool:
             handler = ProjectionHandler(PostgresReadModels(pool))
             erasures = LedgeredErasures(pool, ReportingErasures(pool).erase)
-            yield ErasingHandler(handler, erasures, self.announced, "reporting", **_guard(REPORTING, "reporting"))
-
-
-def _guard(page: Any, group: str) -> dict[str, Any]:
-    """Return the argument for an erasing handler, if the group's definition says that writes are guarded."""
-    guarded = any(getattr(reads, "is_guarded", False) for reads in page.reads if reads.group == group)
-    return {"is_guarded": True} if guarded else {}
+            yield ErasingHandler(handler, erasures, self.announced, "reporting", is_guarded=True)

@@ -17,7 +17,7 @@ PUBLIC_NAMES: Final = {
         "clock": "Clock",
         "db.database": "Database",
         "db.statements": "Statements",
-        "definition": "Every Keeps Reads ServiceDefinition",
+        "definition": "Keeps ServiceDefinition",
         "errors": "RequestRefused StartError Unavailable",
         "interrupts": "run_service",
         "log.handler": "Handler",
@@ -25,7 +25,7 @@ PUBLIC_NAMES: Final = {
         "log.outcome": "Outcome",
         "log.records": "Received",
         "log.topic_handlers": "TopicHandlers",
-        "service": "Service",
+        "service": "Periodic Service",
         "stages": "stage",
         "settings": "FileSettings ReadSettings Settings",
         "web.auth": "COOKIE Caller",
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from servicekit.clock import Clock
     from servicekit.db.database import Database
     from servicekit.db.statements import Statements
-    from servicekit.definition import Every, Keeps, Reads, ServiceDefinition
+    from servicekit.definition import Keeps, ServiceDefinition
     from servicekit.errors import RequestRefused, StartError, Unavailable
     from servicekit.interrupts import run_service
     from servicekit.log.handler import Handler
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from servicekit.log.outcome import Outcome
     from servicekit.log.records import Received
     from servicekit.log.topic_handlers import TopicHandlers
-    from servicekit.service import Service
+    from servicekit.service import Periodic, Service
     from servicekit.settings import FileSettings, ReadSettings, Settings
     from servicekit.stages import stage
     from servicekit.web.auth import COOKIE, Caller

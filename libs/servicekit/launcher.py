@@ -82,28 +82,14 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     Raises:
         StartError: If the service cannot start.
     """
-    token = token or content_of("AGENT_FEEDBACK_TOKEN")
-    auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
+    auth = read_settings(AuthSettings)
     traces = open_traces()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopping)
-    service: Service | None = None
-    remote = remote_keys(auth)
-    issued = AnyOfLater(lambda: None if service is None else service.authenticators or remote)
-    authenticator = AnyOf(authenticator_for(auth, token), issued)
-
-    async def not_ready() -> str | None:
-        return f"{program.name} is starting" if service is None else await service.not_ready()
-
+    process = _Process(program, auth, token or content_of("AGENT_FEEDBACK_TOKEN"))
     server = HttpServer(host, port)
-    app = application(not_ready, lambda: () if service is None else service.warnings)
-    await server.start(
-        guarded(
-            *(app, authenticator, auth.cors_origins, http.request_seconds, lambda: service is None),
-            sign_in_url=auth.sign_in_url,
-        )
-    )
+    await server.start(process.web)
     starting = asyncio.create_task(_start(program, traces))
     waiting = asyncio.create_task(stopping.wait())
     try:
@@ -111,20 +97,49 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
         if not starting.done():
             starting.cancel()
             return
-        service = starting.result()
-        add_routes(app, service.routers)
+        process.serve(starting.result())
         log.info("running", service=program.name, port=server.port)
         await waiting
         log.info("stopping", service=program.name)
     finally:
         waiting.cancel()
         await server.stop()
-        if service is not None:
-            await service.stop()
-        for keys in remote:
-            await keys.close()
+        await process.stop()
         if traces is not None:
             await traces.close()
+
+
+class _Process:
+    """HTTP application of a process whose service may still be starting."""
+
+    def __init__(self, program: ServiceDefinition[Any], auth: AuthSettings, token: str | None) -> None:
+        self._name = program.name
+        self._service: Service | None = None
+        self._remote = remote_keys(auth)
+        self._app = application(self._not_ready, lambda: () if self._service is None else self._service.warnings)
+        issued = AnyOfLater(lambda: None if self._service is None else self._service.authenticators or self._remote)
+        self.web = guarded(
+            self._app,
+            AnyOf(authenticator_for(auth, token), issued),
+            auth.cors_origins,
+            read_settings(HttpSettings).request_seconds,
+            lambda: self._service is None,
+            sign_in_url=auth.sign_in_url,
+        )
+
+    def serve(self, service: Service) -> None:
+        """Add the routes of the started service."""
+        self._service = service
+        add_routes(self._app, service.routers)
+
+    async def stop(self) -> None:
+        if self._service is not None:
+            await self._service.stop()
+        for keys in self._remote:
+            await keys.close()
+
+    async def _not_ready(self) -> str | None:
+        return f"{self._name} is starting" if self._service is None else await self._service.not_ready()
 
 
 def _stop(stopping: asyncio.Event) -> None:
@@ -147,17 +162,16 @@ async def _start(program: ServiceDefinition[Any], traces: Traces | None = None) 
 
 async def _started(program: ServiceDefinition[Any], traces: Traces | None = None) -> Service:
     settings = read_settings(program.settings)
-    program.checks(settings)
     cluster = cluster_at(settings.broker)
     context = ServiceContext(cluster, say=lambda message: log.info("waiting", what=message), traces=traces)
-    await ensure_topics(cluster, create=False, say=context.say)
-    made: list[Service] = []
+    services: list[Service] = []
     try:
-        service = await program.build(settings, replace(context, on_made=made.append))
+        service = await program.build(settings, replace(context, on_made=services.append))
+        await ensure_topics(cluster, create=False, say=context.say)
         await service.start()
     except BaseException:
-        for one in made:  # a failed build may have opened connections
-            await one.stop()
+        for unfinished in services:  # a failed build may have opened connections
+            await unfinished.stop()
         raise
     tune_gc()
     return service

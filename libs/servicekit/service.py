@@ -18,17 +18,20 @@ from faststream.kafka import KafkaBroker
 
 from agent_feedback_kit.deadlines import within
 from contracts.erasure import Person
+from contracts.feedback import FeedbackKeeper
 from contracts.topics import Consumer, Topic
 from servicekit import metrics
 from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.database import Database
+from servicekit.db.erasure_ledger import Erase, LedgeredErasures
 from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.error_kinds import is_transient
 from servicekit.log.broker import build_broker
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.delivery import Delivery
+from servicekit.log.erasing import ErasingHandler
 from servicekit.log.group_progress import GroupProgress
 from servicekit.log.handler import Handler
 from servicekit.log.late_outcomes import LateOutcomes
@@ -96,8 +99,8 @@ class Periodic:
 class Service:
     """Running service with its subscriptions, producer, resources, periodic work and HTTP routes."""
 
-    def __init__(self, name: str, context: ServiceContext) -> None:
-        self.name = name
+    def __init__(self, name: FeedbackKeeper, context: ServiceContext) -> None:
+        self.name: FeedbackKeeper = name
         self.context = context
         self.tracing: ServiceTracing | None = None if context.traces is None else context.traces.of(name)
         """Traces of this service, None while they are off."""
@@ -145,6 +148,24 @@ class Service:
             tracing=self.tracing,
         )
         self.subscriptions.append(Subscription(delivery, self.context.clock, self.context.on_commit))
+
+    def erasing(
+        self,
+        handler: Handler,
+        pool: asyncpg.Pool,
+        erase: Erase,
+        receipts: Producer | None = None,
+        *,
+        is_guarded: bool = False,
+    ) -> ErasingHandler:
+        """Wrap `handler` so that it also carries out erasures, with the erasure ledger in `pool`.
+
+        Args:
+            receipts: The producer of erasure confirmations; by default, the service's own producer.
+            is_guarded: True if the handler's store checks the ledger in its writes (`servicekit/erasure_guard.py`).
+        """
+        producer = self.producer if receipts is None else receipts
+        return ErasingHandler(handler, LedgeredErasures(pool, erase), producer, self.name, is_guarded=is_guarded)
 
     def subscription(self, group: Consumer) -> Subscription:
         """Return the subscription of `group`. Raises StopIteration if the service does not consume that group."""

@@ -107,9 +107,9 @@ class InsideFaults:
 class FaultyDefinition(ServiceDefinition[Any]):
     """A service's page with the faults of this process's plan in the service that it builds."""
 
-    async def build(self, settings: Any, context: ServiceContext, *outside: Any) -> Service:
+    async def build(self, settings: Any, context: ServiceContext) -> Service:
         faults = InsideFaults(plan_from(os.environ))
-        service = await super().build(settings, faults.surround(context), *outside)
+        service = await super().build(settings, faults.surround(context))
         faults.arm(service)
         return service
 

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import asyncpg
-from fastapi import APIRouter
 
 from chat_bridge.erasure import ChatBridgeErasures
 from chat_bridge.handlers import ChatHandler
@@ -16,9 +15,7 @@ from chat_bridge.ingest import Intake
 from chat_bridge.parking import Parking, list_parked
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
-from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import OpenSources, open_sources
-from chat_bridge.sources.source import SourceKind
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import ErasedAt
 from contracts.instants import DAY
@@ -56,9 +53,6 @@ class ChatBridgeParts:
 
     def erase(self) -> Callable[[ErasedAt], Awaitable[int]]:
         return ChatBridgeErasures(self.store).erase
-
-    def source_routes(self, kind: SourceKind) -> APIRouter:
-        return source_router(kind, self.sources.get(kind.name, {}), self.intake)
 
 
 async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:

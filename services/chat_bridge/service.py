@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from functools import partial
+from fastapi import APIRouter
 
 from chat_bridge.api import ingest_router
 from chat_bridge.api_refused import refused_router
 from chat_bridge.parts import ChatBridgeParts, open_parts
 from chat_bridge.settings import ChatBridgeSettings
+from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sql import SQL
-from servicekit import Every, Keeps, Reads, ServiceDefinition
+from servicekit import Keeps, Periodic, Service, ServiceDefinition
+
+
+def _connect(parts: ChatBridgeParts, service: Service) -> None:
+    service.consume("chat_bridge", service.erasing(parts.chat_handler(), parts.pool, parts.erase(), is_guarded=True))
+    service.every(Periodic("sweep", parts.settings.sweep_seconds, parts.parking.sweep))
+
+
+def _routers(parts: ChatBridgeParts) -> list[APIRouter]:
+    sources = [source_router(kind, parts.sources.get(kind.name, {}), parts.intake) for kind in SOURCES]
+    return [ingest_router(parts.intake), *sources, refused_router(parts.refused)]
+
 
 PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     "chat_bridge",
     ChatBridgeSettings,
     open_parts,
-    reads=[Reads("chat_bridge", ChatBridgeParts.chat_handler, is_guarded=True)],
-    serves=[
-        lambda parts: ingest_router(parts.intake),
-        *(partial(ChatBridgeParts.source_routes, kind=kind) for kind in SOURCES),
-        lambda parts: refused_router(parts.refused),
-    ],
-    every=[
-        Every("sweep", "sweep_seconds", lambda parts: parts.parking.sweep),
-    ],
+    connects=_connect,
+    serves=_routers,
     keeps=[
         # A reaction to an expired message finds no original. Parked events expire in the sweep (`parking.py`).
         Keeps("messages", "message_days", "stored_at"),
@@ -38,6 +43,5 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
         "erasures": "so that a replay restores nothing",
     },
     erases="parked events",
-    erase=ChatBridgeParts.erase,
 )
 """Definition of the service, which runs in its own process or in one process with the other services."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from fastapi import APIRouter
+
 from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
@@ -11,30 +15,47 @@ from feedback.parts import ANNOUNCEMENTS, FeedbackParts, open_parts
 from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
 from feedback.widget.routes import widget_router
-from servicekit import Every, Keeps, Reads, ServiceDefinition
+from servicekit import Keeps, Periodic, Service, ServiceDefinition
+
+# A stub has the ids and the revision that an erasure leaves. It prevents the revision from decreasing if the
+# record is created again. It is no longer needed when the topics have deleted all records before the erasure,
+# because a revision is at least the log time.
+STUBS: Final = Keeps(
+    *("feedback", "stub_days", "revision", "milliseconds"),
+    only="r.slots is null",
+    which="stubs that an erasure leaves",
+)
+"""Retention of the feedback store, which may be in another database than the other tables."""
+
+
+def _connect(parts: FeedbackParts, service: Service) -> None:
+    service.consume("feedback", parts.handler())
+    service.consume("feedback_erasures", parts.erasure_status_handler())
+    service.every(Periodic(ANNOUNCEMENTS, 5, parts.announcer.sweep))
+    if parts.settings.person_limit:
+        service.every(Periodic("full_buckets", 60, parts.rate_limit.purge))
+    service.every(Periodic("session_retention", 3600, parts.sessions.purge))
+    if parts.store_pool is not None:
+        service.expire(parts.store_pool, [STUBS.expiry(parts.settings)])
+
+
+def _routers(parts: FeedbackParts) -> list[APIRouter]:
+    clock = parts.service.context.clock
+    return [
+        intake_router(parts.intake, parts.settings.scales_in),
+        reviews_router(parts.intake, parts.store),
+        sessions_router(parts.sessions, parts.settings.default_tenant),
+        erasure_router(parts.log, PostgresErasureStatuses(parts.reads), parts.turn_erasures, clock),
+        widget_router(),
+    ]
+
 
 PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
     "feedback",
     FeedbackSettings,
     open_parts,
-    reads=[
-        Reads("feedback", FeedbackParts.handler, erases_itself=True),
-        Reads("feedback_erasures", FeedbackParts.erasure_status_handler, erases_itself=True),
-    ],
-    serves=[
-        lambda parts: intake_router(parts.intake, parts.settings.scales_in),
-        lambda parts: reviews_router(parts.intake, parts.store),
-        lambda parts: sessions_router(parts.sessions, parts.settings.default_tenant),
-        lambda parts: erasure_router(
-            parts.log, PostgresErasureStatuses(parts.reads), parts.turn_erasures, parts.service.context.clock
-        ),
-        lambda _: widget_router(),
-    ],
-    every=[
-        Every(ANNOUNCEMENTS, 5, lambda parts: parts.announcer.sweep),
-        Every("full_buckets", 60, lambda parts: parts.rate_limit.purge, if_set="person_limit"),
-        Every("session_retention", 3600, lambda parts: parts.sessions.purge),
-    ],
+    connects=_connect,
+    serves=_routers,
     keeps=[
         # Feedback records never expire, because `feedback.created` is complete. Neither does the erasure ledger,
         # because it prevents a replay from restoring an erased person's words.
@@ -42,15 +63,6 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         Keeps("session_feedback", "session_days", "recorded_at"),
         Keeps("erasure_receipts", "erasure_status_days", "confirmed_at", "microseconds"),
         Keeps("erasure_requests", "erasure_status_days", "requested_at", "microseconds"),
-        # A stub has the ids and the revision that an erasure leaves. It prevents the revision from decreasing if the
-        # record is created again. It is no longer needed when the topics have deleted all records before the erasure,
-        # because a revision is at least the log time.
-        Keeps(
-            *("feedback", "stub_days", "revision", "milliseconds"),
-            only="r.slots is null",
-            which="stubs that an erasure leaves",
-            pool="store_pool",
-        ),
     ],
     holds={
         "messages": SQL.held_messages,

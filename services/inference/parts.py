@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import asyncpg
-from fastapi import APIRouter
 
 from detector.detector import Detector
-from inference.api import inference_router
 from inference.detector_group import DetectorGroup
 from inference.detector_setup import gate_of, open_detector, open_endpoint
 from inference.erasure import InferenceErasures
@@ -19,7 +16,6 @@ from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresConversationStore
-from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
@@ -47,22 +43,8 @@ class InferenceParts:
     group: DetectorGroup
     erasures: InferenceErasures
 
-    def conversation_handler(self) -> ConversationHandler:
-        return self.conversations
-
     def user_reaction_handler(self) -> UserReactionHandler:
         return UserReactionHandler(self.turns)
-
-    def routes(self) -> APIRouter:
-        return inference_router(
-            PostgresConversationStore(self.reads),
-            PostgresTurnSearch(self.reads, self.vectors),
-            self.detector,
-            self.service.context.clock,
-            self.gate,
-            partial(self.service.progress("inference").read_up, self.settings.index_seconds),
-            self.service.redactor.clean,
-        )
 
 
 async def open_parts(settings: InferenceSettings, service: Service) -> InferenceParts:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from fastapi import APIRouter
+
+from inference.api import inference_router
 from inference.detector_group import CHECK_SECONDS
 from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
-from servicekit import Every, Keeps, Reads, ServiceDefinition
+from inference.store_postgres import PostgresConversationStore
+from inference.turns.search_postgres import PostgresTurnSearch
+from servicekit import Keeps, Periodic, Service, ServiceDefinition
 
 # A conversation expires as a whole, when its last message is too old. `evaluation` counts the messages of a
 # conversation, and it must not decrease while any of them may be judged again.
@@ -15,18 +22,35 @@ QUIET = (
     "and n.project = r.project and n.stored_at >= {moment})"
 )
 ENDED = "after the conversation's last message"
+
+
+def _connect(parts: InferenceParts, service: Service) -> None:
+    conversations = service.erasing(parts.conversations, parts.pool, parts.erasures.erase, is_guarded=True)
+    service.consume("inference", conversations)
+    service.consume("inference_status", parts.user_reaction_handler())
+    service.every(Periodic("detectors", CHECK_SECONDS, parts.group.check, delay=CHECK_SECONDS))
+
+
+def _routers(parts: InferenceParts) -> list[APIRouter]:
+    return [
+        inference_router(
+            PostgresConversationStore(parts.reads),
+            PostgresTurnSearch(parts.reads, parts.vectors),
+            parts.detector,
+            parts.service.context.clock,
+            parts.gate,
+            partial(parts.service.progress("inference").read_up, parts.settings.index_seconds),
+            parts.service.redactor.clean,
+        )
+    ]
+
+
 PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
     "inference",
     InferenceSettings,
     open_parts,
-    reads=[
-        Reads("inference", InferenceParts.conversation_handler, is_guarded=True),
-        Reads("inference_status", InferenceParts.user_reaction_handler),
-    ],
-    serves=[
-        InferenceParts.routes,
-    ],
-    every=[Every("detectors", CHECK_SECONDS, lambda parts: parts.group.check, delay=CHECK_SECONDS)],
+    connects=_connect,
+    serves=_routers,
     keeps=[
         Keeps("messages", "conversation_days", "stored_at", only=QUIET, which=ENDED),
         Keeps("verdicts", "turn_days", "stored_at", only=QUIET, which=ENDED),
@@ -45,6 +69,5 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
         "erasures": "so that a replay restores nothing",
     },
     erases="texts and ids of messages, questions with their vectors, and reactions",
-    erase=lambda parts: parts.erasures.erase,
 )
 """Definition of the service, which can run in its own process or in one process with the other services."""

@@ -96,10 +96,6 @@ class ReportingParts:
         """Do the work of the issue job, in a child process unless it needs no encoder."""
         return await self.issue_work() if await self.issues.tidy() else 0
 
-    def replicate_artifacts(self) -> Callable[[], Awaitable[object]]:
-        assert self.mirror is not None
-        return self.mirror.catch_up
-
     def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
         """Return the delivery function of each webhook endpoint, by endpoint name.
 
@@ -115,20 +111,12 @@ class ReportingParts:
         return {name: courier.deliver for name, courier in couriers.items()}
 
 
-def check_settings(settings: ReportingSettings) -> None:
-    """Validate the files named in the settings, and the secret key.
-
-    Raises StartError if one of them is invalid.
-    """
-    if settings.webhooks:
-        read_endpoints(settings.webhooks)
-
-
 async def open_parts(settings: ReportingSettings, service: Service) -> ReportingParts:
     """Open the database pools, the object store and the clients of the service.
 
     Raises StartError if one of them cannot be opened.
     """
+    endpoints = read_endpoints(settings.webhooks) if settings.webhooks else []
     pool = await service.open_database(settings.database_url, SCHEMA, size=settings.pool_size)
     # A generic plan may cost a hundred times as much: a frequent tag needs the index by time, a rare tag its own index.
     reads = await service.open_reads(settings, SCHEMA, plan="custom")
@@ -164,7 +152,7 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
         mirror=mirror,
         receipts=receipts,
         deliveries=Deliveries(pool),
-        endpoints=read_endpoints(settings.webhooks) if settings.webhooks else [],
+        endpoints=endpoints,
         alert_courier=alert_courier,
         alert_channels=channels,
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fastapi import APIRouter
+
 from reporting.access.own_caller import callers_router
 from reporting.access.sign_in import sign_in_router
 from reporting.http import routes as api
@@ -9,41 +11,45 @@ from reporting.outbox.handlers import ErasureRequestHandler
 from reporting.pages.access import access_router
 from reporting.pages.erasure import erasure_router
 from reporting.pages.routes import pages_router
-from reporting.parts import ReportingParts, check_settings, open_parts
+from reporting.parts import ReportingParts, open_parts
 from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
-from servicekit import Every, Keeps, Reads, ServiceDefinition
+from servicekit import Keeps, Periodic, Service, ServiceDefinition
 
-PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
-    "reporting",
-    ReportingSettings,
-    open_parts,
-    reads=[
-        Reads(
-            "reporting",
-            ReportingParts.projection_handler,
-            around=ErasureLogHandler,  # record erasure requests in the access log
-            is_guarded=True,
-        ),
-        Reads(
-            *("webhooks", ReportingParts.webhook_handler),
-            # Send erasure requests to receivers too, because they may have stored the person's text.
-            around=ErasureRequestHandler,
-            if_set="webhooks",
-        ),
-    ],
-    serves=[
-        lambda parts: api.conversations_router(
+
+def _connect(parts: ReportingParts, service: Service) -> None:
+    projection, erase = parts.projection_handler(), parts.erasures.erase
+    erasing = service.erasing(projection, parts.pool, erase, parts.receipts, is_guarded=True)
+    service.consume("reporting", ErasureLogHandler(erasing, projection))  # records requests in the access log
+    service.every(Periodic("rollups", 5, parts.rollups.catch_up))
+    service.every(Periodic("issues", 10, parts.catch_up_with_issues, delay=10))
+    if parts.mirror is not None:
+        service.every(Periodic("artifacts", 2, parts.mirror.catch_up))
+    service.every(Periodic("feedback metrics", 60, parts.feedback_metrics.update))
+    service.every(Periodic("alerts", 60, parts.evaluate_alerts()))
+    service.every(Periodic("alert messages", 2, parts.alert_courier.deliver))
+    if parts.settings.webhooks:
+        webhooks = parts.webhook_handler()
+        # Receivers get erasure requests, too, because they may have stored the person's text.
+        erasing = service.erasing(webhooks, parts.pool, erase, parts.receipts)
+        service.consume("webhooks", ErasureRequestHandler(erasing, webhooks))
+        for name, deliver in parts.couriers().items():
+            service.every(Periodic(f"webhook {name}", 1, deliver))
+
+
+def _routers(parts: ReportingParts) -> list[APIRouter]:
+    return [
+        api.conversations_router(
             parts.reports, parts.clock, parts.settings.artifact_store_url, parts.access_log, current=parts.reads
         ),
-        lambda parts: api.figures_router(parts.reports, parts.clock),
-        lambda parts: api.exports_router(parts.reports, parts.access_log),
-        lambda parts: api.audit_router(parts.reads, parts.pool, parts.clock),
-        lambda parts: api.issues_router(parts.reads, parts.pool, parts.clock),
-        lambda parts: api.webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
-        lambda parts: api.alerts_router(parts.alert_administration),
-        lambda parts: pages_router(
+        api.figures_router(parts.reports, parts.clock),
+        api.exports_router(parts.reports, parts.access_log),
+        api.audit_router(parts.reads, parts.pool, parts.clock),
+        api.issues_router(parts.reads, parts.pool, parts.clock),
+        api.webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
+        api.alerts_router(parts.alert_administration),
+        pages_router(
             parts.reports,
             parts.clock,
             parts.settings.trace_url_template,
@@ -51,20 +57,19 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
             parts.access_log,
             current=parts.reads,
         ),
-        lambda _: callers_router(),
-        lambda _: sign_in_router(),
-        lambda parts: access_router(parts.keys, parts.reads, parts.access_log),
-        lambda parts: erasure_router(parts.reads),
-    ],
-    every=[
-        Every("rollups", 5, lambda parts: parts.rollups.catch_up),
-        Every("issues", 10, lambda parts: parts.catch_up_with_issues, delay=10),
-        Every("artifacts", 2, ReportingParts.replicate_artifacts, if_set="artifact_store_url"),
-        Every("feedback metrics", 60, lambda parts: parts.feedback_metrics.update),
-        Every("alerts", 60, ReportingParts.evaluate_alerts),
-        Every("alert messages", 2, lambda parts: parts.alert_courier.deliver),
-        Every("webhook", 1, ReportingParts.couriers, if_set="webhooks"),
-    ],
+        callers_router(),
+        sign_in_router(),
+        access_router(parts.keys, parts.reads, parts.access_log),
+        erasure_router(parts.reads),
+    ]
+
+
+PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
+    "reporting",
+    ReportingSettings,
+    open_parts,
+    connects=_connect,
+    serves=_routers,
     keeps=[
         Keeps("messages", "message_days", "occurred_at", "microseconds"),
         Keeps("exchanges", "message_days", "occurred_at", "microseconds"),
@@ -82,7 +87,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         # topics' retention has removed these announcements. Revisions are log times in milliseconds.
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),
     ],
-    checks=check_settings,
     holds={
         "messages": SQL.held_messages,
         "feedbacks": SQL.held_feedbacks,
@@ -98,7 +102,5 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         "erasures": "so that a replay restores nothing",
     },
     erases="texts and senders of messages, feedback, and webhook deliveries",
-    erase=lambda parts: parts.erasures.erase,
-    receipts=lambda parts: parts.receipts,
 )
 """The reporting service, which can be started alone or with other services."""

@@ -39,7 +39,7 @@ SERVICES: Mapping[str, Callable[[], Sequence[Expiry]]] = {
     "chat_bridge": lambda: chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings()),
     "feedback": lambda: [
         *feedback.service.PROGRAM.expiries(FeedbackSettings()),
-        *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
+        feedback.service.STUBS.expiry(FeedbackSettings()),
     ],
     "inference": lambda: inference.service.PROGRAM.expiries(InferenceSettings()),
     "reporting": lambda: reporting.service.PROGRAM.expiries(ReportingSettings(message_days=40, feedback_days=50)),

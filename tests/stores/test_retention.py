@@ -22,7 +22,7 @@ EVERY = {
     "chat_bridge": chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings()),
     "feedback": [
         *feedback.service.PROGRAM.expiries(FeedbackSettings()),
-        *feedback.service.PROGRAM.expiries(FeedbackSettings(), "store_pool"),
+        feedback.service.STUBS.expiry(FeedbackSettings()),
     ],
     "inference": inference.service.PROGRAM.expiries(InferenceSettings()),
     "reporting": reporting_expiries(ReportingSettings(message_days=30, feedback_days=30)),

@@ -57,7 +57,7 @@ def service_databases(url: str | None) -> list[ServiceDatabase]:
     settings = read_settings(FeedbackSettings)
     store = url or settings.store_url
     if urlsplit(store).scheme.startswith("postgres"):
-        expiries = feedback.service.PROGRAM.expiries(settings, "store_pool")
+        expiries = [feedback.service.STUBS.expiry(settings)]
         databases.append(
             ServiceDatabase("feedback", store, feedback.store_choice.SCHEMA, expiries, settings.row_security)
         )

@@ -1,4 +1,4 @@
-"""A service built from its definition: the erasing handlers, the producer of receipts, and optional parts."""
+"""A service built from its definition: erasing handlers, retention, routes and periodic work."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from fastapi import APIRouter
 
 from contracts.erasure import ErasedAt
 from contracts.feedback import FeedbackErasureRequested
-from contracts.topics import Consumer
-from servicekit.definition import Every, Keeps, Reads, ServiceDefinition
-from servicekit.log.erasing import ErasingHandler
-from servicekit.log.handler import Handler
+from servicekit.definition import Keeps, ServiceDefinition
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received, read
-from servicekit.service import Periodic, Service, ServiceContext
+from servicekit.service import Service, ServiceContext
 from servicekit.web.auth import Caller
 from servicekit.web.permissions import Need, need_of
 from tests.support.logs import RecordingLog, example, raw
@@ -41,89 +39,40 @@ async def no_rows(erased: ErasedAt) -> int:
 
 @dataclass
 class SomeSettings:
-    endpoint: str = ""
-    seconds: float = 7
     days: float = 30
 
 
 @dataclass
 class Parts:
-    receipts: RecordingLog = field(default_factory=RecordingLog)
-    pool: object = field(default_factory=EmptyTables)
-
-    def counting(self) -> Counting:
-        return Counting()
+    pool: Any = field(default_factory=EmptyTables)
 
 
-@dataclass
-class Built:
-    """Handlers by group, and periodic tasks, of a service that was built and not started."""
+async def test_an_erasing_handler_confirms_by_the_producer_of_receipts() -> None:
+    """Receipts that wait for an object store must not be overtaken by the service's own producer."""
+    service, receipts, tables = Service("reporting", ServiceContext("localhost:1")), RecordingLog(), Parts().pool
+    request: Any = read(raw(REQUEST, example(REQUEST, "erasure")), {REQUEST: FeedbackErasureRequested})
+    await service.erasing(Counting(), tables, no_rows, receipts).handle([request])
+    assert len(receipts.messages) == 1
 
-    parts: Parts
-    handlers: dict[str, Handler]
-    periodics: list[Periodic]
 
+async def test_a_service_is_opened_then_connected_and_its_rows_expire(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[Any] = []
+    parts, router = Parts(), APIRouter()
 
-async def built(monkeypatch: pytest.MonkeyPatch, settings: SomeSettings, **lines: Any) -> Built:
-    result = Built(Parts(), {}, [])
-    monkeypatch.setattr(Service, "consume", lambda _, group, handler: result.handlers.update({group: handler}))
-    monkeypatch.setattr(Service, "every", lambda _, periodic: result.periodics.append(periodic))
+    async def opens(settings: SomeSettings, service: Service) -> Parts:
+        steps.append((service.name, settings.days))
+        return parts
 
-    async def opens(_: SomeSettings, __: Service) -> Parts:
-        return result.parts
-
+    monkeypatch.setattr(Service, "expire", lambda _, pool, rules: steps.append((pool, [one.table for one in rules])))
     definition: ServiceDefinition[Parts] = ServiceDefinition(
-        "reporting", SomeSettings, opens, "nothing", lambda _: no_rows, lambda parts: parts.receipts, **lines
+        *("reporting", SomeSettings, opens, "nothing"),
+        connects=lambda opened, service: steps.append((opened, service.name)),
+        serves=lambda _: [router],
+        keeps=[Keeps("messages", "days", "stored_at")],
     )
-    await definition.build(settings, ServiceContext("localhost:1"))
-    return result
-
-
-async def test_every_group_confirms_erasures_by_the_producer_of_receipts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another group of the same service must not overtake receipts that wait for an object store."""
-    groups: tuple[Consumer, ...] = ("reporting", "webhooks")
-    service = await built(monkeypatch, SomeSettings(), reads=[Reads(group, Parts.counting) for group in groups])
-    request = read(raw(REQUEST, example(REQUEST, "erasure")), {REQUEST: FeedbackErasureRequested})
-    for count, group in enumerate(groups, start=1):
-        await service.handlers[group].handle([request])
-        assert len(service.parts.receipts.messages) == count, group
-
-
-async def test_a_handler_is_wrapped_only_if_its_group_reads_erasures_that_it_leaves_to_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    reads = [
-        Reads("reporting", Parts.counting),
-        Reads("inference_status", Parts.counting),
-        Reads("feedback", Parts.counting, erases_itself=True),
-    ]
-    handlers = (await built(monkeypatch, SomeSettings(), reads=reads)).handlers
-    assert {group: type(one) for group, one in handlers.items()} == {
-        "reporting": ErasingHandler,
-        "inference_status": Counting,
-        "feedback": Counting,
-    }
-
-
-async def test_a_line_whose_setting_is_not_set_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work() -> None: ...
-
-    lines: dict[str, Any] = {
-        "reads": [Reads("webhooks", Parts.counting, if_set="endpoint")],
-        "every": [
-            Every("courier", "seconds", lambda _: {"a": work, "b": work}, if_set="endpoint"),
-            Every("sweep", 5, lambda _: work),
-        ],
-    }
-    without = await built(monkeypatch, SomeSettings(), **lines)
-    assert (list(without.handlers), [(one.name, one.seconds) for one in without.periodics]) == ([], [("sweep", 5)])
-    with_it = await built(monkeypatch, SomeSettings("https://hooks.example"), **lines)
-    assert list(with_it.handlers) == ["webhooks"]
-    assert [(one.name, one.seconds) for one in with_it.periodics] == [("courier a", 7), ("courier b", 7), ("sweep", 5)]
-
-
-def test_a_line_names_its_handler_by_the_function_that_makes_it() -> None:
-    assert Reads("reporting", Parts.counting).kind is Counting
+    service = await definition.build(SomeSettings(), ServiceContext("localhost:1"))
+    assert steps == [("reporting", 30), (parts.pool, ["messages"]), (parts, "reporting")]
+    assert service.routers == [router]
 
 
 def test_an_expiry_compares_times_in_the_unit_of_its_column() -> None:

@@ -168,7 +168,7 @@ async def test_a_started_process_has_created_no_topics_and_tunes_its_collector(m
     monkeypatch.setattr(servicekit.launcher, "tune_gc", lambda: done.append("tune_gc"))
     service = await _started(ServiceDefinition("chat_bridge", SomeSettings, build, "nothing"))
     await service.stop()
-    assert done == [("localhost:1", False), "build", "start", "tune_gc"]
+    assert done == ["build", ("localhost:1", False), "start", "tune_gc"]
 
 
 def test_the_tuned_collector_leaves_what_was_there_and_collects_less_often() -> None:

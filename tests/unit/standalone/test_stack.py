@@ -32,7 +32,7 @@ AROUND = ServiceContext("localhost:1")
 class Part(Service):
     """Service that reads no log: `left` is its number of unconsumed records at each question, the last one stays."""
 
-    def __init__(self, name: str, why: str | None = None, left: tuple[int, ...] = (0,)) -> None:
+    def __init__(self, name: Any, why: str | None = None, left: tuple[int, ...] = (0,)) -> None:
         super().__init__(name, AROUND)
         self.asked = 0
         self._why = why
@@ -153,7 +153,7 @@ class Intake:
         self._events.append("intake stops")
 
 
-def building(name: str, events: list[str], given: dict[str, tuple[Any, ...]]) -> Callable[..., Awaitable[Service]]:
+def building(name: Any, events: list[str], given: dict[str, tuple[Any, ...]]) -> Callable[..., Awaitable[Service]]:
     """Return the build function of a program, whose service reads as a group of its own name."""
 
     class Recorded(Service):
