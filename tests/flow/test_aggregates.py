@@ -26,6 +26,7 @@ from tests.support.aggregate_recount import Place, Raw, announced, recounted
 from tests.support.erasures import erased
 from tests.support.reporting_events import feedback, feedback_id
 from tests.support.running_stack import RunningStack, exchange, running_stack
+from tests.support.waits import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "aggregates.md"
@@ -74,7 +75,7 @@ async def until_summed(stack: RunningStack, turns: dict[bytes, dict[str, Any]]) 
     expected = recounted(await raw(stack, FEEDBACK_CREATED.name))
     found: dict[Place, tuple[int, float]] = {}
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while found != expected:
                 await asyncio.sleep(0.05)
                 found = announced(Raw(key.decode(), json.dumps(one).encode()) for key, one in turns.items())

@@ -36,6 +36,7 @@ from tests.support.issuer import issuers_file
 from tests.support.ports import free_port
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 from tests.support.served import served
+from tests.support.waits import PATIENCE_SECONDS
 
 EVERYWHERE = ProjectSet(ALL, (ALL,))
 
@@ -328,7 +329,7 @@ async def program(
         yield process
     finally:
         process.terminate()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await process.wait()
 
 
@@ -372,7 +373,7 @@ async def test_people_bring_tokens_of_the_example_issuer(tmp_path: Path) -> None
         serve = (sys.executable, str(EXAMPLE), "--key", str(key), "serve", "--port", str(keys_port))
         async with program(*serve, stdout=asyncio.subprocess.PIPE) as serving:
             assert serving.stdout is not None
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 assert keys_url in (await serving.stdout.readline()).decode()
                 while (own := await http.get(judge, headers=ann)).status_code == 503:
                     await asyncio.sleep(0.2)
@@ -398,7 +399,7 @@ async def test_people_bring_tokens_of_the_example_issuer(tmp_path: Path) -> None
             taken = await http.post("/ingest/demo/widget/events", headers=headers, content=json.dumps(event))
             assert taken.json()["accepted"] == 1
             assert (await http.post(judge, headers=ann, json={"reaction": "ok"})).status_code == 202
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while (await http.get(judge, headers=ann)).json()["reaction"] != "ok":
                     await asyncio.sleep(0.1)
             shown = await http.get("/conversations/demo/widget/feedback/summary", headers=operator)

@@ -26,6 +26,7 @@ from tests.support.command import HANG_SECONDS
 from tests.support.llm_server import completion, llm_server
 from tests.support.running_stack import RunningStack, message
 from tests.support.served import nowhere, served
+from tests.support.waits import PATIENCE_SECONDS
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>()][B0]?|[\x00-\x09\x0b-\x1f]")
 
@@ -179,7 +180,7 @@ async def test_ctrl_c_gives_up_an_answer_and_the_chat_goes_on(url: str) -> None:
         person = Terminal(url, "--model-url", model.url, "--model", "slow-model")
         await person.ready()
         person.presses("Hello?\r")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not model.asked:
                 await asyncio.sleep(0.02)
         person.interrupt()

@@ -164,7 +164,7 @@ async def test_a_broker_that_does_not_answer_is_waited_for(
                 while f"Waiting for the broker at {address}" not in (await process.stderr.readline()).decode():
                     assert process.returncode is None
             process.send_signal(ends_by)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 said = (await process.communicate())[1].decode()
     assert process.returncode == code
     assert ("Stopped before all input was processed." in said) == bool(batch)
@@ -343,7 +343,7 @@ async def test_a_database_that_does_not_answer_is_waited_for() -> None:
                     seen += (await process.stderr.readline()).decode()
                     assert process.returncode is None
             process.send_signal(signal.SIGINT)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 seen += (await process.communicate())[1].decode()
     assert process.returncode == 0, seen
     assert seen.count(f"Waiting for the database at postgresql://{address}/db") == 1, seen

@@ -118,7 +118,7 @@ async def test_a_database_that_stands_still_holds_nobody(server: EmbeddedPostgre
                     assert answer.json()["detail"] in (LATE, SLOW), path
                 assert answer.headers["retry-after"], path
             assert any(LATE in answer.text for answer in answers)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 assert "does not answer" in str(await stack.stack.not_ready())
     await until(stack, lambda why: why is not None)
     async with stack.client("acme") as http:

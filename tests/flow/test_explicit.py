@@ -21,6 +21,7 @@ from tests.support.command import COMMAND
 from tests.support.issuer import Issuer, accepting, issuer, issuers_file
 from tests.support.ports import free_port
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
+from tests.support.waits import PATIENCE_SECONDS
 
 BASE = "/conversations/acme/support"
 
@@ -302,7 +303,7 @@ async def test_a_service_of_its_own_asks_the_issuer(source: Issuer, postgres_url
                 assert known.headers["access-control-allow-origin"] == SITE
         finally:
             process.terminate()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 await process.wait()
 
 

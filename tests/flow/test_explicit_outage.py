@@ -47,7 +47,7 @@ async def test_what_cannot_be_taken_now_is_to_be_sent_again(postgres_url: str, m
             # A pending fetch still returns the next record, but none after it.
             await running.publish(*exchange("c1", "on its way"))
             assert (await http.post(path.format("on%20its%20way"), json={"reaction": "ok"})).status_code in (202, 503)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while turns.at_work:
                     await asyncio.sleep(0.02)
             await running.publish(*exchange("c1", "unread"))

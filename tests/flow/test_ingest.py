@@ -12,6 +12,7 @@ import pytest
 
 from servicekit.log.outcome import Observation, Outcome
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
+from tests.support.waits import PATIENCE_SECONDS
 
 PATH = "/ingest/acme/support/events"
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -135,7 +136,7 @@ async def test_producers_are_told_of_a_reaction_whose_message_never_came(
     ) as running:
         lost = reaction("c-lost", "never-published")
         await running.publish(lost)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await given_up.wait()
         async with running.client("chat") as http:
             [told] = (await http.get("/conversations/acme/support/refused")).json()["items"]
@@ -252,7 +253,7 @@ async def test_a_full_log_and_a_lost_one(postgres_url: str) -> None:
         began = monotonic()
         gone = await send(running, body)
         assert (gone.status_code, gone.headers["retry-after"]) == (503, "5")
-        assert monotonic() - began < 20
+        assert monotonic() - began < PATIENCE_SECONDS
         running.backpressure.close()
         full = await send(running, body)
         assert full.status_code == 429

@@ -23,6 +23,7 @@ from servicekit.log.messages import Message
 from standalone.one_process.replay import ReplayResult, replay
 from tests.support.running_stack import RunningStack, exchange
 from tests.support.samples import CHAT_EVENTS, HOSTILE, needs_samples
+from tests.support.waits import PATIENCE_SECONDS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"
 EFFECTIVE = """
@@ -280,7 +281,7 @@ def _taken(state: Path) -> int:
 
 
 async def _until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not holds():
             await asyncio.sleep(0.05)
 

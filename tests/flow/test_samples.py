@@ -71,10 +71,6 @@ async def test_what_people_said_equals_a_recount(once: tuple[dict[str, Any], set
     assert report["total"] == report["user"] + report["machine"] == sum(report[n] for n in ("ok", "not_ok", "neutral"))
 
 
-async def test_it_is_done_in_time(once: tuple[dict[str, float], set[Said], Path]) -> None:
-    assert once[0]["seconds"] < 120
-
-
 async def test_the_same_file_twice_changes_nothing(once: tuple[dict[str, Any], set[Said], Path]) -> None:
     facts, stored, state = once
     ended = await _run(state, CHAT_EVENTS)

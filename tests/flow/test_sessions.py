@@ -89,7 +89,7 @@ async def stack(postgres_url: str, tap: Tap) -> AsyncIterator[RunningStack]:
 
 async def marked(stack: RunningStack, thread: str) -> dict[str, Any]:
     """Return the thread's only rating, once it is marked as announced."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             [row] = await rows(stack, thread)
             if row["announced"]:

@@ -21,6 +21,7 @@ from tests.flow.test_webhooks import endpoint
 from tests.support.otlp_receiver import OtlpReceiver, SentSpan, otlp_receiver
 from tests.support.receiver import Receiver, receiver
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
+from tests.support.waits import PATIENCE_SECONDS
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PRODUCER = "00f067aa0ba902b7"
@@ -185,7 +186,7 @@ async def test_a_collector_that_does_not_answer_delays_nothing(postgres_url: str
         await publish(stack, *exchange("c1", "t1"))
         await stack.quiet()
         assert {one.group for one in stack.seen} >= {"chat_bridge", "inference", "reporting"}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await traces.close()
 
 

@@ -24,6 +24,7 @@ from standalone.embedded.memory_broker import MemoryBroker
 from tests.support.logs import RecordingLog
 from tests.support.running_stack import message
 from tests.support.unit_handlers import NoWork
+from tests.support.waits import PATIENCE_SECONDS
 
 FIRST, SECOND = TopicPartition(CHAT_MESSAGE.name, 0), TopicPartition(CHAT_MESSAGE.name, 1)
 
@@ -65,7 +66,7 @@ async def test_the_log_is_asked_when_a_batch_is_done() -> None:
             value = json.dumps(message(name, "c1", turn="t1")).encode()
             await producer.send([Message(partition.topic, "key", value, partition=partition.partition)])
 
-        async with asyncio.timeout(30), _consuming(log.bootstrap, handler) as subscription:
+        async with asyncio.timeout(PATIENCE_SECONDS), _consuming(log.bootstrap, handler) as subscription:
             await publish("m1", FIRST)
             await handler.at_work.wait()
             for name, partition in (("m2", FIRST), ("m3", SECOND)):

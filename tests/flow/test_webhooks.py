@@ -30,6 +30,7 @@ from tests.support.hand_clock import HandClock
 from tests.support.receiver import Taken, receiver
 from tests.support.running_stack import RunningStack, exchange, running_stack
 from tests.support.secured_kafka import Certificates
+from tests.support.waits import PATIENCE_SECONDS
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
 SCHEMA = Path(__file__).parents[2] / "services" / "reporting" / "sql" / "schema.sql"
@@ -72,7 +73,7 @@ async def standing(stack: RunningStack, name: str) -> dict[str, Any]:
 
 async def failure(stack: RunningStack, name: str) -> str:
     """Wait for an endpoint's first failure and return it."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (answer := (await standing(stack, name))["last_answer"]) is None:
             await asyncio.sleep(0.02)
     return str(answer)

@@ -24,6 +24,7 @@ from servicekit.log.reader import records_of
 from servicekit.log.topics import ensure_topics
 from tests.support.group_reading import reading
 from tests.support.local_kafka import LocalKafka
+from tests.support.waits import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 REACTION = CHAT_REACTION.name
@@ -154,7 +155,7 @@ async def test_a_batch_that_no_client_of_ours_can_read_does_not_end_the_consumer
         await (await sender.send_batch(batch, feedback, partition=0))
     await producer.send([Message(feedback, "key", b"no JSON", partition=0)])
     async with reading("feedback", producer) as (_, commits):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while commits.offsets.get(TopicPartition(feedback, 0)) != 2:
                 await commits.next()
     reasons = [

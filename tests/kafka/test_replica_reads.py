@@ -22,6 +22,7 @@ from standalone.one_process.stack import Stack
 from tests.support.databases import SCHEMA_FILES, new_database
 from tests.support.replicas import Pair, pair
 from tests.support.running_stack import RunningStack
+from tests.support.waits import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 SUMMARY = "/conversations/{tenant}/support/feedback/summary?start=2026-01-01T00:00:00Z&end=2026-01-02T00:00:00Z"
@@ -94,7 +95,7 @@ async def test_reports_use_the_replica(monkeypatch: pytest.MonkeyPatch) -> None:
     async with reports(monkeypatch) as place:
         await place.react("acme", 1)
         await place.react("globex", 1)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while await place.total() < 1 or await place.total("globex") < 1:
                 await asyncio.sleep(0.05)
 
@@ -144,12 +145,12 @@ async def test_a_watermark_of_a_replica_skips_no_open_transaction(monkeypatch: p
             "update reporting.feedbacks set written_by = pg_current_xact_id() where tenant = 'acme'"
         )
         await place.react("acme", 2)  # a later transaction, which commits first
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while await place.total() < 2:
                 await asyncio.sleep(0.05)
         earlier = await stamp(reads)
         await open_one.commit()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not await changed_since(reads, Project("acme", "support"), earlier):
                 await asyncio.sleep(0.05)
         await connection.close()

@@ -23,6 +23,7 @@ from tests.support.command import agent_feedback
 from tests.support.group_reading import reading
 from tests.support.local_kafka import LocalKafka
 from tests.support.secured_kafka import PASSWORD, USER, SecuredKafka
+from tests.support.waits import PATIENCE_SECONDS
 
 REACTION = CHAT_REACTION.name
 
@@ -66,7 +67,7 @@ async def test_all_clients_get_in(
     producer = BatchProducer(cluster, client_id="agent-feedback-test")
     async with reading("chat_bridge", producer) as (_, commits):
         await producer.send([Message(REACTION, "key", b"no JSON", partition=0)])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while sum(commits.offsets.values()) != before + 1:
                 await commits.next()
     await producer.stop()

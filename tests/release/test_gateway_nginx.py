@@ -25,6 +25,7 @@ from standalone.one_process.stack import PROGRAMS
 from tests.support.ports import free_port
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 from tests.support.served import served
+from tests.support.waits import PATIENCE_SECONDS
 
 CONFIGURATION = (Path(__file__).parents[2] / "deploy" / "gateway.conf").read_text("utf-8")
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
@@ -109,7 +110,7 @@ async def nginx(folder: Path, services: Mapping[str, str]) -> AsyncIterator[str]
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        async with asyncio.timeout(20), httpx.AsyncClient() as http:
+        async with asyncio.timeout(PATIENCE_SECONDS), httpx.AsyncClient() as http:
             while True:
                 try:
                     assert (await http.get(f"{address}/gateway/health")).status_code == 204
@@ -185,7 +186,7 @@ async def test_a_slow_head_is_cut_off_and_reaches_no_service(gateway: Gateway) -
     reader, writer = await connected(gateway)
     writer.write(b"GET /openapi.json HTTP/1.1\r\n")
     drip = asyncio.create_task(dripped(writer, b"X-Slow: 1\r\n" * 100))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await rest(reader)
     drip.cancel()
     writer.close()
@@ -204,7 +205,7 @@ async def test_a_slow_body_waits_at_the_gateway(gateway: Gateway) -> None:
     await dripped(writer, body[:-1])
     assert not gateway.seen.requests, "the body is incomplete"
     writer.write(body[-1:])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert (await rest(reader)).startswith(b"HTTP/1.1 400 ")
         assert not (await rest(stalled)).startswith(b"HTTP/1.1 2"), "cut off by client_body_timeout"
     assert len(gateway.seen.requests) == 1

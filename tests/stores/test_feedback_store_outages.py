@@ -39,6 +39,7 @@ from servicekit.errors import StartError, Unavailable
 from servicekit.service import Service, ServiceContext
 from tests.support.feedback_events import record
 from tests.support.mongo_server import ADDRESS
+from tests.support.waits import PATIENCE_SECONDS
 
 
 class Line:
@@ -160,7 +161,7 @@ async def test_a_server_that_is_gone_is_an_outage_whatever_is_asked_and_ends_whe
 
 
 async def until_it_answers(store: Store) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
                 await store.totals()

@@ -37,6 +37,7 @@ from servicekit.clock import FixedClock
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.reporting_events import feedback, feedback_id
+from tests.support.waits import PATIENCE_SECONDS
 
 AT: Final = Project("acme", "support")
 
@@ -168,7 +169,7 @@ async def test_a_message_that_is_being_claimed_is_left_to_the_other_process(read
         await announced(read_models, key)
     async with read_models.acquire() as connection, connection.transaction():
         await connection.execute("select from alert_messages where key = 'a' for update")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert await claimed(read_models, NOW) == ["b"]
 
 
@@ -271,7 +272,7 @@ async def test_a_delivery_that_is_being_claimed_is_left_to_the_other_courier(rea
     await deliveries.add([ONE, replace(ONE, subject="s2")], DELIVERY_TIME)
     async with read_models.acquire() as connection, connection.transaction():
         await connection.execute("select from deliveries where subject = 's1' for update")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert [one.subject for one in await claimed_delivery(deliveries)] == ["s2"]
 
 

@@ -20,6 +20,7 @@ from standalone.cli.app import app
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.recount import Said
 from tests.support.server_folders import server_folder
+from tests.support.waits import PATIENCE_SECONDS
 from tests.support.warm_command import warm_command
 
 COMMAND = Path(sys.executable).with_name("agent-feedback")
@@ -106,7 +107,7 @@ async def serving(state: Path, *arguments: str, **environment: str) -> AsyncIter
     finally:
         if process.returncode is None:
             process.terminate()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await process.communicate()
 
 

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from tests.support.tool_environment import FOLDER, finished
+from tests.support.waits import PATIENCE_SECONDS
 
 _SERVER = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 _KEY = "agent-feedback-test"
@@ -61,7 +62,7 @@ class S3Store:
         self._process = await asyncio.create_subprocess_exec(
             self.program, *own, "posix", str(self.folder), stdout=asyncio.subprocess.DEVNULL
         )
-        async with asyncio.timeout(30), httpx.AsyncClient() as http:
+        async with asyncio.timeout(PATIENCE_SECONDS), httpx.AsyncClient() as http:
             while True:
                 try:
                     await http.get(f"http://127.0.0.1:{self.port}/")

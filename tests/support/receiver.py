@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tests.support.served import served
+from tests.support.waits import PATIENCE_SECONDS
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Receiver:
 
     async def until(self, path: str, fits: Callable[[list[Taken]], Any]) -> list[Taken]:
         """Wait until the requests of a path meet a condition, and return them."""
-        async with asyncio.timeout(30), self.came:
+        async with asyncio.timeout(PATIENCE_SECONDS), self.came:
             await self.came.wait_for(lambda: fits(self.at(path)))
         return self.at(path)
 

@@ -78,15 +78,20 @@ def main() -> None:
 
 def _run(stub: socket.socket, events: selectors.BaseSelector) -> None:
     """Fork, run the requested command in the fork, and watch both ends."""
-    header, streams, _, _ = socket.recv_fds(stub, 4, 3)
-    with stub.makefile("rb") as asked:
-        request = json.loads(asked.read(int.from_bytes(header, "big")))
+    try:
+        header, streams, _, _ = socket.recv_fds(stub, 4, 3)
+        with stub.makefile("rb") as sent:
+            request = json.loads(sent.read(int.from_bytes(header, "big")))
+    except (OSError, ValueError):  # the stub was killed before it had sent its request
+        stub.close()
+        return
     fork = os.fork()
     if fork == 0:
         _become(request, streams, [key.fd for key in events.get_map().values()] + [stub.fileno()])
     for stream in streams:
         os.close(stream)
-    stub.sendall(b"%d\n" % fork)
+    with contextlib.suppress(OSError):  # the stub was killed meanwhile: it is readable, so its fork is killed, too
+        stub.sendall(b"%d\n" % fork)
     ended = os.pidfd_open(fork)
     events.register(ended, selectors.EVENT_READ, (fork, ended, stub))
     events.register(stub, selectors.EVENT_READ, (fork, ended, stub))
@@ -95,6 +100,8 @@ def _run(stub: socket.socket, events: selectors.BaseSelector) -> None:
 def _end(key: selectors.SelectorKey, events: selectors.BaseSelector) -> None:
     """Tell the stub how its fork ended. If the stub was killed, kill the fork."""
     fork, ended, stub = key.data
+    if stub.fileno() < 0:  # both ends were ready at once, and this one is closed already
+        return
     if key.fileobj is stub:
         with contextlib.suppress(ProcessLookupError):  # before the fork has a group of its own
             os.killpg(fork, signal.SIGKILL)
@@ -102,7 +109,7 @@ def _end(key: selectors.SelectorKey, events: selectors.BaseSelector) -> None:
     _, status = os.waitpid(fork, 0)
     for watched in (ended, stub):
         events.unregister(watched)
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):
         stub.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
     os.close(ended)
     stub.close()

@@ -14,6 +14,7 @@ from servicekit.service import Periodic, Service, ServiceContext
 from standalone.embedded.memory_broker import MemoryBroker
 from tests.support.hand_clock import HandClock
 from tests.support.running_stack import running_stack
+from tests.support.waits import PATIENCE_SECONDS
 
 TASKS = {
     "chat_bridge": ["retention", "sweep", "lag"],
@@ -76,7 +77,7 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
 
     monkeypatch.setattr(Service, "every", every)
     async with running_stack(postgres_url):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while min(runs.values()) < 3:
                 await asyncio.sleep(0.02)
     found: dict[str, list[str]] = {}
@@ -105,7 +106,7 @@ async def test_a_task_that_hangs_holds_up_no_other_is_shown_and_ends_with_the_se
         service.every(Periodic("works", 0.001, run))
         await service.start()
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 await hanging.wait()
                 while runs < 5:
                     await asyncio.sleep(0.001)
@@ -118,4 +119,4 @@ async def test_a_task_that_hangs_holds_up_no_other_is_shown_and_ends_with_the_se
         finally:
             began = monotonic()
             await service.stop()
-        assert monotonic() - began < 20
+        assert monotonic() - began < PATIENCE_SECONDS

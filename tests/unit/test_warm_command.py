@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import HANG_SECONDS, agent_feedback
+from tests.support.waits import PATIENCE_SECONDS
 from tests.support.warm_command import warm_command
 
 
@@ -37,7 +38,7 @@ async def test_a_run_has_its_own_environment_and_leaves_nothing_to_the_next(monk
 @pytest.mark.parametrize("within", [0, 0.5])
 async def test_a_run_that_does_not_end_is_killed(within: float) -> None:
     """The run waits for a broker for 20 s."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         with pytest.raises(AssertionError, match="did not end within"):
             await agent_feedback("topics", "--create", "--broker", "127.0.0.1:1", within=within)
     assert (await agent_feedback("topics")).code == 0

@@ -300,7 +300,7 @@ class EndlessRows(httpx.AsyncByteStream, httpx.SyncByteStream):
             yield b'{"a": 1}\n'
 
 
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("first_row", [first_row_async, first_row_sync])
 async def test_rows_of_an_export_come_before_its_end(first_row: Any) -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=EndlessRows()))

@@ -24,6 +24,7 @@ from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Caller
 from servicekit.web.routes import Routes
 from tests.support.databases import schema_file
+from tests.support.waits import PATIENCE_SECONDS
 
 
 def loaded(folder: Path, text: str, **constants: int | str) -> Statements:
@@ -206,7 +207,7 @@ async def test_an_address_that_names_no_authority_is_refused_and_not_waited_for(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))  # the default folder of the authority's certificate
     with pytest.raises(StartError, match="TLS"):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await open_pool("postgresql://127.0.0.1:1/x?sslmode=verify-full", "nothing", tmp_path / "schema.sql")
 
 

@@ -257,7 +257,7 @@ async def test_a_failure_of_our_own_leaves_a_trace_without_anybodys_words(
     assert detail.startswith("This request failed on our side; the log names it ")
     log = "".join(capsys.readouterr())
     assert detail.rstrip(".").split()[-1] in log
-    assert "test_http_failures.py" in log and "broken" in log and "KeyError" in log
+    assert "test_failures.py" in log and "broken" in log and "KeyError" in log
     assert SECRET not in log + answer.text and "secret-id" not in log
     assert metrics.HTTP_FAILURES.labels("/broken/{name}")._value.get() == 1
 

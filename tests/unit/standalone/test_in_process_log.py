@@ -86,7 +86,7 @@ async def test_every_write_is_noticed_and_hardly_any_other_request(broker: Memor
     assert not broker.was_written()
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(180)
 async def test_a_group_resumes_after_what_it_committed(broker: MemoryBroker) -> None:
     first = [b"a%d" % n for n in range(10)]
     second = [b"b%d" % n for n in range(5)]
@@ -100,7 +100,7 @@ async def test_a_group_resumes_after_what_it_committed(broker: MemoryBroker) -> 
         assert sorted(await read(consumer, len(second))) == sorted(second)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(180)
 async def test_end_offsets_count_what_was_produced(broker: MemoryBroker) -> None:
     await produce(broker, [b"x%d" % n for n in range(12)])
 
@@ -110,7 +110,7 @@ async def test_end_offsets_count_what_was_produced(broker: MemoryBroker) -> None
     assert sum(ends.values()) == 12
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(180)
 async def test_brokers_in_one_process_do_not_see_each_other(broker: MemoryBroker) -> None:
     with MemoryBroker({TOPIC: PARTITIONS}) as second:
         await produce(broker, [b"first"])
@@ -432,7 +432,7 @@ async def test_who_waits_fails_once_the_readers_stop() -> None:
         await work
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("holding", [True, False])
 async def test_a_slow_reader_of_the_in_process_log_misses_nothing_only_if_held_back(holding: bool) -> None:
     backpressure = Backpressure()

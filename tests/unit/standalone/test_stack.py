@@ -253,7 +253,7 @@ def started(folder: Path, *command: str, account: Account | None = None) -> tupl
         return spawn(command, output=output, environment=environment, account=account, folder=folder), out
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(180)
 async def test_a_child_has_its_own_session_folder_and_environment(tmp_path: Path) -> None:
     process, out = started(tmp_path, "/bin/sh", "-c", "pwd; cat; echo $ONLY; echo wrong >&2; exec sleep 600")
     assert os.getsid(process.pid) == process.pid, "Ctrl-C in our terminal must not reach it"
@@ -284,7 +284,7 @@ def test_a_child_is_started_from_the_main_thread_only(tmp_path: Path) -> None:
     assert len(errors) == 1
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(180)
 async def test_a_child_that_ignores_a_signal_gets_the_next_one(tmp_path: Path) -> None:
     process, out = started(tmp_path, sys.executable, "-S", "-c", IGNORES)
     while not out.read_text():
@@ -308,7 +308,7 @@ os._exit(0)
 """
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(180)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with their parent")
 def test_a_child_ends_with_its_parent() -> None:
     done = subprocess.run([sys.executable, "-c", PARENT, "", *sys.path], capture_output=True, text=True, check=True)
