@@ -12,16 +12,14 @@ from detector.encoders.embedder import Embedder, ExchangeNetwork, SentenceEncode
 from detector.evidence import Evidence, evidence_of
 from detector.location import TOP_K, addressed_target, older_named, ranked
 from detector.model import NEIGHBOURHOOD, Feedback, Neighbourhood, Reaction, Target, Verdict
-from detector.rules import CONTINUED, Rule, first_rule
+from detector.rules import Rule, first_rule
 from detector.version import version
 
 #: Maximum number of characters of the message that a verdict quotes.
 QUOTE: Final = 10_000
-#: Share that the reader gives to rejections from which it does not contradict a rule's rejection, and share that it
-#: gives to approvals from which it confirms a rule's approval.
-NOT_CONTRADICTED: Final = 0.1
-CONFIRMED: Final = 0.6
-#: Confidence of a rejection that asks again, if the specification's rule on similarity does not hold.
+#: Share that the reader gives to rejections from which it does not contradict a rule's rejection.
+NOT_CONTRADICTED: Final = 0.25
+#: Confidence of a rejection that asks again, if the message asks for something else than the request.
 NOT_ANNOUNCED: Final = 0.69
 
 _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "accepted": "ok", "neutral": None}
@@ -127,17 +125,14 @@ class Detector:
     def _opinion(self, x: Exchange, evidence: Evidence, rule: Rule) -> Opinion | None:
         """Return the classifier's opinion, or None if the rule decides.
 
-        The rule decides if there is no reader for the message, or if the reader does not contradict the rule.
+        The rule decides if there is no reader for the message, or if the reader does not contradict a rejection.
         """
         if self._network is None or self._classifier is None or evidence.language != "en" or rule.name in _CERTAIN:
             return None
         logits = self._network.read(x.message.text, x.answer, x.request)
-        read = Opinion(*features.shares(logits).tolist())
-        if rule.verdict.feedback == "rejected" and read.rejected >= NOT_CONTRADICTED:
+        if rule.verdict.feedback == "rejected" and Opinion(*features.shares(logits)).rejected >= NOT_CONTRADICTED:
             return None
-        if rule.verdict.gate == "ok" and rule.verdict.confidence == CONTINUED and read.approval >= CONFIRMED:
-            return None
-        opinion = self._classifier.opinion(features.vector(evidence, rule, logits))
+        opinion = self._classifier.opinion(features.vector(evidence, logits))
         asked = "agent_asks" in evidence.answer_kinds
         return opinion.without_rejection() if asked and rule.verdict.feedback != "rejected" else opinion
 
@@ -147,10 +142,9 @@ class Detector:
         feedback, confidence, correction_type, gate, is_new_topic = rule.verdict
         if opinion is not None:
             feedback, correction_type, gate = opinion.feedback, opinion.correction_type, opinion.gate
-            confidence = opinion.confidence
-            if correction_type == "rephrased":
+            confidence, is_new_topic = opinion.confidence, False
+            if correction_type == "rephrased" and evidence.asks_otherwise:
                 confidence = min(confidence, NOT_ANNOUNCED)
-            is_new_topic = is_new_topic and opinion.gate == "neutral" and feedback == "accepted"
             scores |= {"rejected": opinion.rejected, "approval": opinion.approval, "neutral": opinion.none}
         elif confidence is None:
             confidence = evidence.similarity

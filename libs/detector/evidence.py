@@ -74,7 +74,12 @@ class Evidence:
     @property
     def repeats_request(self) -> bool:
         """True if the message asks for the same as the previous request, in the same or other words."""
-        return self.similarity > REPHRASED_ABOVE and not asks_otherwise(self.message, self.request, self.answer)
+        return self.similarity > REPHRASED_ABOVE and not self.asks_otherwise
+
+    @property
+    def asks_otherwise(self) -> bool:
+        """True if the message asks for something else than the request, in similar words (see `requests`)."""
+        return asks_otherwise(self.message, self.request, self.answer)
 
     @property
     def takes_up_answer(self) -> bool:

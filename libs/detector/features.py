@@ -1,17 +1,24 @@
-"""Features of the classifier: the reader's shares, the rule that matches, and whether the message takes up a word."""
+"""Features of the classifier: the reader's shares, the kinds of patterns that match, and combinations of the two."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from detector.encoders.exchange import CLASSES, Logits
-from detector.evidence import Evidence
-from detector.rules import RULES, Rule
+from detector.evidence import REPHRASED_ABOVE, Evidence
+from detector.patterns import Kind
 
-NAMES: Final = (*(f"reads:{name}" for name in CLASSES), *(f"rule:{rule.name}" for rule in RULES), "shares_no_word")
+#: Kinds of patterns that say too little for a weight of their own.
+_WITHOUT_WEIGHT: Final = frozenset({"acknowledge", "postpone", "ask_agent"})
+_KINDS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind not in _WITHOUT_WEIGHT)
+NAMES: Final = (
+    *(f"reads:{name}" for name in CLASSES),
+    *_KINDS,
+    *("shares_no_word", "rejected_after_question", "nothing_after_question", "rephrased_and_similar"),
+)
 
 Vector = npt.NDArray[np.float64]
 
@@ -23,13 +30,22 @@ def shares(logits: Logits) -> Vector:
     return raised / total
 
 
-def vector(evidence: Evidence, rule: Rule, logits: Logits) -> Vector:
+def vector(evidence: Evidence, logits: Logits) -> Vector:
     """Return the values of the features `NAMES` for a message.
 
     Args:
-        rule: The first rule that matches the message.
         logits: The output of the reader.
     """
-    said, known = evidence.message.content, evidence.request.content | evidence.answer.content
-    flags = (*(rule is row for row in RULES), said.isdisjoint(known))
-    return np.array([*np.log(shares(logits)), *map(float, flags)])
+    read = shares(logits)
+    matched = evidence.kinds | evidence.answer_kinds
+    similar, asked = float(evidence.similarity > REPHRASED_ABOVE), float("agent_asks" in evidence.answer_kinds)
+    return np.array(
+        [
+            *np.log(read),
+            *(float(kind in matched) for kind in _KINDS),
+            float(evidence.message.content.isdisjoint(evidence.request.content | evidence.answer.content)),
+            asked * read[CLASSES.index("explicit")],
+            asked * read[CLASSES.index("none")],
+            similar * read[CLASSES.index("rephrased")],
+        ]
+    )

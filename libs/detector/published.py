@@ -16,8 +16,8 @@ class CheckedVerdicts(NamedTuple):
 
 
 PUBLISHED: Final[Mapping[Reaction, CheckedVerdicts]] = {
-    "not_ok": CheckedVerdicts(25 + 16, 27 + 16),
-    "ok": CheckedVerdicts(6 + 4, 6 + 5),
+    "not_ok": CheckedVerdicts(30 + 21, 34 + 25),
+    "ok": CheckedVerdicts(6 + 5, 6 + 5),
 }
 """Counts by announced reaction, on conversations with LLM assistants: `agents_dev2` and `agents_dev`
 (docs/evaluation.md). A language model assigned the labels.

@@ -43,6 +43,11 @@ def asks_otherwise(message: Prepared, request: Prepared, answer: Prepared) -> bo
         return True
     if _directed(message.words) != _directed(request.words) and only_said <= {"and", "now", "then", "please", "back"}:
         return True
+    return swaps_word(message, request, answer)
+
+
+def swaps_word(message: Prepared, request: Prepared, answer: Prepared) -> bool:
+    """Return True if a message repeats most of the request, but replaces a word that the answer took up."""
     fresh, left_out = message.content - request.content, request.content - message.content
     shared = request.content & message.content
     swapped = bool(fresh and left_out) and len(fresh) <= 2 and 2 * len(shared) >= len(request.content)

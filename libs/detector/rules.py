@@ -13,7 +13,7 @@ from detector.evidence import REPHRASED_ABOVE, Evidence
 from detector.language import UNREAD
 from detector.model import CorrectionType, Feedback, GateCall
 from detector.patterns import Kinds
-from detector.requests import asks_otherwise
+from detector.requests import swaps_word
 
 #: Microseconds after an answer from which only an explicit rejection is feedback on it.
 SESSION_TIMEOUT_US: Final = 30 * 60 * 1_000_000
@@ -153,7 +153,8 @@ def asks_again(e: Evidence) -> bool:
 
 def asks_other(e: Evidence) -> bool:
     """Return True if the message repeats the previous request with another detail ("laptops under $500")."""
-    return e.similarity > REPHRASED_ABOVE and asks_otherwise(e.message, e.request, e.answer)
+    is_swapped = swaps_word(e.message, e.request, e.answer)
+    return is_swapped or (e.similarity > REPHRASED_ABOVE and e.asks_otherwise)
 
 
 def gives_up(e: Evidence) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 HOME: Final = Path(__file__).parent.parent
@@ -29,9 +31,14 @@ UNSURE: Final = 0.6
 #: Weight of a turn between a person and a coding agent.
 TURN: Final = 2.5
 FOLDS: Final = 3
-#: Number of the fold of generated rows, which are never held out, and their weight.
-TEMPLATES: Final = -1
-GENERATED: Final = 0.6
+#: Weight of a row that was generated from templates, and of one that was combined of two.
+GENERATED: Final = 0.4
+DISPLACED: Final = 0.5
+#: Words of a request that states a problem.
+_PROBLEM: Final = re.compile(
+    r"n't\b|\b(?:not?|error|broken|wrong|stopped|missing|declined|fail|keeps|stuck|never|without|lost|double|crash)",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +123,54 @@ def turns(path: Path) -> Iterator[Row]:
         )
 
 
-def templates(path: Path) -> list[Row]:
-    """Return the rows of the file of exchanges that were generated from templates."""
+def templates(path: Path) -> Iterator[Row]:
+    """Yield the rows of the file of exchanges that were generated from templates. A fold holds whole domains."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    domains = sorted({row["domain"] for row in rows})
+    for row in rows:
+        fold = domains.index(row["domain"]) % FOLDS
+        yield Row(row["request"], row["answer"], row["message"], class_of(row), row["domain"], "en", GENERATED, fold)
+
+
+def displaced(rows: Sequence[Row], count: int) -> Iterator[Row]:
+    """Yield requests that follow an answer of another subject, which they do not reject.
+
+    Half of the requests state a problem, so that a problem is not taken for a rejection if it is of another subject.
+
+    Args:
+        rows: Written exchanges in one language.
+        count: Number of rows.
+    """
+    random = Random(1)
+    requests = sorted({(row.request, row.group) for row in rows if 3 <= len(row.request.split()) <= 30})
+    problems = [pair for pair in requests if _PROBLEM.search(pair[0])]
+    answered = [row for row in rows if row.label in ("approval", "continuation")]
+    for number in range(count):
+        request, writer = random.choice(problems if number % 2 else requests)
+        row = random.choice(answered)
+        if row.group != writer:
+            yield replace(row, message=request, label="continuation", weight=DISPLACED)
+
+
+def reworded(path: Path, rows: Sequence[Row], count: int) -> Iterator[Row]:
+    """Yield pairs of requests as exchanges: the second one asks again if both mean the same, or else goes on."""
+    random = Random(2)
+    pairs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rejected = [row for row in rows if row.label == "explicit"]
+    answered = [row for row in rows if row.label in ("approval", "continuation")]
+    for pair in random.sample(pairs, count):
+        row = random.choice(rejected if pair["same"] else answered)
+        label = "rephrased" if pair["same"] else "continuation"
+        yield replace(row, request=pair["a"], message=pair["b"], label=label, weight=DISPLACED)
+
+
+def rows_of(written_folder: Path, turns_file: Path, templates_file: Path) -> list[Row]:
+    """Return the English rows of all sources."""
+    english = [row for row in written(written_folder) if row.language == "en"]
     return [
-        Row(r["request"], r["answer"], r["message"], class_of(r), r["domain"], "en", GENERATED, TEMPLATES) for r in rows
+        *english,
+        *(row for row in turns(turns_file) if row.language == "en"),
+        *templates(templates_file),
+        *displaced(english, 1200),
+        *reworded(HOME / "pairs.jsonl", english, 500),
     ]

@@ -189,11 +189,9 @@ ROWS = [
 ]
 
 
-#: Kind of message -> announced rejections of 41 at most, or at least for kinds that reject.
-AT_MOST = {"new_problem": 10, "reversed_request": 3, "next_step": 3}
-
-
-AT_LEAST = {"polite_rejection": 12, "thanks_and_rejection": 30, "symptom": 30}
+#: Kind of message -> announced rejections of 66 at most, or at least for kinds that reject.
+AT_MOST = {"new_problem": 17, "reversed_request": 6, "next_step": 4}
+AT_LEAST = {"polite_rejection": 44, "thanks_and_rejection": 53, "symptom": 40, "reworded": 18}
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +209,7 @@ def test_the_shares_of_announced_verdicts(reader: Detector) -> None:
             (rejected if verdict.reaction == "not_ok" else approved)[row["source"]] += 1
     assert {kind for kind, most in AT_MOST.items() if rejected[kind] > most} == set()
     assert {kind for kind, least in AT_LEAST.items() if rejected[kind] < least} == set()
-    assert approved.total() <= 6, approved
+    assert approved.total() <= 9, approved
 
 
 def test_a_verdict_is_the_same_alone_and_in_a_batch(reader: Detector) -> None:
