@@ -50,4 +50,7 @@ def guarded(people: Collection[Person]) -> Iterator[None]:
 def guard_values() -> dict[str, list[str]]:
     """Return the currently guarded people as arguments for a guarded function. Without a guard, the lists are empty."""
     people = _guarded.get()
-    return {"guarded_tenant": [one.tenant for one in people], "guarded_user": [one.user_id for one in people]}
+    return {
+        "guarded_tenant": [person.tenant for person in people],
+        "guarded_user": [person.user_id for person in people],
+    }

@@ -40,12 +40,12 @@ class RateLimit(logging.Filter):
             return True
         if str(record.msg).startswith(_EXPECTED_WARNINGS) or _is_transient(record):
             return False
-        place, now = (record.pathname, record.lineno), self._now()
-        last, held_back = self._places.get(place, (-REPEAT_SECONDS, 0))
+        position, now = (record.pathname, record.lineno), self._now()
+        last, held_back = self._places.get(position, (-REPEAT_SECONDS, 0))
         if now - last < REPEAT_SECONDS:
-            self._places[place] = last, held_back + 1
+            self._places[position] = last, held_back + 1
             return False
-        self._places[place] = now, 0
+        self._places[position] = now, 0
         record.held_back = held_back
         return True
 
@@ -145,5 +145,5 @@ def logger(part: str) -> structlog.stdlib.BoundLogger:
 
 def frames(error: BaseException) -> str:
     """Return the last three stack frames of `error` as `file:line function`, without the error's message."""
-    found = traceback.extract_tb(error.__traceback__)[-3:]
-    return " < ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in reversed(found))
+    lines = traceback.extract_tb(error.__traceback__)[-3:]
+    return " < ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in reversed(lines))

@@ -78,7 +78,11 @@ class ServiceTracing:
     def begin(self, group: Consumer, slots: Sequence[Slot]) -> BatchTrace | None:
         """Start the span of a batch, or return None if it is not sampled."""
         traceparents = dict.fromkeys(trace_of(slot.raw.headers) if slot.raw.headers else None for slot in slots)
-        contexts = [context for one in traceparents if one and (context := self._sampled(one)) is not None]
+        contexts = [
+            context
+            for traceparent in traceparents
+            if traceparent and (context := self._sampled(traceparent)) is not None
+        ]
         if not contexts and None not in traceparents:
             return None
         parent, others = (contexts[0], contexts[1:]) if contexts else (None, [])
@@ -118,7 +122,7 @@ class BatchTrace:
         header = (TRACEPARENT, traceparent_of(span).encode())
         for slot in slots:
             if trace_of(slot.raw.headers) is None:
-                others = [one for one in slot.raw.headers if one[0] != TRACEPARENT]
+                others = [(name, content) for name, content in slot.raw.headers if name != TRACEPARENT]
                 slot.raw = slot.raw._replace(headers=[*others, header])
 
     @property

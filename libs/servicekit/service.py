@@ -169,7 +169,7 @@ class Service:
 
     def subscription(self, group: Consumer) -> Subscription:
         """Return the subscription of `group`. Raises StopIteration if the service does not consume that group."""
-        return next(one for one in self.subscriptions if one.group == group)
+        return next(subscription for subscription in self.subscriptions if subscription.group == group)
 
     def progress(
         self, group: Consumer, topics: Collection[Topic] | None = None, *, seconds: float = 5.0

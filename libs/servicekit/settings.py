@@ -125,14 +125,14 @@ class FileSettings(BaseModel):
         return text
 
 
-def read_settings(settings: type[S], **given: Any) -> S:
+def read_settings(settings: type[S], **values: Any) -> S:
     """Read settings from the environment. Values in `given`, by field name, take precedence.
 
     Raises StartError if a value is invalid. The message names the variables and the violated rules, but
     does not contain the values.
     """
     try:
-        return settings(**given)
+        return settings(**values)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
     raise StartError("; ".join(dict.fromkeys(_setting_fault(settings, fault) for fault in faults)) + ".")
@@ -165,11 +165,11 @@ def _set_variable(variable: str) -> str:
 
 
 def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:
-    found = _AT.search(str(error))
-    if found is None:
+    match = _AT.search(str(error))
+    if match is None:
         return ""
     lines = text.split("\n")
-    line, column = (found[1], found[2]) if found[1] else (len(lines), len(lines[-1]) + 1)
+    line, column = (match[1], match[2]) if match[1] else (len(lines), len(lines[-1]) + 1)
     return f" at line {line}, column {column}"
 
 

@@ -33,14 +33,14 @@ class StageTimes:
 
         Only `seconds` of the interval count towards the duration of the stage.
         """
-        held = self.spans.get(name)
-        if held is not None:
-            seconds, start, end = held.seconds + seconds, min(held.start, start), max(held.end, end)
+        span = self.spans.get(name)
+        if span is not None:
+            seconds, start, end = span.seconds + seconds, min(span.start, start), max(span.end, end)
         self.spans[name] = StageSpan(seconds, start, end)
 
     def seconds(self, name: Stage) -> float:
-        held = self.spans.get(name)
-        return 0.0 if held is None else held.seconds
+        span = self.spans.get(name)
+        return 0.0 if span is None else span.seconds
 
 
 current_times: Final[ContextVar[StageTimes | None]] = ContextVar("current_times", default=None)

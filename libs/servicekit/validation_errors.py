@@ -17,9 +17,9 @@ def error_summary(faults: Sequence[Any]) -> str:
     The names of unknown fields are omitted too, because they may be a person's text. Unknown query parameters are
     named.
     """
-    said = list(dict.fromkeys(_one_error(fault) for fault in faults))
-    more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
-    return ("; ".join(said[:_SHOWN]) + more).encode("ascii", "backslashreplace").decode()
+    sentences = list(dict.fromkeys(_one_error(fault) for fault in faults))
+    more = f"; and {len(sentences) - _SHOWN} more" if len(sentences) > _SHOWN else ""
+    return ("; ".join(sentences[:_SHOWN]) + more).encode("ascii", "backslashreplace").decode()
 
 
 def _one_error(fault: Any) -> str:

@@ -66,10 +66,10 @@ def cluster_at(servers: str) -> Cluster:
 def _ssl_context(how: KafkaSettings) -> ssl.SSLContext:
     password = how.ssl_key_password.get_secret_value() if how.ssl_key_password else None
     try:
-        made: ssl.SSLContext = create_ssl_context(
+        context: ssl.SSLContext = create_ssl_context(
             cafile=how.ssl_ca, certfile=how.ssl_cert, keyfile=how.ssl_key, password=password
         )
     except (OSError, ssl.SSLError) as error:
         named = ", ".join(str(file) for file in (how.ssl_ca, how.ssl_cert, how.ssl_key) if file)
         raise StartError(f"The certificates of KAFKA_SSL_* ({named}) cannot be used: {type(error).__name__}.") from None
-    return made
+    return context

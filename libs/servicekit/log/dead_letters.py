@@ -103,19 +103,19 @@ def dead_letter(
         offsets: The offsets of all equal records, ascending. If there are several, their count and their ranges are
             added as headers.
     """
-    at = raw.coordinates
+    position = raw.coordinates
     headers: list[tuple[str, bytes]] = [
         ("reason", reason.encode()),
         ("error-class", error_class.encode()),
         ("detail", detail.encode("ascii", "replace")[:200]),
-        ("topic", at.topic.encode()),
-        ("partition", str(at.partition).encode()),
-        ("offset", str(at.offset).encode()),
+        ("topic", position.topic.encode()),
+        ("partition", str(position.partition).encode()),
+        ("offset", str(position.offset).encode()),
         ("timestamp", str(raw.first_log_time).encode()),
         ("service", service.encode()),
     ]
     cause = header(raw.headers, CAUSE)
-    if cause and len(cause) <= _CAUSE_LIMIT and at.topic not in FOREIGN:
+    if cause and len(cause) <= _CAUSE_LIMIT and position.topic not in FOREIGN:
         headers.append((CAUSE, cause.encode()))
     value = raw.value
     if value is not None and len(value) > MESSAGE_LIMIT - _MARGIN:
@@ -130,7 +130,7 @@ def dead_letter(
     if len(offsets) > 1:
         headers.append(("count", str(len(offsets)).encode()))
         headers.append(("offsets", _ranges(offsets).encode()))
-    topic = BY_NAME[at.topic].dead_letters if at.topic in BY_NAME else f"{at.topic}.dlq"
+    topic = BY_NAME[position.topic].dead_letters if position.topic in BY_NAME else f"{position.topic}.dlq"
     key = None if raw.key is None or len(raw.key) > _KEY_LIMIT else raw.key.decode("utf-8", "replace")
     return Message(topic, key, value, headers)
 
@@ -140,11 +140,11 @@ def _ranges(offsets: Sequence[int]) -> str:
 
     If the text is too long for a header, the last offsets are omitted.
     """
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for offset in offsets:
-        if found and found[-1][1] == offset - 1:
-            found[-1][1] = offset
+        if ranges and ranges[-1][1] == offset - 1:
+            ranges[-1][1] = offset
         else:
-            found.append([offset, offset])
-    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+            ranges.append([offset, offset])
+    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
     return text if len(text) <= _OFFSETS_LIMIT else text[:_OFFSETS_LIMIT].rpartition(",")[0]

@@ -107,29 +107,34 @@ class ErasingHandler(Handler):
 
         Each erasure is written to the ledger first. A repeated request is carried out again.
         """
-        found: dict[int, Erasure] = {}
+        erasures: dict[int, Erasure] = {}
         for index, received in enumerate(batch):
             if _is_request(received):
-                found[index] = erasure_of(received.event, received.first_log_time)
-        if not found:
+                erasures[index] = erasure_of(received.event, received.first_log_time)
+        if not erasures:
             return {}
-        newest = latest(found.values())
+        newest = latest(erasures.values())
         noted = await self._erasures.note(newest.values())
         removed = await self._erasures.erase(await self._erasures.erased_at(newest))
         await self._producer.send(
             [
-                Message.of(ERASURE_CONFIRMED, confirmation(one, self._service, removed), batch[index].derived_headers)
-                for index, one in found.items()
+                Message.of(
+                    ERASURE_CONFIRMED, confirmation(erasure, self._service, removed), batch[index].derived_headers
+                )
+                for index, erasure in erasures.items()
             ]
         )
-        return {index: Outcome.STORED if one.person in noted else Outcome.UNCHANGED for index, one in found.items()}
+        return {
+            index: Outcome.STORED if erasure.person in noted else Outcome.UNCHANGED
+            for index, erasure in erasures.items()
+        }
 
     async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
         """Delete the rows of people who were erased while the batch was being handled."""
         if not people:
             return
         after = await self._erasures.erased_at(people)
-        if meanwhile := {person: at for person, at in after.items() if before.get(person) != at}:
+        if meanwhile := {person: erased_at for person, erased_at in after.items() if before.get(person) != erased_at}:
             await self._erasures.erase(meanwhile)
 
 

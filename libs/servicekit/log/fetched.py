@@ -20,11 +20,11 @@ def raw_record(record: ConsumerRecord, now: int) -> RawRecord:
     """
     log_timed = record.timestamp_type == LOG_APPEND_TIME
     log_time = record.timestamp * 1_000 if log_timed else now
-    at = Coordinates(record.topic, record.partition, record.offset)
+    coordinates = Coordinates(record.topic, record.partition, record.offset)
     if isinstance(record.value, RefusedBatch):
-        return RawRecord(at, None, None, (), log_time, record.value)
+        return RawRecord(coordinates, None, None, (), log_time, record.value)
     replay_of = _replay_of(record.headers, log_time) if record.headers else None
-    return RawRecord(at, record.key, record.value, record.headers, log_time, None, replay_of, log_timed)
+    return RawRecord(coordinates, record.key, record.value, record.headers, log_time, None, replay_of, log_timed)
 
 
 def _replay_of(headers: Headers, log_time: int) -> int | None:

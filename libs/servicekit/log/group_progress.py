@@ -81,8 +81,8 @@ class GroupProgress:
         ends = await self.ends()
         deadline = self._clock.monotonic() + seconds
         while not (passed := await self.passed(ends)) and self._clock.monotonic() < deadline:
-            if (found := await look()) is not None:
-                return found, False
+            if (result := await look()) is not None:
+                return result, False
             await asyncio.sleep(POLL_SECONDS)
         return await look(), passed
 
@@ -124,12 +124,12 @@ class GroupProgress:
         """
         written = {partition: end for partition, end in ends.items() if end}
         committed = await self._ask(self._subscription.committed(written))
-        if not (behind := {one for one, end in written.items() if committed[one] < end}):
+        if not (behind := {lane for lane, end in written.items() if committed[lane] < end}):
             return True
         # Records before the log's beginning were deleted, so nobody will read them.
         begins = await self._ask(self._consumer.beginning_offsets(list(behind)))
         behind = {partition for partition in behind if begins[partition] < ends[partition]}
-        return not behind or await self._only_markers_left({one: ends[one] for one in behind}, committed)
+        return not behind or await self._only_markers_left({lane: ends[lane] for lane in behind}, committed)
 
     async def _only_markers_left(self, ends: Ends, committed: Ends) -> bool:
         """Return True if only transaction markers are left before the offsets `ends`.
@@ -140,8 +140,8 @@ class GroupProgress:
         for _ in range(2):
             if self._subscription.at_work or not await self._read_to(ends):
                 return False
-            found = await self._ask(self._subscription.committed(ends))
-            if any(offset != committed[partition] for partition, offset in found.items()):
+            offsets = await self._ask(self._subscription.committed(ends))
+            if any(offset != committed[partition] for partition, offset in offsets.items()):
                 return False
             await asyncio.sleep(_BETWEEN_LOOKS)
         return True

@@ -47,7 +47,7 @@ class LateOutcomes:
 
     async def note(self, late: Sequence[Late]) -> None:
         """Count the outcomes, and pass them to the observers."""
-        slots = [_slot(one) for one in late]
+        slots = [_slot(record) for record in late]
         observe(self._observers, self._group, slots, {slot.topic for slot in slots}, late=True)
 
 

@@ -199,21 +199,21 @@ class BoundedResult(fetcher.FetchResult):  # type: ignore[misc]
         """Remove and return the next records, at most `max_records`."""
         if not self.has_more() or not self.check_assignment(self._topic_partition):
             return []
-        taken: list[ConsumerRecord] = []
+        records: list[ConsumerRecord] = []
         size = 0
         try:
             for record in self._partition_records:
-                taken.append(record)
+                records.append(record)
                 size += _size(record)
-                if size >= POLL_BYTES or len(taken) == max_records:
+                if size >= POLL_BYTES or len(records) == max_records:
                     self._update_position()
-                    return taken
+                    return records
         except Exception as error:
             topic, partition = self._topic_partition
-            taken.append(ConsumerRecord(topic, partition, -1, 0, 0, None, FetchFailure(error), None, -1, 0, ()))
+            records.append(ConsumerRecord(topic, partition, -1, 0, 0, None, FetchFailure(error), None, -1, 0, ()))
         self._update_position()
         self._partition_records = None
-        return taken
+        return records
 
 
 def _size(record: ConsumerRecord) -> int:

@@ -129,7 +129,7 @@ class LogOrder:
         Only partitions of related topics are returned, with the numbers of partitions that have fetched records.
         """
         numbers = {partition.partition for partition, records in self._fetched.items() if records}
-        related = [one for one in consumer.assignment() if one.topic in IN_LOG_ORDER and one.partition in numbers]
+        related = [lane for lane in consumer.assignment() if lane.topic in IN_LOG_ORDER and lane.partition in numbers]
         unread: dict[TopicPartition, int | None] = {}
         try:
             async with asyncio.timeout(_POSITION_SECONDS):
@@ -144,7 +144,7 @@ class LogOrder:
 
     def _take(self, bounds: Mapping[int, float], limit: int) -> tuple[ConsumerRecord, ...]:
         """Remove and return up to `limit` of the earliest records within the bounds."""
-        partitions = sorted(self._fetched, key=lambda one: IN_LOG_ORDER.get(one.topic, len(IN_LOG_ORDER)))
+        partitions = sorted(self._fetched, key=lambda lane: IN_LOG_ORDER.get(lane.topic, len(IN_LOG_ORDER)))
         ordered = merge(*(self._within(partition, bounds) for partition in partitions), key=itemgetter(0))
         earliest = list(islice(ordered, limit + 1))
         batch = earliest[: _end(earliest, limit)]

@@ -73,7 +73,7 @@ class BatchProducer:
             await self.start()
             producer = self._producer
             assert producer is not None
-            if any(one.in_all_partitions and one.partition is None for one in messages):
+            if any(message.in_all_partitions and message.partition is None for message in messages):
                 await _update_metadata(producer)
             lanes, copies = await self._lanes(producer, messages)
         except (KafkaError, OSError) as error:  # the producer stays usable after a missing or forbidden topic
@@ -119,24 +119,24 @@ class BatchProducer:
         futures: list[asyncio.Future[object]] = []
         counted: list[tuple[str, int, list[int]]] = []
         for (topic, partition), indexes in lanes.items():
-            batch, held = producer.create_batch(), list[int]()
+            batch, appended = producer.create_batch(), list[int]()
             for index in indexes:
                 message = messages[index]
                 key = None if message.key is None else message.key.encode()
                 if batch.append(key=key, value=message.value, timestamp=None, headers=list(message.headers)) is None:
                     futures.append(await producer.send_batch(batch, topic, partition=partition))
-                    counted.append((topic, partition, held))
-                    batch, held = producer.create_batch(), []
+                    counted.append((topic, partition, appended))
+                    batch, appended = producer.create_batch(), []
                     batch.append(key=key, value=message.value, timestamp=None, headers=list(message.headers))
-                held.append(index)
+                appended.append(index)
             futures.append(await producer.send_batch(batch, topic, partition=partition))
-            counted.append((topic, partition, held))
+            counted.append((topic, partition, appended))
         places: dict[int, Written] = {}
-        for future, (topic, partition, held) in zip(futures, counted, strict=True):
+        for future, (topic, partition, appended) in zip(futures, counted, strict=True):
             metadata = await future
             base = int(getattr(metadata, "offset", -1))
-            at = _log_time(metadata)
-            places.update((index, Written(topic, partition, base + n, at)) for n, index in enumerate(held))
+            log_time = _log_time(metadata)
+            places.update((index, Written(topic, partition, base + n, log_time)) for n, index in enumerate(appended))
         return places
 
     async def _partitions(self, producer: AIOKafkaProducer, message: Message) -> tuple[int, Sequence[int]]:
@@ -171,6 +171,6 @@ def _log_time(metadata: object) -> int | None:
 
     librdkafka's in-memory cluster always returns the timestamp 1234, which counts as missing.
     """
-    at = getattr(metadata, "timestamp", None)
+    timestamp = getattr(metadata, "timestamp", None)
     by_log = getattr(metadata, "timestamp_type", None) == LOG_APPEND_TIME
-    return at * 1_000 if by_log and at is not None and at > _EARLIEST_MS else None
+    return timestamp * 1_000 if by_log and timestamp is not None and timestamp > _EARLIEST_MS else None

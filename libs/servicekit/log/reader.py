@@ -45,10 +45,10 @@ async def records_of(
             consumer.seek(lane, max(begins[lane], (after or {}).get(lane, 0)))
         while open_lanes := [lane for lane in lanes if await consumer.position(lane) < ends[lane]]:
             consumer.pause(*(lane for lane in lanes if lane not in open_lanes and lane not in consumer.paused()))
-            found = await consumer.getmany(timeout_ms=SILENT_MS, max_records=2_000)
-            if not found:
+            batches = await consumer.getmany(timeout_ms=SILENT_MS, max_records=2_000)
+            if not batches:
                 raise StartError(f"The log at {bootstrap} stopped returning records of {open_lanes[0].topic}.")
-            for lane, records in found.items():
+            for lane, records in batches.items():
                 if isinstance(records[-1].value, FetchFailure):
                     raise StartError(f"The log at {bootstrap} returned damaged records of {lane.topic}.")
                 yield [record for record in records if record.offset < ends[lane]]

@@ -246,13 +246,13 @@ def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) ->
     """
     if raw.coordinates.topic not in FOREIGN:
         return ()
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    faulty = {str(one["loc"][0]) if one["loc"] else "" for one in found}
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    faulty = {str(fault["loc"][0]) if fault["loc"] else "" for fault in errors}
     return sorted(faulty) if faulty <= droppable(model) else ()
 
 
 def _without(value: bytes, names: Sequence[str]) -> bytes:
-    return to_json({name: said for name, said in from_json(value).items() if name not in names})
+    return to_json({name: content for name, content in from_json(value).items() if name not in names})
 
 
 def _in_words(refused: RefusedBatch) -> str:

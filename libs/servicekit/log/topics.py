@@ -121,14 +121,14 @@ async def ensure_topics(
             wanted = await _create(admin, replication, partitions, extend, say)
             if extend and partitions is not None:
                 wanted |= await _extend(admin, partitions)
-        found = await _partitions(admin)
+        topics = await _partitions(admin)
         for _ in range(_VISIBLE_TRIES):
-            if all(found.get(name, 0) >= count for name, count in wanted.items()):
+            if all(topics.get(name, 0) >= count for name, count in wanted.items()):
                 break
             await asyncio.sleep(0.2)
-            found = await _partitions(admin)
+            topics = await _partitions(admin)
         for name in partitions_by_topic():
-            if name not in found:
+            if name not in topics:
                 raise StartError(f"The topic {name} is missing on {bootstrap}: run `agent-feedback topics --create`.")
         for name in await _uncompacted(admin):
             raise StartError(
@@ -202,12 +202,12 @@ async def _uncompacted(admin: AIOKafkaAdminClient) -> list[str]:
         responses = await admin.describe_configs(resources)
     except KafkaError:
         return []
-    found = []
+    topics = []
     for response in responses:
         for code, _, _, name, entries in response.resources:
             config = {key: value for key, value, *_ in entries}
             policy = config.get("cleanup.policy", "compact")
             unlimited = config.get("retention.ms") == config.get("retention.bytes") == "-1"
             if code == 0 and ("compact" not in policy or ("delete" in policy and not unlimited)):
-                found.append(name)
-    return found
+                topics.append(name)
+    return topics
