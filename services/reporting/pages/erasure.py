@@ -26,7 +26,7 @@ from servicekit import Caller, Routes
 ERASE: Final = "/dashboard/erase"
 ERASED: Final[Mapping[FeedbackKeeper, str]] = {
     "chat_bridge": "parked events",
-    "feedback": "feedback up to a stub of its ids, roles, and the person's id in turns and ratings",
+    "feedback": "feedback up to a stub of its ids, roles, and the person's id in messages and ratings",
     "inference": "texts and ids of messages, questions with their vectors, and reactions",
     "reporting": "texts and senders of messages, feedback, and webhook deliveries",
 }
