@@ -21,6 +21,7 @@ from aiokafka import ConsumerRecord
 from contracts.topics import ERASURE_REQUESTED
 from servicekit.log.messages import Message
 from standalone.one_process.replay import ReplayResult, replay
+from tests.support.command import HANG_SECONDS
 from tests.support.running_stack import RunningStack, exchange
 from tests.support.samples import CHAT_EVENTS, HOSTILE, needs_samples
 from tests.support.waits import PATIENCE_SECONDS
@@ -260,7 +261,7 @@ def test_sixty_replies_and_emoji_of_a_person_in_a_minute_count(tmp_path: Path) -
 @pytest.mark.samples
 async def test_the_samples_come_to_the_same_as_in_store_and_reports(stack: RunningStack, tmp_path: Path) -> None:
     await replay([CHAT_EVENTS, HOSTILE], stack.stack.log, ReplayResult())
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANG_SECONDS):
         await stack.stack.quiet()
     state = tmp_path / "rewards.sqlite"
     counted = await caught_up(stack, state)
