@@ -21,14 +21,14 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothin
 """
 _FIND = "select * from messages where (tenant, project, conversation_id, message_id) = ($1, $2, $3, $4)"
 _REMEMBER = """
-insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_id, role, agent_id, text, at,
+insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_id, role, agent_id, text, position,
     version)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing
 """
 _BEFORE = f"""
 select message_id, turn_id, sender_id, role, agent_id, text, at from messages
-where tenant = $1 and project = $2 and conversation_id = $3 and (at, message_id) < ($4, $5)
-order by at desc, message_id desc limit {NEIGHBOURHOOD}
+where tenant = $1 and project = $2 and conversation_id = $3 and (position, message_id) < ($4, $5)
+order by position desc, message_id desc limit {NEIGHBOURHOOD}
 """
 
 
@@ -76,14 +76,14 @@ async def remember(pool: asyncpg.Pool, one: JudgedMessage) -> None:
         said.role,
         said.agent_id,
         said.text,
-        said.at,
+        one.position,
         one.version,
     )
 
 
 async def before(pool: asyncpg.Pool, one: JudgedMessage) -> tuple[Placed, Neighbourhood]:
     """Return the message as read from the index, with the messages before it."""
-    rows = await pool.fetch(_BEFORE, *one.conversation, one.message.at, one.message.message_id)
+    rows = await pool.fetch(_BEFORE, *one.conversation, one.position, one.message.message_id)
     earlier = tuple(Message(*row.values()) for row in reversed(rows))
     return Placed(one, len(earlier) + 1, None, None), Neighbourhood(earlier, one.message)
 

@@ -73,10 +73,18 @@ def version_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> bytes:
     event are ordered by occurredAt, then by sequence, with -1 for a missing one, and then by their position in the log.
     """
     rank = _REPLY if isinstance(event, ChatMessageReplyIngested) else _MESSAGE
+    return rank + position_of(event, logged)
+
+
+def position_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> bytes:
+    """Return a 36-byte sort key for the messages of a conversation, of which a message has the least of its versions'.
+
+    It consists of occurredAt, the sequence (-1 for a missing one) and the position in the log.
+    """
     occurred_at, sequence = place_of(event)
     log_time, partition, offset = logged
     written = log_time.to_bytes(8) + partition.to_bytes(4) + offset.to_bytes(8)
-    return rank + occurred_at.to_bytes(8) + (sequence + 1).to_bytes(8) + written
+    return occurred_at.to_bytes(8) + (sequence + 1).to_bytes(8) + written
 
 
 def place_of(event: MessageEvent) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from contracts.instants import parse_instant
@@ -18,22 +18,27 @@ Event = dict[str, Any]
 def expected_verdicts(messages: dict[Where, list[Event]], detector: Detector) -> dict[Key, Shown]:
     """Return the live feedback that the detector finds, by key; `messages` has all versions of each message."""
     conversations: defaultdict[tuple[str, str, str], list[Message]] = defaultdict(list)
-    for versions in messages.values():
+    for versions in sorted(messages.values(), key=_position):
         latest = max(versions, key=version)
-        first = min(parse_instant(event["occurredAt"]) for event in versions)
+        first, _ = _position(versions)
         scope = latest["tenant"], latest["project"], latest["conversationId"]
         replies = max(event.get("originalMessageId", "") for event in versions)
         conversations[scope].append(_message(latest, first, replies or None))
     found: dict[Key, Shown] = {}
-    for scope, held in conversations.items():
-        found.update(_of_conversation(scope, held, detector))
+    for scope, conversation in conversations.items():
+        found.update(_of_conversation(scope, conversation, detector))
     return found
 
 
+def _position(versions: Iterable[Event]) -> tuple[int, int]:
+    """Return time and sequence of a message's earliest version; messages without a sequence are in log order."""
+    return min((parse_instant(event["occurredAt"]), event.get("sequence", -1)) for event in versions)
+
+
 def _of_conversation(
-    scope: tuple[str, str, str], held: Iterable[Message], detector: Detector
+    scope: tuple[str, str, str], messages: Sequence[Message], detector: Detector
 ) -> Iterable[tuple[Key, Shown]]:
-    judged = [one for one in neighbourhoods(held) if one.message.role == "human"]
+    judged = [one for one in neighbourhoods(messages) if one.message.role == "human"]
     for neighbourhood, verdict in zip(judged, detector.judge(judged), strict=True):
         if not verdict.emitted or verdict.target is None:
             continue

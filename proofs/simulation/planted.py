@@ -136,8 +136,8 @@ class ForgetsFirst(Parking):
         return await super().release(pairs)
 
 
-class NeverLooksAgain:
-    """Does not read a conversation again after concurrent writes."""
+class ForgetsVerdicts:
+    """Announces a verdict without regard to one that another process stored meanwhile."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -145,13 +145,14 @@ class NeverLooksAgain:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def around(self, spans: Collection[Any], reach: int) -> Any:
-        found = await self._store.around(spans, reach)
+    async def around(self, *arguments: Any) -> Any:
+        found = await self._store.around(*arguments)
         await asyncio.sleep(LINGER)
         return found
 
-    async def outdated(self, looked_at: Collection[Any]) -> bool:
-        return False
+    async def take(self, *arguments: Any) -> Mapping[Any, Any]:
+        await self._store.take(*arguments)
+        return {}
 
 
 class LosesTheLedger:
@@ -201,7 +202,7 @@ PLANTED: dict[str, Wiring] = {
     "takes in what an erased person says": Wiring(store=_for("feedback", LosesTheLedger)),
     "parks without looking again": replace(WITHOUT_SWEEP, chat_events=LooksBeforeItParks),
     "forgets before it forwards": Wiring(parking=ForgetsFirst, likelier={"crash": 40}),
-    "never looks at a conversation again": Wiring(store=_for("inference", NeverLooksAgain), likelier={"stall": 30}),
+    "forgets an earlier verdict": Wiring(store=_for("inference", ForgetsVerdicts), likelier={"stall": 30}),
     "passes over a batch after the unexpected": Wiring(subscription=GoesOn),
     "keeps a producer that failed": Wiring(producer=KeepsTheFailedOne),
 }

@@ -29,7 +29,6 @@ from proofs.simulation.fake_clients import (
     SimulatedProducer,
 )
 from proofs.simulation.stub_detector import StubDetector
-from proofs.simulation.stub_turns import StubTurns
 from proofs.simulation.world import EPOCH_SECONDS, World
 from reporting.read_models.handlers import ProjectionHandler
 from servicekit.errors import LogUnavailable
@@ -248,7 +247,7 @@ def _bridge(process: Process) -> Handler:
 def _inference(process: Process) -> Handler:
     store = process.store(process.world.inference)
     detector: Any = StubDetector()  # in place of a class, not of a protocol
-    events = process.wiring.conversation_events(store, StubTurns(), process.producer, detector)
+    events = process.wiring.conversation_events(store, store, process.producer, detector)
     return _erasing(process, "inference", events)
 
 

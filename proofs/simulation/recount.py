@@ -106,9 +106,13 @@ def _version(event: Fields) -> tuple[int, int, int]:
     return event["rank"], parse_instant(event["occurredAt"]), event["sequence"]
 
 
+def _position(event: Fields) -> tuple[int, int]:
+    return parse_instant(event["occurredAt"]), event["sequence"]
+
+
 def _verdicts(known: dict[Where, list[Fields]], erased: set[tuple[str, str]]) -> Iterable[tuple[Key, tuple[str, str]]]:
     conversations: defaultdict[tuple[str, str], list[Message]] = defaultdict(list)
-    for versions in known.values():
+    for versions in sorted(known.values(), key=lambda versions: min(map(_position, versions))):
         last = max(versions, key=_version)
         message = Message(
             last["messageId"],
@@ -117,7 +121,7 @@ def _verdicts(known: dict[Where, list[Fields]], erased: set[tuple[str, str]]) ->
             last["senderType"],
             last["agentId"] if last["senderType"] == "agent" else None,
             last["content"],
-            min(parse_instant(event["occurredAt"]) for event in versions),
+            min(map(_position, versions))[0],
             max(event.get("replyToMessageId") or "" for event in versions) or None,
         )
         conversations[last["tenant"], last["conversationId"]].append(message)

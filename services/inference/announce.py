@@ -10,11 +10,11 @@ from dataclasses import replace
 from contracts.base import PERSON, TEXT_LIMIT
 from contracts.feedback import FeedbackInferredReceived, InferenceTarget
 from contracts.ids import derived_id, feedback_id
-from contracts.provenance import Provenance
+from contracts.provenance import NO_PROVENANCE
 from contracts.topics import INFERRED_RECEIVED
 from detector.model import Target, Verdict
 from detector.reasons import reason_in_words
-from inference.store import Placed
+from inference.store import IndexedMessage, Placed
 
 DETECTOR = "implicit"
 
@@ -22,11 +22,10 @@ DETECTOR = "implicit"
 def announcement(
     placed: Placed,
     verdict: Verdict,
-    answer: Provenance,
+    answer: IndexedMessage | None,
     version: str,
     *,
     question_message_id: str | None = None,
-    thread_id: str | None = None,
 ) -> FeedbackInferredReceived | None:
     """Build the event that announces or retracts the verdict on a person's message.
 
@@ -35,10 +34,9 @@ def announcement(
     same event.
 
     Args:
-        answer: Provenance of the judged answer.
+        answer: The judged answer, or None if there is none.
         version: Version of the detector.
         question_message_id: Message id of the question that the judged answer responds to.
-        thread_id: Thread of the judged answer.
 
     Returns:
         The event, or None if there is nothing to announce and nothing to retract.
@@ -79,8 +77,8 @@ def announcement(
         epoch=placed.epoch,
         evaluation=placed.evaluation,
         question_message_id=question_message_id if target else None,
-        thread_id=thread_id if target else None,
-        **answer.fields(),
+        thread_id=answer.message.thread_id if target and answer else None,
+        **(answer.provenance if answer else NO_PROVENANCE).fields(),
     )
 
 

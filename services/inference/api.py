@@ -13,9 +13,9 @@ from detector.detector import Detector
 from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
 from inference.api_bodies import Body, NewMessage, StrategySearch
-from inference.detection import detect
+from inference.detection import Detection
 from inference.llm_gate.gate import LlmGate
-from inference.store import ConversationKey, ConversationStore, MessageKey
+from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey
 from inference.strategies import strategies_that_worked
 from inference.turns.rules import TurnKey
 from inference.turns.store import StrategyFilter, TurnSearch
@@ -85,6 +85,7 @@ def inference_router(
             the form in which it will be stored.
     """
     router = Routes("inference")
+    detection = Detection(store, turns, detector, gate)
 
     @router.at(
         "GET",
@@ -141,32 +142,32 @@ def inference_router(
         where = ConversationKey(tenant, project, conversation_id)
         previous = None if body.previous is None else body.previous.answer
         unseen = previous is None and index_read_up is not None and not await index_read_up(body.wait_seconds)
-        published_at, thread = await _published(store, where, body)
+        published, thread = await _published(store, where, body)
         name = body.message_id or body.turn_id or UNNAMED
-        at = body.ts if body.ts is not None else published_at or clock.now()
+        at = body.ts if body.ts is not None else published.message.at if published else clock.now()
         author = body.user_id or caller.subject
         about = body.reply_to_message_id, thread
         message = Message(name, body.turn_id or name, author, "human", None, body.text, at, *about)
-        named = body.user_id is not None
-        found = await detect(store, turns, detector, where, message, gate, body.look_back, previous, names_writer=named)
-        given = body.agent_id or (previous.agent_id if previous else None)
-        worked = await strategies_that_worked(
-            turns, where, body.text, found, limit=body.strategies, intent=body.intent, agent_id=given
+        position = published.position if published and published.message.at == at else None
+        detected = await detection.detect(
+            where, message, position, body.look_back, previous, names_writer=body.user_id is not None
         )
-        return Detected.of(found, worked, answer_not_seen=unseen)
+        agent = body.agent_id or (previous.agent_id if previous else None)
+        worked = await strategies_that_worked(
+            turns, where, body.text, detected, limit=body.strategies, intent=body.intent, agent_id=agent
+        )
+        return Detected.of(detected, worked, answer_not_seen=unseen)
 
     return router
 
 
 async def _published(
     store: ConversationStore, where: ConversationKey, body: NewMessage
-) -> tuple[int | None, str | None]:
-    """Return the time of a message that was published already, and its thread. The request's own thread counts."""
+) -> tuple[IndexedMessage | None, str | None]:
+    """Return the indexed message if it was published already, and its thread. The request's own thread counts."""
     if body.message_id is None:
         return None, body.thread_id
     if body.thread_id is not None:
         return None, None if body.thread_id == body.message_id else body.thread_id
-    places = await store.places([MessageKey(*where, body.message_id)])
-    in_thread = [place for place in places if place.thread not in ("", body.message_id)]
-    place = next(iter(in_thread or places), None)
-    return (None, None) if place is None else (place.at, in_thread[0].thread if in_thread else None)
+    published = await store.find(MessageKey(*where, body.message_id))
+    return published, published.message.thread_id if published else None

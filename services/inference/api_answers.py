@@ -12,7 +12,7 @@ from contracts.base import CorrectionType
 from contracts.instants import format_instant
 from detector.model import DecidedBy, Feedback, GateCall, Reaction, TargetRule, Verdict
 from detector.reasons import reason_in_words
-from inference.detection import Detection
+from inference import detection
 from inference.planner import render
 from inference.turns.candidates import Candidate
 from inference.turns.rules import Turn, metadata_name
@@ -174,7 +174,7 @@ class Detected(BaseModel):
     """Strategies that worked for similar questions, best first; empty unless requested."""
 
     @classmethod
-    def of(cls, found: Detection, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
+    def of(cls, found: detection.Detected, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
         target = found.verdict.target
         return cls(
             feedback=FeedbackResult.of(found.verdict),

@@ -17,9 +17,8 @@ from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from detector.rules import UNRELATED
 from inference.last_answer import LastAnswer
 from inference.llm_gate.gate import LlmGate, PendingVerdict
-from inference.neighbours import earlier
 from inference.planner import Advice
-from inference.store import ConversationKey, ConversationStore, Place
+from inference.store import ConversationKey, ConversationStore, Scope
 from inference.turns.candidates import Candidate, candidates
 from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_row
 from inference.turns.store import PersonTurns, TurnSearch
@@ -31,8 +30,8 @@ LookBack = Literal["conversation", "user"]
 
 
 @dataclass(frozen=True, slots=True)
-class Detection:
-    """Result of `detect`.
+class Detected:
+    """Result of `Detection.detect`.
 
     Attributes:
         advice: Advice about the judged turn, or about the latest turn if none was judged. None if no answer is known.
@@ -48,59 +47,94 @@ class Detection:
     candidates: tuple[Candidate, ...] = ()
 
 
-async def detect(
-    store: ConversationStore,
-    turns: TurnSearch,
-    detector: Detector,
-    where: ConversationKey,
-    message: Message,
-    gate: LlmGate | None = None,
-    look_back: LookBack = "conversation",
-    previous: LastAnswer | None = None,
-    *,
-    names_writer: bool = True,
-) -> Detection:
-    """Judge a message in its conversation and return the verdict with advice for the next answer.
+class Detection:
+    """Judge of new messages in their conversations."""
 
-    Later messages are ignored. The verdict depends only on the conversation, so it equals the verdict that will be
-    announced for the message.
+    def __init__(
+        self, store: ConversationStore, turns: TurnSearch, detector: Detector, gate: LlmGate | None = None
+    ) -> None:
+        self._store = store
+        self._turns = turns
+        self._detector = detector
+        self._gate = gate
 
-    Args:
-        look_back: With "user", all of the person's turns are searched for candidates. If the conversation has no answer
-            yet, the message is then judged as feedback on the best candidate.
-        previous: The last answer, if the caller has one that may not be indexed yet.
-        names_writer: False if the message's sender may be the agent's program instead of the person who wrote it.
-    """
-    place = (message.at, message.message_id)
-    thread = message.thread_id or ""
-    [around], indexed = await asyncio.gather(
-        store.around([Place(where, *place, thread)], NEIGHBOURHOOD + 1),
-        turns.latest(where, message.at, RECENT_TURNS, thread),
-    )
-    others = [one for one in around if one.indexed.message.message_id != message.message_id]
-    said = earlier(message, [one for one in others if one.place < place], [one for one in others if one.place > place])
-    before = said.judged_from
-    message = message if names_writer else _by_a_participant(message, [one.indexed.message for one in said.rows])
-    before = previous.added_to(before, message) if previous else before
-    asked = Neighbourhood(before[-NEIGHBOURHOOD:], message)
-    if look_back == "user" and said.is_certain and not any(one.role == "agent" for one in in_scope(asked).before):
-        return await _answered_elsewhere(turns, detector, where, message)
-    [verdict] = detector.judge([asked])
-    if gate is not None:
-        verdict = await gate.preview(PendingVerdict(where, asked, verdict))
-    found: tuple[Candidate, ...] = ()
-    if look_back == "user" and _says_something(verdict):
-        found = await _among_all_turns(turns, where, message)
-    latest = previous.first_of(indexed, where, message) if previous else list(indexed)
-    about = latest[0] if latest else None
-    if verdict.target is not None and not verdict.status_only:
-        key = TurnKey(*where, verdict.target.turn_id)
-        known = next((one for one in latest if one.key == key), None) or await turns.find(key)
-        about = known or Turn(key, agent_id=verdict.target.agent_id)
-        about = replace(about, machine=_status_of(message, verdict))
-        latest = [about if one.key == key else one for one in latest]
-    rejections = rejections_in_a_row(latest, message.at)
-    return Detection(verdict, Advice(about, rejections, tuple(latest)) if about else None, rejections, found)
+    async def detect(
+        self,
+        where: ConversationKey,
+        message: Message,
+        position: bytes | None = None,
+        look_back: LookBack = "conversation",
+        previous: LastAnswer | None = None,
+        *,
+        names_writer: bool = True,
+    ) -> Detected:
+        """Judge a message in its conversation and return the verdict with advice for the next answer.
+
+        Later messages are ignored. The verdict depends only on the conversation, so it equals the verdict that will be
+        announced for the message.
+
+        Args:
+            position: Position of the message if it is indexed. By default, all messages up to its time precede it.
+            look_back: With "user", all of the person's turns are searched for candidates. If the conversation has no
+                answer yet, the message is then judged as feedback on the best candidate.
+            previous: The last answer, if the caller has one that may not be indexed yet.
+            names_writer: False if the message's sender may be the agent's program instead of the person who wrote it.
+        """
+        thread = message.thread_id or ""
+        indexed, latest_turns = await asyncio.gather(
+            self._store.before(Scope(where, thread), position or end_of(message.at), NEIGHBOURHOOD + 1),
+            self._turns.latest(where, message.at, RECENT_TURNS, thread),
+        )
+        before: Sequence[Message] = [one.message for one in indexed if one.message.message_id != message.message_id]
+        message = message if names_writer else _by_a_participant(message, before[-NEIGHBOURHOOD:])
+        before = previous.added_to(before, message) if previous else before
+        item = Neighbourhood(tuple(before[-NEIGHBOURHOOD:]), message)
+        if look_back == "user" and not any(one.role == "agent" for one in in_scope(item).before):
+            return await self._answered_elsewhere(where, message)
+        [verdict] = self._detector.judge([item])
+        if self._gate is not None:
+            verdict = await self._gate.preview(PendingVerdict(where, item, verdict))
+        latest = previous.first_of(latest_turns, where, message) if previous else list(latest_turns)
+        about = latest[0] if latest else None
+        if verdict.target is not None and not verdict.status_only:
+            about = await self._turn_judged(where, message, verdict, latest)
+            latest = [about if turn.key == about.key else turn for turn in latest]
+        rejections = rejections_in_a_row(latest, message.at)
+        others = await self._candidates(where, message) if look_back == "user" and _is_feedback(verdict) else ()
+        return Detected(verdict, Advice(about, rejections, tuple(latest)) if about else None, rejections, others)
+
+    async def _turn_judged(
+        self, where: ConversationKey, message: Message, verdict: Verdict, latest: Sequence[Turn]
+    ) -> Turn:
+        """Return the turn that the verdict is about, with the verdict's status."""
+        target = verdict.target
+        assert target is not None
+        key = TurnKey(*where, target.turn_id)
+        turn = next((one for one in latest if one.key == key), None) or await self._turns.find(key)
+        return replace(turn or Turn(key, agent_id=target.agent_id), machine=_status_of(message, verdict))
+
+    async def _answered_elsewhere(self, where: ConversationKey, message: Message) -> Detected:
+        """Judge the message as feedback on the most probable of the person's turns in other conversations.
+
+        The verdict has no target, because a target must be in the message's own conversation.
+        """
+        others = await self._candidates(where, message)
+        best = others[0] if others and others[0].target.similarity >= UNRELATED else None
+        about = await self._turns.find(TurnKey(*best.conversation, best.target.turn_id)) if best else None
+        [verdict] = self._detector.judge([Neighbourhood(_exchange(about) if about else (), message)])
+        verdict = replace(verdict, target=None)
+        if about is None or not _is_feedback(verdict):
+            return Detected(verdict, None, 0)
+        return Detected(verdict, Advice(replace(about, machine=_status_of(message, verdict)), 0), 0, others)
+
+    async def _candidates(self, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
+        wanted = PersonTurns(where.tenant, where.project, message.sender_id, message.at - MAX_AGE_US, message.at)
+        return candidates(message.text, await self._turns.nearby(wanted, message.text))
+
+
+def end_of(at: int) -> bytes:
+    """Return the position after all messages up to the time `at`, in microseconds."""
+    return max(0, at + 1).to_bytes(8)
 
 
 def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
@@ -113,23 +147,6 @@ def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
     return message if not people or message.sender_id in people else replace(message, sender_id=people[-1])
 
 
-async def _answered_elsewhere(
-    turns: TurnSearch, detector: Detector, where: ConversationKey, message: Message
-) -> Detection:
-    """Judge the message as feedback on the most probable of the person's turns in other conversations.
-
-    The verdict has no target, because a target must be in the message's own conversation.
-    """
-    found = await _among_all_turns(turns, where, message)
-    best = found[0] if found and found[0].target.similarity >= UNRELATED else None
-    about = await turns.find(TurnKey(*best.conversation, best.target.turn_id)) if best else None
-    [verdict] = detector.judge([Neighbourhood(_exchange(about) if about else (), message)])
-    verdict = replace(verdict, target=None)
-    if about is None or not _says_something(verdict):
-        return Detection(verdict, None, 0)
-    return Detection(verdict, Advice(replace(about, machine=_status_of(message, verdict)), 0), 0, found)
-
-
 def _exchange(turn: Turn) -> tuple[Message, Message]:
     name, agent, at = turn.key.turn_id, turn.agent_id or "", turn.at or 0
     return (
@@ -138,13 +155,8 @@ def _exchange(turn: Turn) -> tuple[Message, Message]:
     )
 
 
-def _says_something(verdict: Verdict) -> bool:
+def _is_feedback(verdict: Verdict) -> bool:
     return verdict.status != "neutral" and not verdict.status_only
-
-
-async def _among_all_turns(turns: TurnSearch, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
-    looked = PersonTurns(where.tenant, where.project, message.sender_id, message.at - MAX_AGE_US, message.at)
-    return candidates(message.text, await turns.nearby(looked, message.text))
 
 
 def _status_of(message: Message, verdict: Verdict) -> MachineStatus:

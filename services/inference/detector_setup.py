@@ -19,7 +19,6 @@ from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store import GateAnswers
 from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings
-from inference.store_postgres import PostgresConversationStore
 from inference.timed_network import TimedNetwork
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
@@ -63,7 +62,7 @@ async def open_judging(
     endpoint = open_endpoint(settings, resources)
     gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, clock) if endpoint else None
     turns = PostgresTurnIndex(pool, TurnVectors(detector.embedder))
-    return Judging(PostgresConversationStore(pool), turns, producer, detector, gate)
+    return Judging(turns, producer, detector, gate)
 
 
 def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> LlmEndpoint | None:

@@ -12,13 +12,13 @@ import asyncpg
 
 from inference.differences import AnnouncedVerdict
 from inference.sql import SQL
-from inference.store import ConversationKey, MessageKey, Place
+from inference.store import MessageKey
 from servicekit import StartError
 
-Position = tuple[str, str, str, int, str]
-"""Position of the last judged message: conversation id, tenant, project, time in microseconds, message id."""
-_POSITION: Final = ("conversation_id", "tenant", "project", "at", "message_id")
-BEGINNING: Final[Position] = ("", "", "", -(2**63), "")
+Cursor = tuple[str, str, str, str, str]
+"""Sort key of the last judged message: conversation id, tenant, project, position in hexadecimal, message id."""
+_CURSOR: Final = ("conversation_id", "tenant", "project", "position", "message_id")
+BEGINNING: Final[Cursor] = ("", "", "", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,14 @@ class ToJudge:
         stored_at: Time at which the message was stored, in microseconds.
     """
 
-    place: Place
+    key: MessageKey
+    position: str
     before: AnnouncedVerdict | None
     stored_at: int
 
     @property
-    def key(self) -> MessageKey:
-        return MessageKey(*self.place.conversation, self.place.message_id)
-
-    @property
-    def position(self) -> Position:
-        where = self.place.conversation
-        return where.conversation_id, where.tenant, where.project, self.place.at, self.place.message_id
+    def cursor(self) -> Cursor:
+        return self.key.conversation_id, self.key.tenant, self.key.project, self.position, self.key.message_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ class Rejudgement:
     epoch: int
     since: int
     detector: str
-    position: Position
+    cursor: Cursor
     counts: Mapping[str, int]
 
 
@@ -80,8 +76,8 @@ class Rejudgements:
         row = await self._connection.fetchrow(*SQL.latest_rejudgement())
         if row is None or row["finished_at"] is not None:
             return None
-        position = BEGINNING if row["position"] is None else tuple(json.loads(row["position"]))
-        return Rejudgement(row["epoch"], row["since"], row["detector"], position, json.loads(row["counts"]))
+        cursor = BEGINNING if row["position"] is None else tuple(json.loads(row["position"]))
+        return Rejudgement(row["epoch"], row["since"], row["detector"], cursor, json.loads(row["counts"]))
 
     async def begin(self, since: int, detector: str) -> Rejudgement:
         """Begin a run by incrementing the epoch, and commit.
@@ -91,18 +87,18 @@ class Rejudgements:
         epoch = await self._connection.fetchval(*SQL.begin_rejudgement(since=since, detector=detector))
         return Rejudgement(epoch, since, detector, BEGINNING, {})
 
-    async def page(self, since: int, after: Position, limit: int) -> Sequence[ToJudge]:
-        """Return at most `limit` of people's messages, beginning after the position `after`, ordered by conversation.
+    async def page(self, since: int, after: Cursor, limit: int) -> Sequence[ToJudge]:
+        """Return at most `limit` of people's messages, beginning after the cursor `after`, ordered by conversation.
 
         Only messages since `since` (microseconds) are included.
         """
-        position = dict(zip(_POSITION, after, strict=True))
-        statement = SQL.page_to_judge(since=since, **position, limit=limit)
+        cursor = dict(zip(_CURSOR, after, strict=True))
+        statement = SQL.page_to_judge(since=since, **cursor, limit=limit)
         return [_to_judge(row) for row in await self._connection.fetch(*statement)]
 
-    async def note(self, epoch: int, position: Position, counts: Counter[str]) -> None:
+    async def note(self, epoch: int, cursor: Cursor, counts: Counter[str]) -> None:
         """Store the progress of a run."""
-        progress = {"position": json.dumps(position), "judged": counts.total(), "counts": json.dumps(counts)}
+        progress = {"position": json.dumps(cursor), "judged": counts.total(), "counts": json.dumps(counts)}
         await self._connection.execute(*SQL.note_progress(epoch=epoch, **progress))
 
     async def finish(self, epoch: int) -> None:
@@ -118,7 +114,7 @@ class Rejudgements:
 
 
 def _to_judge(row: asyncpg.Record) -> ToJudge:
-    where = ConversationKey(row["tenant"], row["project"], row["conversation_id"])
+    key = MessageKey(row["tenant"], row["project"], row["conversation_id"], row["message_id"])
     announced = row["announced"] and row["turn_id"] is not None
     before = AnnouncedVerdict(row["status"], row["turn_id"]) if announced else None
-    return ToJudge(Place(where, row["at"], row["message_id"], row["thread"]), before, row["stored_at"])
+    return ToJudge(key, row["position"], before, row["stored_at"])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from contracts.detectors import precedence
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message
-
-PLACES_KEPT: Final = 16
-"""Maximum number of former times and threads stored for a message, latest first."""
 
 
 class ConversationKey(NamedTuple):
@@ -35,21 +32,20 @@ class MessageKey(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedMessage:
-    """A message with the content of its highest version and the timestamp of its earliest version.
+    """A message with the content of its highest version and the position of its earliest version.
 
     Attributes:
+        position: Sort key of the message in its conversation: the result of `contracts.versions.position_of` for its
+            earliest version, whose time is `message.at`.
         user_type: Role of the writer, as named by the platform.
-        stood_at: Former timestamps of the message, latest first.
-        stood_in: Former threads of the message, latest first.
     """
 
     conversation: ConversationKey
     message: Message
     version: bytes
+    position: bytes
     provenance: Provenance = NO_PROVENANCE
     user_type: str | None = None
-    stood_at: tuple[int, ...] = ()
-    stood_in: tuple[str, ...] = ()
 
     @cached_property
     def thread(self) -> str:
@@ -61,9 +57,9 @@ class IndexedMessage:
         return MessageKey(*self.conversation, self.message.message_id)
 
     @property
-    def said(self) -> tuple[object, ...]:
-        """The values that affect the verdict on the message or the announcement of that verdict."""
-        return self.message, self.provenance, self.user_type
+    def order(self) -> tuple[bytes, str]:
+        """Sort key in the conversation. The id separates messages that were never in a log."""
+        return self.position, self.message.message_id
 
     def merged(self, other: IndexedMessage) -> IndexedMessage:
         """Merge this version with another version of the message.
@@ -74,21 +70,21 @@ class IndexedMessage:
         Returns:
             The merged message, or this same object if nothing changes.
         """
-        at = min(self.message.at, other.message.at)
-        thread = max(self.thread, other.thread)
-        reply_to = max(self.message.reply_to or "", other.message.reply_to or "")
-        same = (self.message.at, self.thread, self.message.reply_to or "") == (at, thread, reply_to)
-        if other.version <= self.version and same:
+        first, last = min(self, other, key=_position), max(self, other, key=_version)
+        thread = max(self.thread, other.thread) or None
+        reply_to = max(self.message.reply_to or "", other.message.reply_to or "") or None
+        message = replace(last.message, at=first.message.at, reply_to=reply_to, thread_id=thread)
+        if last.version == self.version and (message, first.position) == (self.message, self.position):
             return self
-        holds = other if other.version > self.version else self
-        moved = (self.message.at,) if at < self.message.at else ()
-        left = (self.thread,) if thread > self.thread else ()
-        return replace(
-            holds,
-            message=replace(holds.message, at=at, reply_to=reply_to or None, thread_id=thread or None),
-            stood_at=(*moved, *self.stood_at)[:PLACES_KEPT],
-            stood_in=(*left, *self.stood_in)[:PLACES_KEPT],
-        )
+        return replace(last, message=message, position=first.position)
+
+
+def _position(message: IndexedMessage) -> bytes:
+    return message.position
+
+
+def _version(message: IndexedMessage) -> bytes:
+    return message.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +104,6 @@ class Placed:
     emitted_agent_id: str | None
     epoch: int = 0
 
-    @property
-    def place(self) -> tuple[int, str]:
-        return self.indexed.message.at, self.indexed.message.message_id
-
 
 class VerdictStamp(NamedTuple):
     """Sort key for the verdicts on a message: the verdict with the highest stamp is effective.
@@ -129,35 +121,11 @@ class VerdictStamp(NamedTuple):
         return cls(placed.epoch, precedence(version), placed.evaluation)
 
 
-class Place(NamedTuple):
-    """Position of a message in a thread or in a conversation's channel. `thread` is empty for the channel."""
-
-    conversation: ConversationKey
-    at: int
-    message_id: str
-    thread: str = ""
-
-    @property
-    def scope(self) -> Scope:
-        """The thread or channel of this position."""
-        return Scope(self.conversation, self.thread)
-
-
 class Scope(NamedTuple):
     """A thread including its root message, or a conversation's channel without its threads."""
 
     conversation: ConversationKey
     thread: str
-
-
-@dataclass(frozen=True, slots=True)
-class Emission:
-    """A planned announcement: the message, its sender, and the turn and agent of the judged answer."""
-
-    key: MessageKey
-    sender_id: str
-    turn_id: str
-    agent_id: str
 
 
 class ConversationStore(Protocol):
@@ -172,31 +140,19 @@ class ConversationStore(Protocol):
         """
         ...
 
-    async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
-        """Return the current and former positions of the stored messages with these keys.
-
-        Verdicts on later messages may depend on any of these positions. The root message of a thread has a position
-        both in the thread and in the channel.
-        """
-        ...
-
-    async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        """Return the messages at these places, and up to `reach` messages before and after each place.
+    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[Placed]]:
+        """Return the messages with these keys, the `NEIGHBOURHOOD` messages before and `after` messages after each.
 
         Returns:
-            One list per thread or channel, in the order of their sorted scopes. Each list is sorted by (at, message_id)
-                without duplicates, and includes the root message of a thread. There may be gaps between distant places.
+            The messages in order, by thread or channel. There may be gaps between distant messages. The root message of
+            a thread is in the channel and in the thread.
         """
         ...
 
-    async def emitting(self, emissions: Collection[Emission]) -> None:
-        """Record announcements before they are published, so that later judgements know what to retract.
-
-        An announcement is skipped if the sender of its message has changed, because this means that the sender was
-        erased.
-        """
+    async def find(self, key: MessageKey) -> IndexedMessage | None:
+        """Return a message, or None if it is not indexed."""
         ...
 
-    async def outdated(self, looked_at: Collection[Placed]) -> bool:
-        """Return True if the evaluation of any of these messages has increased since the message was read."""
+    async def before(self, scope: Scope, position: bytes, limit: int) -> Sequence[IndexedMessage]:
+        """Return up to `limit` messages of a thread or channel before `position` in order, and the thread's root."""
         ...

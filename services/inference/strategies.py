@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from inference.detection import Detection
+from inference.detection import Detected
 from inference.store import ConversationKey
 from inference.turns.rules import Turn
 from inference.turns.store import StrategyFilter, TurnSearch
@@ -18,7 +18,7 @@ async def strategies_that_worked(
     turns: TurnSearch,
     where: ConversationKey,
     text: str,
-    found: Detection,
+    detected: Detected,
     *,
     limit: int,
     intent: str | None = None,
@@ -30,15 +30,15 @@ async def strategies_that_worked(
     is excluded. Otherwise, questions similar to `text` are searched.
 
     Args:
-        found: The detection result for the new message.
+        detected: The detection result for the new message.
         limit: Maximum number of turns.
         intent: Only return strategies for questions with this intent.
-        agent_id: Only return strategies of this agent. By default, the agent of the turn that `found` is about, or all
-            agents if that is unknown.
+        agent_id: Only return strategies of this agent. By default, the agent of the turn that `detected` is about, or
+            all agents if that is unknown.
     """
     if limit < 1:
         return ()
-    about = found.advice.turn if found.advice else None
+    about = detected.advice.turn if detected.advice else None
     rejected = about if about is not None and about.status == "rejected" else None
     question = (rejected.user_text if rejected else None) or text
     agent = agent_id or (about.agent_id if about else None)

@@ -283,8 +283,10 @@ async def test_more_messages_than_one_statement_blanks_are_blanked(own_database:
     ):
         async with schema_of(own_database, module) as pool:
             at = "occurred_at" if module is reporting.service else "at"
+            column = at if module is reporting.service else "position"
             rows = [
-                {"tenant": tenant, "sender_id": who, role: "human", text: "words", at: said_at, "message_id": f"m{n}",
+                {"tenant": tenant, "sender_id": who, role: "human", text: "words", "message_id": f"m{n}",
+                 column: said_at if column == at else said_at.to_bytes(8),
                  "version": b"\x01" + said_at.to_bytes(8, "big") + b"\0"}
                 for n, (tenant, who, said_at) in enumerate([*kept, *erased_rows])
             ]  # fmt: skip

@@ -84,7 +84,7 @@ class Inference:
         self.log: list[Any] = []
 
     async def judging(self, detector: Any, producer: Any) -> Judging:
-        return Judging(PostgresStore(self.pool), PostgresTurnIndex(self.pool, VECTORS), producer, detector)
+        return Judging(PostgresTurnIndex(self.pool, VECTORS), producer, detector)
 
     async def take(self, detector: Any, *events: Any) -> None:
         producer = RecordingProducer()
@@ -95,7 +95,9 @@ class Inference:
     async def rejudge(self, run: Any, detector: Any = NEW, producer: Any = None) -> Any:
         producer = producer or RecordingProducer()
         try:
-            return await rejudge(self.rejudgements, await self.judging(detector, producer), run)
+            return await rejudge(
+                PostgresStore(self.pool), self.rejudgements, await self.judging(detector, producer), run
+            )
         finally:
             self.log += producer.sent
 
@@ -151,7 +153,9 @@ async def standing(judged: Inference) -> Any:
 async def test_a_comparison_counts_every_message_and_changes_nothing(judged: Inference) -> None:
     before = await standing(judged)
     producer = RecordingProducer()
-    found = await what_would_change(judged.rejudgements, await judged.judging(NEW, producer), 0)
+    found = await what_would_change(
+        PostgresStore(judged.pool), judged.rejudgements, await judged.judging(NEW, producer), 0
+    )
     assert found.counts == Counter(EVERY)
     assert {(kind, one.key.message_id, one.text) for kind, one in found.examples()} == {
         ("withdrawn", "m1", "gone"),
@@ -276,10 +280,10 @@ async def test_an_epoch_is_after_all_others_and_at_least_the_time_in_seconds(jud
     second = await runs.begin(7, NEW.version)
     assert second == Rejudgement(1_000_000_000_001, 7, NEW.version, BEGINNING, {})
     assert await runs.unfinished() == second
-    await runs.note(second.epoch, ("c1", "acme", "support", 3, "m1"), Counter(added=2, moved=1))
+    await runs.note(second.epoch, ("c1", "acme", "support", "03", "m1"), Counter(added=2, moved=1))
     noted = await runs.unfinished()
     assert noted == Rejudgement(
-        second.epoch, 7, NEW.version, ("c1", "acme", "support", 3, "m1"), {"added": 2, "moved": 1}
+        second.epoch, 7, NEW.version, ("c1", "acme", "support", "03", "m1"), {"added": 2, "moved": 1}
     )
     rows = await judged.pool.fetch("select judged, position is null from rejudgements order by epoch")
     assert [tuple(row) for row in rows] == [(0, True), (0, True), (3, False)]

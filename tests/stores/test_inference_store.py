@@ -20,22 +20,13 @@ from contracts.detectors import precedence
 from contracts.feedback import FeedbackInferredReceived
 from contracts.provenance import Provenance
 from detector.encoders.embedder import WordLlamaEmbedder
-from detector.model import Message
+from detector.model import NEIGHBOURHOOD, Message
 from inference.handlers import ConversationHandler
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store import GateAnswers, NewAnswer
 from inference.llm_gate.store_postgres import PostgresGateAnswers
-from inference.store import (
-    PLACES_KEPT,
-    ConversationKey,
-    ConversationStore,
-    Emission,
-    IndexedMessage,
-    MessageKey,
-    Place,
-    Placed,
-)
+from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey, Placed, Scope
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
@@ -69,16 +60,22 @@ def said(
     """Return a version said at `said_at` (by default `at`); of one time the one with the greater text is the
     greater."""
     message = Message(message_id, f"t-{message_id}", "ann", "human", None, text, at)
-    return IndexedMessage(where, message, (at if said_at is None else said_at).to_bytes(8) + text.encode())
+    version = (at if said_at is None else said_at).to_bytes(8) + text.encode()
+    return IndexedMessage(where, message, version, at.to_bytes(8))
 
 
-async def all_of(store: ConversationStore, where: ConversationKey = HERE) -> Sequence[Placed]:
-    (found,) = await store.around([Place(where, 0, "")], 10**6)
-    return found
+async def all_of(store: ConversationStore, where: ConversationKey = HERE, thread: str = "") -> Sequence[IndexedMessage]:
+    return await store.before(Scope(where, thread), b"\xff", 10**6)
 
 
-def ids(placed: Sequence[Placed]) -> list[str]:
-    return [one.indexed.message.message_id for one in placed]
+async def around(store: ConversationStore, *names: str, after: int = NEIGHBOURHOOD) -> Sequence[Placed]:
+    """Return what is read around messages of the channel."""
+    found = await store.around({key(name) for name in names}, after)
+    return found[Scope(HERE, "")]
+
+
+def ids(messages: Sequence[IndexedMessage | Placed]) -> list[str]:
+    return [(one.indexed if isinstance(one, Placed) else one).message.message_id for one in messages]
 
 
 def key(message_id: str) -> MessageKey:
@@ -87,44 +84,37 @@ def key(message_id: str) -> MessageKey:
 
 async def test_messages_come_back_in_order_with_the_conversations_evaluation(store: ConversationStore) -> None:
     assert await store.index([said("b", 20), said("a", 20), said("c", 10)]) == {key("a"), key("b"), key("c")}
-    found = await all_of(store)
-    assert ids(found) == ["c", "a", "b"]
+    found = await around(store, "a")
+    assert ids(found) == ids(await all_of(store)) == ["c", "a", "b"]
     assert [one.evaluation for one in found] == [3, 3, 3]
-    assert found[0].indexed == said("c", 10)
+    assert found[0].indexed == await store.find(key("c")) == said("c", 10)
     assert (found[0].emitted_turn_id, found[0].emitted_agent_id) == (None, None)
+    assert await store.find(key("x")) is None
 
 
-async def test_a_later_version_changes_the_text_and_an_earlier_one_the_place(store: ConversationStore) -> None:
+async def test_a_later_version_changes_the_text_and_an_earlier_one_the_position(store: ConversationStore) -> None:
     await store.index([said("a", 50, "second")])
     assert await store.index([said("a", 70, "third")]) == {key("a")}
     assert await store.index([said("a", 30, "first")]) == {key("a")}
-    (one,) = await all_of(store)
-    assert (one.indexed.message.text, one.indexed.message.at, one.indexed.stood_at) == ("third", 30, (50,))
+    (one,) = await around(store, "a")
+    assert (one.indexed.message.text, one.indexed.message.at, one.indexed.position) == ("third", 30, (30).to_bytes(8))
     assert one.evaluation == 3
-
-
-async def test_the_places_where_a_message_stood_are_remembered_latest_first_and_not_without_end(
-    store: ConversationStore,
-) -> None:
-    for at in range(100, 80, -1):
-        await store.index([said("a", at)])
-    assert [place.at for place in await store.places([key("a")])] == [*range(81, 82 + PLACES_KEPT)]
 
 
 async def test_provenance_and_user_type_come_back(store: ConversationStore) -> None:
     first = replace(said("a", 1), provenance=Provenance(track_id="t", model="m"), user_type="paid")
     await store.index([first])
-    assert [one.indexed for one in await all_of(store)] == [first]
+    assert await all_of(store) == [first]
     other = replace(first, provenance=Provenance(track_id="u"), version=b"\xff")
     assert await store.index([other]) == {first.key}
-    assert [(one.indexed, one.evaluation) for one in await all_of(store)] == [(other, 2)]
+    assert [(one.indexed, one.evaluation) for one in await around(store, "a")] == [(other, 2)]
 
 
 async def test_what_is_known_already_changes_nothing(store: ConversationStore) -> None:
     await store.index([said("a", 50, "said")])
     assert await store.index([said("a", 50, "said")]) == set()
     assert await store.index([said("a", 50, "a lesser version")]) == set()
-    (one,) = await all_of(store)
+    (one,) = await around(store, "a")
     assert (one.indexed.message.text, one.evaluation) == ("said", 1)
 
 
@@ -134,25 +124,18 @@ async def test_the_order_of_arrival_does_not_matter(store: ConversationStore) ->
         for at, text in order:
             await store.index([said(f"m{number}", at, text)])
     for one in await all_of(store):
-        assert (one.indexed.message.text, one.indexed.message.at) == ("said", 50)
+        assert (one.message.text, one.message.at) == ("said", 50)
 
 
-async def test_a_stretch_reaches_so_many_messages_to_either_side(store: ConversationStore) -> None:
-    await store.index([said(name, at) for at, name in enumerate("abcdefgh", 1)])
-    (found,) = await store.around([Place(HERE, 4, "d"), Place(HERE, 5, "e")], 2)
-    assert ids(found) == ["b", "c", "d", "e", "f", "g"]
-    assert [one.evaluation for one in found] == [8] * 6
-    (edge,) = await store.around([Place(HERE, 1, "a")], 3)
-    assert ids(edge) == ["a", "b", "c", "d"]
-
-
-async def test_between_two_places_far_apart_nothing_is_read(store: ConversationStore) -> None:
+async def test_so_many_messages_are_read_before_and_after_each(store: ConversationStore) -> None:
     names = [f"{number:03}" for number in range(200)]
     await store.index([said(name, at) for at, name in enumerate(names)])
-    (found,) = await store.around([Place(HERE, 10, "010"), Place(HERE, 150, "150"), Place(HERE, 153, "153")], 2)
-    assert ids(found) == names[8:13] + names[148:156]
-    (gone,) = await store.around([Place(HERE, 10, "010 that moved away")], 2)
-    assert ids(gone) == names[9:14]
+    found = await around(store, "040", "150", "153", after=2)
+    assert ids(found) == names[40 - NEIGHBOURHOOD : 43] + names[150 - NEIGHBOURHOOD : 156]
+    assert [one.evaluation for one in found] == [200] * len(found)
+    assert ids(await around(store, "001", after=0)) == ["000", "001"]
+    assert ids(await store.before(Scope(HERE, ""), (9).to_bytes(8), 3)) == ["006", "007", "008"]
+    assert await store.around({key("gone")}, 2) == {}
 
 
 @settings(
@@ -161,38 +144,30 @@ async def test_between_two_places_far_apart_nothing_is_read(store: ConversationS
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(
-    held=st.sets(st.integers(0, 60), max_size=40),
-    places=st.lists(st.integers(0, 60), min_size=1, max_size=6),
-    reach=st.integers(0, 5),
+    stored=st.sets(st.integers(0, 90), min_size=1, max_size=90),
+    changed=st.sets(st.integers(0, 90), min_size=1, max_size=6),
+    after=st.integers(0, 5),
 )
-def test_every_index_reads_the_same_stretches(
-    both: tuple[asyncio.Runner, PostgresConversationStore], held: set[int], places: list[int], reach: int
+def test_every_index_reads_the_same_messages(
+    both: tuple[asyncio.Runner, PostgresConversationStore], stored: set[int], changed: set[int], after: int
 ) -> None:
     running, postgres = both
-    memory = MemoryConversationStore()
 
     async def read(store: ConversationStore) -> list[str]:
-        await store.index([said(f"m{at:02}", at) for at in held])
-        (found,) = await store.around([Place(HERE, at, f"m{at:02}") for at in places], reach)
-        return ids(found)
+        await store.index([said(f"m{at:02}", at) for at in stored])
+        found = await store.around({key(f"m{at:02}") for at in changed}, after)
+        return ids(found.get(Scope(HERE, ""), ()))
 
     async def both_read() -> tuple[list[str], list[str]]:
         await postgres._pool.execute("truncate messages")
-        return await read(memory), await read(postgres)
+        return await read(MemoryConversationStore()), await read(postgres)
 
     one, other = running.run(both_read())
-    wanted = {n for place in places for n in _within(sorted(held), place, reach)}
-    exact = [f"m{at:02}" for at in sorted(wanted)]
-    assert set(exact) <= set(one) and set(exact) <= set(other)
-    most = len(set(places)) * (2 * reach + 1)
-    assert len(one) <= most and len(other) <= most
-
-
-def _within(order: list[int], place: int, reach: int) -> list[int]:
-    """Return the `reach` messages before the place, and those from it on that depend on it."""
-    before = [at for at in order if at < place]
-    behind = [at for at in order if at >= place]
-    return before[max(0, len(before) - reach) :] + behind[: reach + (place in order)]
+    order = sorted(stored)
+    near: set[int] = set()
+    for number in (order.index(at) for at in changed & stored):
+        near.update(order[max(0, number - NEIGHBOURHOOD) : number + after + 1])
+    assert one == other == [f"m{at:02}" for at in sorted(near)]
 
 
 @pytest.fixture(scope="module")
@@ -206,44 +181,23 @@ def both(postgres_url: str) -> Iterator[tuple[asyncio.Runner, PostgresConversati
 
 async def test_conversations_and_tenants_stay_apart(store: ConversationStore) -> None:
     other, foreign = ConversationKey("acme", "p", "c2"), ConversationKey("globex", "p", "c1")
-    await store.index([said("a", 1), said("b", 2, where=other), said("a", 3, where=foreign)])
+    messages = [said("a", 1), said("b", 2, where=other), said("a", 3, where=foreign)]
+    await store.index(messages)
     assert ids(await all_of(store)) == ["a"]
     assert ids(await all_of(store, other)) == ["b"]
-    found = await store.around([Place(foreign, 0, ""), Place(other, 0, "")], 5)
-    assert {stretch[0].indexed.conversation: ids(stretch) for stretch in found} == {foreign: ["a"], other: ["b"]}
+    found = await store.around({one.key for one in messages}, 5)
+    assert {scope.conversation: ids(rows) for scope, rows in found.items()} == {
+        HERE: ["a"],
+        other: ["b"],
+        foreign: ["a"],
+    }
 
 
 async def test_two_conversations_may_count_their_messages_alike(store: ConversationStore) -> None:
     other = ConversationKey("acme", "p", "c2")
     await store.index([said("1", 1, "here"), said("1", 2, "there", where=other)])
-    assert [one.indexed.message.text for one in await all_of(store)] == ["here"]
-    assert [one.indexed.message.text for one in await all_of(store, other)] == ["there"]
-    await store.emitting([Emission(key("1"), "ann", "t9", "bot")])
-    assert [one.emitted_turn_id for one in await all_of(store, other)] == [None]
-
-
-async def test_an_announced_verdict_is_remembered(store: ConversationStore) -> None:
-    await store.index([said("a", 1), said("b", 2)])
-    await store.emitting([Emission(key("a"), "ann", "t9", "bot"), Emission(key("nobody"), "ann", "t9", "bot")])
-    await store.emitting([])
-    first, second = await all_of(store)
-    assert (first.emitted_turn_id, first.emitted_agent_id) == ("t9", "bot")
-    assert second.emitted_turn_id is None
-    await store.emitting([Emission(key("b"), "erased-ann", "t9", "bot")])
-    assert (await all_of(store))[1].emitted_turn_id is None, "the message has another sender"
-    await store.index([said("a", 5, "edited")])
-    assert (await all_of(store))[0].emitted_turn_id == "t9"
-
-
-async def test_a_look_is_outdated_by_whatever_the_conversation_gets(store: ConversationStore) -> None:
-    await store.index([said("a", 10), said("c", 30)])
-    first, last = await all_of(store)
-    await store.index([said("x", 20, where=ConversationKey("acme", "p", "another"))])
-    assert not await store.outdated([first, last])
-    await store.index([said("b", 20)])
-    assert await store.outdated([first])
-    assert await store.outdated([first, last])
-    assert not await store.outdated([])
+    assert [one.message.text for one in await all_of(store)] == ["here"]
+    assert [one.message.text for one in await all_of(store, other)] == ["there"]
 
 
 def posted(message_id: str, at: int, thread: str | None = None, reply_to: str | None = None) -> IndexedMessage:
@@ -256,18 +210,21 @@ async def test_a_thread_is_read_with_the_message_it_hangs_from_and_the_channel_w
 ) -> None:
     await store.index([posted("root", 1), posted("b", 2), posted("t1", 3, "root"), posted("c", 4)])
     await store.index([posted("t2", 5, "root"), posted("u1", 6, "other"), posted("d", 7)])
-    scopes = [Place(HERE, 9, "z"), Place(HERE, 9, "z", "root"), Place(HERE, 9, "z", "other")]
-    channel, other, root = await store.around(scopes, 2)
-    assert (ids(channel), ids(other), ids(root)) == (["c", "d"], ["u1"], ["root", "t1", "t2"])
+    found = await store.around({key("d"), key("t2"), key("u1")}, 2)
+    rows = {scope.thread: ids(rows) for scope, rows in found.items()}
+    assert rows == {"": ["root", "b", "c", "d"], "other": ["u1"], "root": ["root", "t1", "t2"]}
+    root = found[Scope(HERE, "root")]
     assert [one.indexed.message.thread_id for one in root] == [None, "root", "root"]
-    assert {one.evaluation for one in (*channel, *other, *root)} == {7}
+    assert {one.evaluation for one in root} == {7}
+    assert ids(await all_of(store, thread="root")) == ["root", "t1", "t2"]
 
 
-async def test_what_a_thread_hangs_from_stands_in_the_thread_too(store: ConversationStore) -> None:
+async def test_a_thread_depends_on_the_message_that_it_hangs_from(store: ConversationStore) -> None:
     await store.index([posted("root", 1), posted("b", 2), posted("t1", 3, "root")])
-    assert {place.thread for place in await store.places([key("root")])} == {"", "root"}
-    assert {place.thread for place in await store.places([key("b")])} == {""}
-    assert {place.thread for place in await store.places([key("t1")])} == {"root"}
+    for name, threads in (("root", {"", "root"}), ("b", {""}), ("t1", {"root"})):
+        found = await store.around({key(name)}, 2)
+        assert {scope.thread for scope in found} == threads
+    assert ids((await store.around({key("root")}, 2))[Scope(HERE, "root")]) == ["root", "t1"]
 
 
 async def test_reply_and_thread_hold_whichever_version_names_them(store: ConversationStore) -> None:
@@ -275,11 +232,9 @@ async def test_reply_and_thread_hold_whichever_version_names_them(store: Convers
     for number, order in enumerate(permutations(versions)):
         for one in order:
             await store.index([replace(one, message=replace(one.message, message_id=f"a{number:02}"))])
-    (found,) = await store.around([Place(HERE, 0, "", "t")], 100)
-    assert {(one.indexed.message.thread_id, one.indexed.message.reply_to) for one in found} == {("t", "q")}
+    found = await all_of(store, thread="t")
+    assert {(one.message.thread_id, one.message.reply_to) for one in found} == {("t", "q")}
     assert len(found) == 24
-    left = await store.places([key("a00")])
-    assert {place.thread for place in left} == {"", "t"}, "what is behind where it stood may depend on it"
 
 
 async def test_the_work_for_a_batch_grows_with_its_conversations_not_with_their_square(postgres_url: str) -> None:
@@ -295,10 +250,11 @@ async def test_the_work_for_a_batch_grows_with_its_conversations_not_with_their_
                 looked = "select idx_scan from pg_stat_xact_user_tables where relname = 'messages'"
                 before = await connection.fetchval(looked)
                 alone: Any = connection  # has the pool's methods
-                found = await PostgresConversationStore(alone).around([Place(one, 1, "m1") for one in scopes], 10)
-                assert [ids(rows) for rows in found] == [["m0", "m1", "m2"]] * count
-                # Messages before and after a place, and the number of versions in its conversation.
-                assert await connection.fetchval(looked) - before <= 3 * count
+                changed = {MessageKey(*one, "m1") for one in scopes}
+                found = await PostgresConversationStore(alone).around(changed, 10)
+                assert [ids(rows) for rows in found.values()] == [["m0", "m1", "m2"]] * count
+                # A few index scans for each conversation.
+                assert await connection.fetchval(looked) - before <= 6 * count
     finally:
         await pool.close()
 

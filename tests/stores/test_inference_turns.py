@@ -24,7 +24,7 @@ from detector.model import CorrectionType, Feedback, Message, Reaction, Target, 
 from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresConversationStore
-from inference.turns.facts import Facts, Question, Reply, facts_of, joined, looked_at
+from inference.turns.facts import Facts, Question, Reply, facts_of, joined, looked_up
 from inference.turns.rules import Turn, TurnKey
 from inference.turns.search_postgres import LATEST, NEAREST
 from inference.turns.store import NO_VERDICT, PersonTurns, StrategyFilter, UserReaction
@@ -78,7 +78,7 @@ def verdict(feedback: Feedback, confidence: float, turn_id: str | None, evaluati
     reaction = reactions[feedback]
     said = Verdict(feedback, reaction, confidence, kind, "no", target, (), "rules", "neutral")
     message = Message(by, f"t-{by}", "ann", "human", None, "no", 50)
-    return Placed(IndexedMessage(HERE, message, b""), evaluation, None, None), said
+    return Placed(IndexedMessage(HERE, message, b"", b""), evaluation, None, None), said
 
 
 def judged(
@@ -294,7 +294,13 @@ async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(
         ("t5", "root", 5),
     ):
         await turns.take([facts_of(message(f"a{name}", at, "x", turn=name, agent=True))], [])
-        place = {**HERE._asdict(), "message_id": f"a{name}", "turn_id": name, "thread": thread, "at": at}
+        place = {
+            **HERE._asdict(),
+            "message_id": f"a{name}",
+            "turn_id": name,
+            "thread": thread,
+            "position": at.to_bytes(8),
+        }
         await insert(pool, "messages", place)
         await insert(pool, "messages", place | {"message_id": f"q{name}", "thread": "root"})
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 4, 9, "root")] == ["t3", "t2"]
@@ -312,7 +318,11 @@ async def test_a_hundred_later_answers_hide_no_earlier_one(turns: PostgresTurnIn
 
     assert [await latest(until, "") for until in (0, 1, 2)] == [[], ["t1"], ["t2", "t1"]]
     in_thread = {**HERE._asdict(), "thread": "root"}
-    await insert(pool, "messages", *(in_thread | {"message_id": f"a{n}", "turn_id": f"t{n}", "at": n} for n in times))
+    await insert(
+        pool,
+        "messages",
+        *(in_thread | {"message_id": f"a{n}", "turn_id": f"t{n}", "position": n.to_bytes(8)} for n in times),
+    )
     assert [await latest(until, "root") for until in (0, 1, 2)] == [[], ["t1"], ["t2", "t1"]]
     assert await latest(999, "") == []
 
@@ -346,7 +356,7 @@ union all select 'user_reactions', turn_id, xmin::text, ctid::text from user_rea
 
 async def test_what_is_known_already_is_not_written_again(turns: PostgresTurnIndex, pool: Any) -> None:
     asked, answered = message("q", 10, "When?", turn="t1"), message("a", 20, "At nine.", turn="t1", agent=True)
-    of_nobody = Facts(key("t2"), question=Question(looked_at(1)))
+    of_nobody = Facts(key("t2"), question=Question(looked_up(1)))
     facts = joined([facts_of(asked), facts_of(answered), of_nobody])
     said = verdict("rejected", 0.9, "t1", 5)
 
@@ -439,11 +449,11 @@ async def fill(turns: PostgresTurnIndex, pool: Any, place: ConversationKey) -> N
                 "message_id": message_id,
                 "turn_id": name,
                 "thread": thread,
-                "at": 20,
+                "position": (20).to_bytes(8),
                 "text": said,
             }
             await insert(pool, "messages", row)
-    await insert(pool, "messages", {**place._asdict(), "message_id": "m9", "text": said, "at": 50})
+    await insert(pool, "messages", {**place._asdict(), "message_id": "m9", "text": said, "position": (50).to_bytes(8)})
     placed, one = verdict("accepted" if is_ours else "rejected", 0.9, "t1", 5 if is_ours else 9)
     await turns.take([], [(replace(placed, indexed=replace(placed.indexed, conversation=place)), one)])
     reactions = [judged(1, "accepted" if is_ours else "rejected", 1), judged(2, "neutral", 1, at=70)]

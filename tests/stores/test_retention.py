@@ -41,8 +41,9 @@ async def test_every_expiry_fits_its_schema_and_an_empty_one_loses_nothing(postg
 
 async def _stored(pool: asyncpg.Pool, message: str, conversation: str, days_ago: int) -> None:
     await pool.execute(
-        "insert into messages (tenant, project, message_id, conversation_id, turn_id, sender_id, role, text, at, "
-        "version, stored_at) values ('t', 'p', $1, $2, 't1', 'ann', 'human', 'hi', 0, '', now() - $3 * interval '1d')",
+        "insert into messages (tenant, project, message_id, conversation_id, turn_id, sender_id, role, text, position, "
+        "version, stored_at) values ('t', 'p', $1, $2, 't1', 'ann', 'human', 'hi', int8send(0), '', "
+        "now() - $3 * interval '1d')",
         message,
         conversation,
         days_ago,

@@ -1,12 +1,14 @@
-"""In-memory message index for tests and simulations."""
+"""In-memory message index with verdicts, for tests and simulations."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from inference.store import ConversationKey, Emission, IndexedMessage, MessageKey, Place, Placed, Scope
+from detector.model import NEIGHBOURHOOD, Verdict
+from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope, VerdictStamp
+from inference.turns.facts import Facts
+from inference.turns.store import NO_VERDICT, PreviousVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,83 +17,89 @@ class _StoredMessage:
     versions: int = 1
     emitted_turn_id: str | None = None
     emitted_agent_id: str | None = None
-
-    @property
-    def place(self) -> tuple[int, str]:
-        return self.indexed.message.at, self.indexed.message.message_id
+    stamp: VerdictStamp = NO_VERDICT
+    is_announced: bool = False
 
 
 class MemoryConversationStore:
-    """In-memory implementation of `store.ConversationStore`."""
+    """In-memory implementation of `store.ConversationStore`, and of the verdicts of `turns.store.TurnIntake`."""
 
     def __init__(self) -> None:
-        self._held: dict[ConversationKey, dict[MessageKey, _StoredMessage]] = {}
+        self._conversations: dict[ConversationKey, dict[MessageKey, _StoredMessage]] = {}
         self.epoch = 0
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         changed = set()
         for indexed in messages:
-            conversation = self._held.setdefault(indexed.conversation, {})
-            held = conversation.get(indexed.key)
-            if held is None:
+            conversation = self._conversations.setdefault(indexed.conversation, {})
+            stored = conversation.get(indexed.key)
+            if stored is None:
                 conversation[indexed.key] = _StoredMessage(indexed)
             else:
-                merged = held.indexed.merged(indexed)
-                if merged is held.indexed:
+                merged = stored.indexed.merged(indexed)
+                if merged is stored.indexed:
                     continue
-                news = merged.said != held.indexed.said
-                conversation[indexed.key] = replace(held, indexed=merged, versions=held.versions + news)
+                news = replace(merged, version=stored.indexed.version) != stored.indexed
+                conversation[indexed.key] = replace(stored, indexed=merged, versions=stored.versions + news)
             changed.add(indexed.key)
         return changed
 
-    async def places(self, keys: Collection[MessageKey]) -> Sequence[Place]:
-        found = (self._held.get(ConversationKey(*key[:3]), {}).get(key) for key in sorted(set(keys)))
-        return [
-            Place(held.indexed.conversation, at, held.indexed.message.message_id, thread)
-            for held in found
-            if held is not None
-            for thread in dict.fromkeys((held.indexed.thread, *held.indexed.stood_in, *self._begun(held.indexed)))
-            for at in dict.fromkeys((held.indexed.message.at, *held.indexed.stood_at))
-        ]
+    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[Placed]]:
+        scopes: dict[Scope, set[MessageKey]] = {}
+        for key in keys:
+            where = ConversationKey(*key[:3])
+            if (stored := self._conversations.get(where, {}).get(key)) is not None:
+                scopes.setdefault(Scope(where, stored.indexed.thread), set()).add(key)
+                if any(other.indexed.thread == key.message_id for other in self._conversations[where].values()):
+                    scopes.setdefault(Scope(where, key.message_id), set()).add(key)
+        return {scope: self._around(scope, wanted, after) for scope, wanted in sorted(scopes.items())}
 
-    async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        by_scope: dict[Scope, list[tuple[int, str]]] = {}
-        for place in places:
-            by_scope.setdefault(place.scope, []).append((place.at, place.message_id))
-        return [self._around(scope, asked, reach) for scope, asked in sorted(by_scope.items())]
+    async def find(self, key: MessageKey) -> IndexedMessage | None:
+        stored = self._conversations.get(ConversationKey(*key[:3]), {}).get(key)
+        return None if stored is None else stored.indexed
 
-    async def emitting(self, emissions: Collection[Emission]) -> None:
-        for one in emissions:
-            conversation = self._held.get(ConversationKey(*one.key[:3]), {})
-            held = conversation.get(one.key)
-            if held is not None and held.indexed.message.sender_id == one.sender_id:
-                conversation[one.key] = replace(held, emitted_turn_id=one.turn_id, emitted_agent_id=one.agent_id)
+    async def before(self, scope: Scope, position: bytes, limit: int) -> Sequence[IndexedMessage]:
+        rows = [stored.indexed for stored in self._rows(scope)]
+        root = [one for one in rows if one.message.message_id == scope.thread]
+        near = [one for one in rows if one.position < position and one not in root][-limit:]
+        return sorted([*root, *near], key=lambda one: one.order)
 
-    async def outdated(self, looked_at: Collection[Placed]) -> bool:
-        return any(self._evaluation(one.indexed.conversation) > one.evaluation for one in looked_at)
+    async def take(
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
+    ) -> Mapping[MessageKey, PreviousVerdict]:
+        previous = {}
+        for placed, verdict in judged:
+            conversation, key = self._conversations.get(placed.indexed.conversation, {}), placed.indexed.key
+            if (stored := conversation.get(key)) is None:
+                continue
+            stamp, before = VerdictStamp.of(placed, detector), stored
+            if stamp >= stored.stamp:
+                stored = replace(stored, stamp=stamp, is_announced=verdict.emitted)
+            has_sender = stored.indexed.message.sender_id == placed.indexed.message.sender_id
+            if verdict.emitted and verdict.target and has_sender:
+                turn_id, agent_id = verdict.target.turn_id, verdict.target.agent_id
+                stored = replace(stored, emitted_turn_id=turn_id, emitted_agent_id=agent_id)
+            conversation[key] = stored
+            emitted = stored.emitted_turn_id, stored.emitted_agent_id
+            previous[key] = PreviousVerdict(before.stamp, before.is_announced, *emitted)
+        return previous
 
-    def _begun(self, root: IndexedMessage) -> Sequence[str]:
-        """Return a list with the id of the thread that starts with this message. It is empty if no thread does."""
-        name = root.message.message_id
-        return [name] if any(h.indexed.thread == name for h in self._held[root.conversation].values()) else []
-
-    def _around(self, scope: Scope, asked: Sequence[tuple[int, str]], reach: int) -> list[Placed]:
+    def _rows(self, scope: Scope) -> list[_StoredMessage]:
         rows = [
-            held
-            for held in self._held.get(scope.conversation, {}).values()
-            if scope.thread in (held.indexed.thread, held.indexed.message.message_id)
+            stored
+            for stored in self._conversations.get(scope.conversation, {}).values()
+            if scope.thread in (stored.indexed.thread, stored.indexed.message.message_id)
         ]
-        rows.sort(key=lambda held: held.place)
-        places = [held.place for held in rows]
-        near = {n for n, held in enumerate(rows) if held.indexed.message.message_id == scope.thread}
-        for place in asked:
-            at = bisect_left(places, place)
-            near.update(range(max(0, at - reach), min(len(rows), at + reach + 1)))
-        known = self._evaluation(scope.conversation)
+        return sorted(rows, key=lambda stored: stored.indexed.order)
+
+    def _around(self, scope: Scope, keys: Collection[MessageKey], after: int) -> list[Placed]:
+        rows = self._rows(scope)
+        near = {n for n, stored in enumerate(rows) if stored.indexed.message.message_id == scope.thread}
+        for number, stored in enumerate(rows):
+            if stored.indexed.key in keys:
+                near.update(range(max(0, number - NEIGHBOURHOOD), min(len(rows), number + after + 1)))
+        evaluation = sum(stored.versions for stored in self._conversations[scope.conversation].values())
         return [
-            Placed(rows[n].indexed, known, rows[n].emitted_turn_id, rows[n].emitted_agent_id, self.epoch)
+            Placed(rows[n].indexed, evaluation, rows[n].emitted_turn_id, rows[n].emitted_agent_id, self.epoch)
             for n in sorted(near)
         ]
-
-    def _evaluation(self, conversation: ConversationKey) -> int:
-        return sum(held.versions for held in self._held.get(conversation, {}).values())

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Final
 
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
-from inference.store import PLACES_KEPT
 from inference.turns.store import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION
 from servicekit import Statements
@@ -51,7 +50,8 @@ _PREVIOUS: Final[Fields] = {
     "emitted_turn_id": "text",
     "emitted_agent_id": "text",
 }
-_PLACED: Final[Fields] = {"at": "bigint", "version": "bytea", "reply_to": "text", "thread": "text"}
+_ORDER: Final[Fields] = {"position": "bytea", "version": "bytea", "reply_to": "text", "thread": "text"}
+_EMISSION: Final[Fields] = {"sender_id": "text", "agent_id": "text"}
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
@@ -60,15 +60,14 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     rows = {
         "key": MESSAGE_KEY,
         "said": said,
-        "placed": _PLACED,
+        "order": _ORDER,
         "question": _QUESTION,
         "answer": _ANSWER,
         "verdict": _VERDICT,
+        "emission": _EMISSION,
         "previous": _PREVIOUS,
     }
-    return Statements(
-        Path(__file__).parent, rows, places_kept=PLACES_KEPT, alike_from=SIMILARITY_THRESHOLD, dimension=DIMENSION
-    )
+    return Statements(Path(__file__).parent, rows, alike_from=SIMILARITY_THRESHOLD, dimension=DIMENSION)
 
 
 SQL: Final = statements()

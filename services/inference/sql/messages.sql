@@ -2,7 +2,7 @@
 excluded.version > m.version
 
 -- fragment: is_earlier
-excluded.at < m.at
+excluded.position < m.position
 
 -- fragment: is_elsewhere
 excluded.thread collate "C" > m.thread collate "C"
@@ -16,14 +16,12 @@ excluded.thread collate "C" > m.thread collate "C"
 begin
     {nobody_erased};
     return query
-    insert into messages as m ({key_columns}, {said_columns}, {placed_columns})
-    select * from unnest({key_arrays}, {said_arrays}, {placed_arrays})
+    insert into messages as m ({key_columns}, {said_columns}, {order_columns})
+    select * from unnest({key_arrays}, {said_arrays}, {order_arrays})
     on conflict ({key_columns}) do update set
         {said_set_if(is_later, m)},
-        at = least(m.at, excluded.at), version = greatest(m.version, excluded.version),
-        stood_at = case when {is_earlier} then (m.at || m.stood_at)[1:{places_kept}] else m.stood_at end,
+        version = greatest(m.version, excluded.version), position = least(m.position, excluded.position),
         thread = case when {is_elsewhere} then excluded.thread else m.thread end,
-        stood_in = case when {is_elsewhere} then (m.thread || m.stood_in)[1:{places_kept}] else m.stood_in end,
         reply_to = case when {is_reply_to_another} then excluded.reply_to else m.reply_to end,
         versions = m.versions + case when {is_earlier} or {is_elsewhere} or {is_reply_to_another}
             or ({is_later} and ({said_of(excluded)}) is distinct from ({said_of(m)}))
@@ -33,93 +31,87 @@ begin
 end
 
 -- fragment: indexed_message
-m.message_id, m.stood_at, m.emitted_turn_id, m.emitted_agent_id, m.stood_in, {said_of(m)}, {placed_of(m)}
+m.message_id, m.at, m.emitted_turn_id, m.emitted_agent_id, {said_of(m)}, {order_of(m)}
 
 -- fragment: is_in_conversation(row)
 m.tenant = {row}.tenant and m.project = {row}.project and m.conversation_id = {row}.conversation_id
 
--- fragment: is_in_thread(row, place)
-{is_in_conversation(row)} and hashtextextended(m.thread, 0) = hashtextextended({place}.thread, 0)
-    and m.thread = {place}.thread
+-- fragment: is_in_thread(row, thread)
+{is_in_conversation(row)} and hashtextextended(m.thread, 0) = hashtextextended({thread}, 0) and m.thread = {thread}
 
 -- name: messages_around
--- Messages around each place with the number `n`: the message at the place, and :reach messages before and after it.
-with conversations as (
+-- In the thread or channel of each message with one of the keys: this message, and those before and after it.
+with changed as (
+    select {key_of(m)}, m.thread, m.position from messages m
+    join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns})
+), conversations as (
         -- One row per conversation. Everything else is a lateral join, because a join of two common table expressions uses
     -- no index and takes quadratic time.
-    select tenant, project, conversation_id, array_agg(n) as numbers, array_agg(thread) as threads,
-        array_agg(at) as times, array_agg(message_id) as messages
-    from unnest(:n::int[], :tenant::text[], :project::text[], :conversation_id::text[], :at::bigint[],
-        :message_id::text[], :thread::text[])
-        as place (n, tenant, project, conversation_id, at, message_id, thread)
+    select tenant, project, conversation_id, array_agg(thread) as threads, array_agg(position) as positions,
+        array_agg(message_id) as messages
+    from (
+        select * from changed
+        union all
+                -- The messages of a thread depend on its root, which is in the channel.
+        select {key_of(c)}, c.message_id, c.position from changed c
+        where exists (select from messages m where {is_in_thread(c, c.message_id)})
+    ) scoped
     group by tenant, project, conversation_id
 )
-select message.*, version_count.evaluation, {current_epoch} as epoch
+select conversation.tenant, conversation.project, conversation.conversation_id, message.*, version_count.evaluation,
+    {current_epoch} as epoch
 from conversations conversation
 cross join lateral (
     select sum(m.versions)::bigint as evaluation from messages m where {is_in_conversation(conversation)}
 ) version_count
 cross join lateral (
     with places as (
-                -- Each place with the previous and the next place, so that no message is read for two places.
-        select *, lag(at, 1, -1::bigint) over by_time as place_before, lag(message_id, 1, '') over by_time as id_before,
-            lead(at, 1, 9223372036854775807) over by_time as place_after, lead(message_id, 1, '') over by_time as id_after
-        from unnest(conversation.numbers, conversation.threads, conversation.times, conversation.messages)
-            as place (n, thread, at, message_id)
-        window by_time as (partition by n order by at, message_id)
+                -- Each message with the previous and the next one of its scope, so that no message is read twice.
+        select *, lag(position, 1, ''::bytea) over in_order as position_before,
+            lag(message_id, 1, '') over in_order as id_before,
+            lead(position, 1, '\xff'::bytea) over in_order as position_after,
+            lead(message_id, 1, '') over in_order as id_after
+        from unnest(conversation.threads, conversation.positions, conversation.messages)
+            as place (scope, position, message_id)
+        window in_order as (partition by scope order by position, message_id)
     ), around_places as (
-        select place.n, near.* from places place cross join lateral (
+        select place.scope, near.* from places place cross join lateral (
                         -- Messages between the place and the previous one, then from the place to the next one.
             (select {indexed_message} from messages m
-             where {is_in_thread(conversation, place)} and (m.at, m.message_id) < (place.at, place.message_id)
-                and (m.at, m.message_id) > (place.place_before, place.id_before)
-             order by m.at desc, m.message_id desc limit :reach)
+             where {is_in_thread(conversation, place.scope)} and (m.position, m.message_id) < (place.position, place.message_id)
+                and (m.position, m.message_id) > (place.position_before, place.id_before)
+             order by m.position desc, m.message_id desc limit :before)
             union all
             (select {indexed_message} from messages m
-             where {is_in_thread(conversation, place)} and (m.at, m.message_id) >= (place.at, place.message_id)
-                and (m.at, m.message_id) < (place.place_after, place.id_after)
-             order by m.at, m.message_id limit :reach + 1)
+             where {is_in_thread(conversation, place.scope)} and (m.position, m.message_id) >= (place.position, place.message_id)
+                and (m.position, m.message_id) < (place.position_after, place.id_after)
+             order by m.position, m.message_id limit :after + 1)
         ) near
     ), thread_roots as (
-                -- The root message of a thread may be stored as a message of the channel.
-        select in_thread.n, root.*
-        from (select distinct * from unnest(conversation.numbers, conversation.threads)) as in_thread (n, thread)
-        cross join lateral (
+        select in_thread.scope, root.*
+        from (select distinct scope from places where scope <> '') in_thread cross join lateral (
             select {indexed_message} from messages m
-            where {is_in_conversation(conversation)} and m.message_id = in_thread.thread
-              and m.thread <> in_thread.thread limit 1
+            where {is_in_conversation(conversation)} and m.message_id = in_thread.scope and m.thread <> in_thread.scope
         ) root
-        where in_thread.thread <> ''
     )
-    select distinct on (n, at, message_id) * from (
+    select distinct on (scope, position, message_id) * from (
         select * from around_places union all select * from thread_roots
     ) either
-    order by n, at, message_id
+    order by scope, position, message_id
 ) message
-order by n, at, message_id
+order by tenant, project, conversation_id, scope, position, message_id
 
--- name: places_of_messages
-select {key_columns}, m.at || m.stood_at as places,
-    m.thread || m.stood_in || case when exists (
-        select from messages o where o.tenant = m.tenant and o.project = m.project
-            and o.conversation_id = m.conversation_id and o.thread = m.message_id
-            and hashtextextended(o.thread, 0) = hashtextextended(m.message_id, 0)
-    ) then array[m.message_id] else '{}' end as threads
-from messages m
-join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns})
+-- name: find_message
+select {indexed_message} from messages m where m.message_id = :message_id and m.conversation_id = :conversation_id
+    and m.tenant = :tenant and m.project = :project
 
--- name: note_emissions
-update messages m set emitted_turn_id = e.turn_id, emitted_agent_id = e.agent_id
-from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[], :sender_id::text[],
-    :turn_id::text[], :agent_id::text[])
-    as e (tenant, project, conversation_id, message_id, sender_id, turn_id, agent_id)
-where m.tenant = e.tenant and m.project = e.project and m.conversation_id = e.conversation_id
-  and m.message_id = e.message_id and m.sender_id = e.sender_id
-  and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (e.turn_id, e.agent_id)
-
--- name: is_outdated
-select exists (
-    select from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :evaluation::bigint[])
-        as s (tenant, project, conversation_id, evaluation)
-    where s.evaluation < (select sum(m.versions) from messages m where {is_in_conversation(s)})
+-- name: messages_before
+-- The root message of a thread may be stored as a message of the channel.
+with conversation as (
+    select :tenant::text as tenant, :project::text as project, :conversation_id::text as conversation_id, :thread::text as thread
 )
+(select {indexed_message} from conversation c join messages m on {is_in_thread(c, c.thread)}
+ where m.position < :position order by m.position desc, m.message_id desc limit :limit)
+union
+(select {indexed_message} from conversation c join messages m on {is_in_conversation(c)} and m.message_id = c.thread)
+order by position, message_id

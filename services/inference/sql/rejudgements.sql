@@ -5,12 +5,12 @@ select pg_try_advisory_lock(hashtext('agent-feedback rejudge'))
 (select coalesce(max(epoch), 0) from rejudgements)
 
 -- name: page_to_judge
-select m.tenant, m.project, m.conversation_id, m.message_id, m.at, m.thread, v.status, v.turn_id, v.announced,
+select m.tenant, m.project, m.conversation_id, m.message_id, encode(m.position, 'hex') as position, v.status, v.turn_id, v.announced,
     (extract(epoch from m.stored_at) * 1000000)::bigint as stored_at
 from messages m left join verdicts v using (message_id, conversation_id, tenant, project)
-where m.role = 'human' and m.at >= :since and (m.conversation_id, m.tenant, m.project, m.at, m.message_id)
-    > (:conversation_id, :tenant, :project, :at, :message_id)
-order by m.conversation_id, m.tenant, m.project, m.at, m.message_id limit :limit
+where m.role = 'human' and m.at >= :since and (m.conversation_id, m.tenant, m.project, m.position, m.message_id)
+    > (:conversation_id, :tenant, :project, decode(:position, 'hex'), :message_id)
+order by m.conversation_id, m.tenant, m.project, m.position, m.message_id limit :limit
 
 -- name: begin_rejudgement
 -- An epoch is at least the number of seconds since 1970, so that epochs increase even after the loss of the database.

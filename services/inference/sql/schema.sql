@@ -20,12 +20,11 @@ create table messages (
     reply_to text,
     -- The thread of the message; empty: the channel.
     thread text not null default '',
-    -- Position in the conversation: the earliest time of any version.
-    at bigint not null,
-    -- Positions before an earlier version arrived, latest first.
-    stood_at bigint[] not null default '{}',
-    -- Threads of the message before a version with another thread arrived, latest first.
-    stood_in text[] not null default '{}',
+    -- Orders the messages of a conversation: the least of any version is kept (contracts/versions.py).
+    position bytea not null,
+    -- Time of the earliest version: a part of `position`.
+    at bigint not null
+        generated always as (('x' || encode(substring(position from 1 for 8), 'hex'))::bit(64)::bigint) stored,
     versions bigint not null default 1,
     -- The turn that the last announced verdict on this message named.
     emitted_turn_id text,
@@ -40,10 +39,10 @@ create table messages (
     -- A message id is unique only within its conversation: many chats number messages per conversation.
     primary key (message_id, conversation_id, tenant, project)
 );
-create index messages_in_order on messages (conversation_id, tenant, project, at, message_id) include (versions);
+create index messages_in_order on messages (conversation_id, tenant, project, position, message_id) include (versions);
 -- A thread's id takes up to 1 KiB and would not fit beside two others: the index has its hash.
 create index messages_in_thread
-    on messages (conversation_id, tenant, project, hashtextextended(thread, 0), at, message_id);
+    on messages (conversation_id, tenant, project, hashtextextended(thread, 0), position, message_id);
 create index messages_of_person on messages (sender_id, tenant) where role = 'human';
 create index messages_by_age on messages using brin (stored_at);
 

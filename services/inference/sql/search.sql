@@ -30,7 +30,7 @@ with near as (
     (select m.turn_id from messages m
      where :thread <> '' and m.tenant = :tenant and m.project = :project and m.conversation_id = :conversation_id
        and m.thread = :thread and hashtextextended(m.thread, 0) = hashtextextended(:thread, 0) and m.at <= :until
-     order by m.at desc, m.message_id desc limit 100)
+     order by m.position desc, m.message_id desc limit 100)
 )
 select {turn_columns} from (
     select t.*, null::float8 as similarity from near join turns t using (turn_id)

@@ -11,13 +11,8 @@ from typing import TypeVar
 
 from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
-from contracts.exchange import question_of
-from contracts.versions import COPY, MessageEvent, message_in, version_of
-from detector.addressing import exchange_message
-from detector.model import NEIGHBOURHOOD
-from detector.preceding import SAME_INSTANT
-from inference.neighbours import MessageRange
-from inference.store import Placed
+from contracts.versions import MessageEvent, message_in, version_of
+from inference.store import IndexedMessage, Placed
 from inference.turns.rules import TurnKey
 
 
@@ -25,13 +20,11 @@ from inference.turns.rules import TurnKey
 class Question:
     """A person's question.
 
-    If a turn has several questions, the one with the highest (version, message_id, text) is used.
+    If several questions are known for a turn, the one with the highest (version, message_id, text) is used.
 
-    If the person's message names its turn, `version` is the version of that message.
-
-    An answer without a turn id is a turn of its own, and the detector looks for its question among the preceding
-    messages. For such a question, `version` is `looked_at(evaluation)`, where `evaluation` is that of the answer. This
-    is lower than the version of any message. If the detector finds no question, all other fields are None.
+    `version` is that of the person's message as long as the turn has no answer. The question of the answer has the
+    version `looked_up(evaluation)`, which is greater, with the evaluation of the answer. If the answer has no question,
+    all other fields are None.
     """
 
     version: bytes
@@ -107,72 +100,53 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
     Args:
         version: The result of `version_of(event)`, if the caller has already computed it.
     """
-    said, version = message_in(event), version or version_of(event)
-    key = TurnKey(said.tenant, said.project, said.conversation_id, said.turn_id or said.message_id)
-    text, at = words_of(said.content)[:TEXT_LIMIT], said.occurred_at
-    if said.sender_type == "human" or said.agent_id is None:
-        return Facts(key, at, question=Question(version, said.message_id, said.sender_id, text))
+    message, version = message_in(event), version or version_of(event)
+    key = TurnKey(message.tenant, message.project, message.conversation_id, message.turn_id or message.message_id)
+    text, at = words_of(message.content)[:TEXT_LIMIT], message.occurred_at
+    if message.sender_type == "human" or message.agent_id is None:
+        return Facts(key, at, question=Question(version, message.message_id, message.sender_id, text))
     reply = Reply(
         version=version,
-        message_id=said.message_id,
-        agent_id=said.agent_id,
+        message_id=message.message_id,
+        agent_id=message.agent_id,
         text=text,
-        intent=said.intent,
-        strategy=said.strategy,
-        validation_outcome=said.validation_outcome,
-        quality_score=said.quality_score,
-        track_id=said.track_id,
-        bundle_id=said.bundle_id,
+        intent=message.intent,
+        strategy=message.strategy,
+        validation_outcome=message.validation_outcome,
+        quality_score=message.quality_score,
+        track_id=message.track_id,
+        bundle_id=message.bundle_id,
     )
     return Facts(key, at, reply=reply)
 
 
-def questions_of(span: MessageRange) -> list[Facts]:
-    """Find the questions of the dependent answers in a range that have no turn id.
-
-    Each such answer is a turn of its own. The questions of other answers cannot have changed. An answer for which no
-    question is found is included in the result, because it may have had a question before.
-    """
-    found: list[Facts] = []
-    for number in span.dependent:
-        placed = span.rows[number]
-        message = placed.indexed.message
-        if message.role == "agent" and message.turn_id == message.message_id:
-            first = max(0, number - NEIGHBOURHOOD)
-            near = span.rows[first : number + SAME_INSTANT + 1]
-            parts = [exchange_message(one.indexed.message, place) for place, one in enumerate(near)]
-            question = question_of(parts[number - first], parts)
-            found.append(_asked(placed, None if question is None else near[parts.index(question)]))
-    return found
-
-
 def joined(facts: Iterable[Facts]) -> list[Facts]:
     """Merge the facts about each turn, and return one object per turn, sorted by key."""
-    known: dict[TurnKey, Facts] = {}
-    for one in facts:
-        held = known.get(one.key)
-        known[one.key] = one if held is None else held.joined(one)
-    return [known[key] for key in sorted(known)]
+    turns: dict[TurnKey, Facts] = {}
+    for fact in facts:
+        turns[fact.key] = turns[fact.key].joined(fact) if fact.key in turns else fact
+    return [turns[key] for key in sorted(turns)]
 
 
-def looked_at(evaluation: int) -> bytes:
-    """Return the version of a question that the detector found among the messages before an answer.
+def looked_up(evaluation: int) -> bytes:
+    """Return the version of the question that was looked up for an answer.
 
-    The version increases with `evaluation` and is lower than the version of any message.
+    The version increases with `evaluation` and is greater than the version of any message.
     """
-    return COPY + evaluation.to_bytes(8)
+    return b"\xff" + evaluation.to_bytes(8)
 
 
-def _asked(answer: Placed, question: Placed | None) -> Facts:
+def answered(answer: Placed, question: IndexedMessage | None) -> Facts:
+    """Return the question of an answer, or the lack of one, as a fact about the answer's turn."""
     key = TurnKey(*answer.indexed.conversation, answer.indexed.message.turn_id)
-    version = looked_at(answer.evaluation)
+    version = looked_up(answer.evaluation)
     if question is None:
         return Facts(key, question=Question(version))
-    message = question.indexed.message
+    message = question.message
     return Facts(key, question=Question(version, message.message_id, message.sender_id, message.text))
 
 
-def _later(held: Ranked | None, other: Ranked | None) -> Ranked | None:
-    if held is None or other is None:
-        return held or other
-    return other if other.rank > held.rank else held
+def _later(first: Ranked | None, second: Ranked | None) -> Ranked | None:
+    if first is None or second is None:
+        return first or second
+    return second if second.rank > first.rank else first

@@ -107,8 +107,8 @@ def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, 
 
     Neutral verdicts are stored too, so that an older verdict cannot replace them.
     """
-    where, message = placed.indexed.conversation, placed.indexed.message
-    about = verdict.target.turn_id if verdict.target is not None and verdict.status != "neutral" else None
+    where, message, target = placed.indexed.conversation, placed.indexed.message, verdict.target
+    about = target.turn_id if target is not None and verdict.status != "neutral" else None
     said = (verdict.status, verdict.confidence, verdict.correction_type, verdict.decided_by, verdict.emitted)
     stamp = VerdictStamp.of(placed, detector)
     return (
@@ -122,6 +122,8 @@ def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, 
         stamp.epoch,
         stamp.judged_by,
         verdict.held_back,
+        message.sender_id,
+        target.agent_id if target is not None else None,
     )
 
 

@@ -14,6 +14,7 @@ from inference.parts import SCHEMA
 from inference.rejudge import rejudge, what_would_change
 from inference.rejudgements import Rejudgement, Rejudgements
 from inference.settings import InferenceSettings
+from inference.store_postgres import PostgresConversationStore
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
@@ -69,7 +70,7 @@ async def rejudge_database(
         pool = await open_pool(settings.database_url, "inference", SCHEMA, size=3, say=say, plan="indexed")
         parts.push_async_callback(pool.close)
         rejudgements = Rejudgements(await parts.enter_async_context(pool.acquire()))
-        detector = await open_detector(settings, say)
+        store, detector = PostgresConversationStore(pool), await open_detector(settings, say)
         producer: Producer = _NoLog() if dry_run else await parts.enter_async_context(writing_to(target))
         judging = await open_judging(settings, pool, producer, detector, SystemClock(), parts)
         if dry_run:
@@ -77,13 +78,13 @@ async def rejudge_database(
                 raise StartError("Name the time with --since.")
             progress = open_progress(await rejudgements.total(since), 0)
             return Rejudged(
-                None, judging.version, since, await what_would_change(rejudgements, judging, since, progress)
+                None, judging.version, since, await what_would_change(store, rejudgements, judging, since, progress)
             )
         await rejudgements.lock()
         await _refuse_other_detectors(rejudgements, judging.version, force)
         run = await _run(rejudgements, since, judging.version, say)
         progress = open_progress(await rejudgements.total(run.since), sum(run.counts.values()))
-        return Rejudged(run.epoch, run.detector, run.since, await rejudge(rejudgements, judging, run, progress))
+        return Rejudged(run.epoch, run.detector, run.since, await rejudge(store, rejudgements, judging, run, progress))
 
 
 async def _run(rejudgements: Rejudgements, since: int | None, version: str, say: Say) -> Rejudgement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +19,8 @@ from inference.announce import announcement
 from inference.detection import _by_a_participant
 from inference.handlers import ConversationHandler, indexed
 from inference.settings import InferenceSettings
-from inference.store import ConversationKey, IndexedMessage, Place, Placed
+from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
 from inference.turns.facts import facts_of
-from proofs.simulation.stub_turns import StubTurns
 from tests.support.feedback_events import RecordingProducer
 from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import batch, message
@@ -39,12 +38,12 @@ EDITED = message("q2", content="And when does it close?", turn="t2", at=70)
 
 
 class Interrupted(MemoryConversationStore):
-    """Store that lets another handler work once, after the messages to judge have been read."""
+    """Index that lets another handler work once, after the messages to judge have been read."""
 
     other: ConversationHandler | None = None
 
-    async def around(self, places: Collection[Place], reach: int) -> Sequence[Sequence[Placed]]:
-        found = await super().around(places, reach)
+    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[Placed]]:
+        found = await super().around(keys, after)
         other, self.other = self.other, None
         if other is not None:
             await other.handle(batch(EDITED))
@@ -52,11 +51,10 @@ class Interrupted(MemoryConversationStore):
 
 
 @pytest.mark.parametrize("edited", [False, True])
-async def test_what_changed_during_a_look_is_looked_at_again(detector: Detector, edited: bool) -> None:
-    """The edit's own judgement finds nothing announced, so only the first judgement can notice that its verdict is
-    outdated."""
+async def test_a_verdict_that_another_process_has_outdated_is_not_announced(detector: Detector, edited: bool) -> None:
+    """The edit's own judgement finds nothing to retract."""
     store, log = Interrupted(), RecordingProducer()
-    first, second = (ConversationHandler(store, StubTurns(), log, detector) for _ in range(2))
+    first, second = (ConversationHandler(store, store, log, detector) for _ in range(2))
     await first.handle(batch(QUESTION, ANSWER))
     store.other = second if edited else None
     await first.handle(batch(REJECTION))
@@ -76,7 +74,8 @@ async def test_a_verdict_names_the_question_behind_its_answer_whatever_else_was_
     ]
     elsewhere = [one.model_copy(update={"conversation_id": "c2"}) for one in (QUESTION, ANSWER, REJECTION)]
     log = RecordingProducer()
-    await ConversationHandler(MemoryConversationStore(), StubTurns(), log, detector).handle(batch(*said, *elsewhere))
+    store = MemoryConversationStore()
+    await ConversationHandler(store, store, log, detector).handle(batch(*said, *elsewhere))
     events = [FeedbackInferredReceived.model_validate_json(one.value or b"") for one in log.sent]
     rejections = {
         (one.conversation_id, one.detected_in_message_id): (one.turn_id, one.question_message_id)
@@ -149,7 +148,7 @@ WHERE = ConversationKey("acme", "support", "c1")
 
 def placed(text: str = "No, that is wrong.", emitted: str | None = None) -> Placed:
     message = Message("q2", "t2", "ann", "human", None, text, 50)
-    return Placed(IndexedMessage(WHERE, message, b""), 3, emitted, emitted and "bot")
+    return Placed(IndexedMessage(WHERE, message, b"", b""), 3, emitted, emitted and "bot")
 
 
 def verdict(target: Target | None, confidence: float = 0.9) -> Verdict:
@@ -160,7 +159,8 @@ def verdict(target: Target | None, confidence: float = 0.9) -> Verdict:
 
 
 def announced(placed: Placed, verdict: Verdict, answer: Provenance = NO_PROVENANCE, version: str = VERSION) -> Any:
-    return announcement(placed, verdict, answer, version)
+    message = Message("a1", "t1", "bot", "agent", "bot", "At nine.", 40)
+    return announcement(placed, verdict, IndexedMessage(WHERE, message, b"", b"", answer), version)
 
 
 def test_a_verdict_says_what_the_person_wrote() -> None:

@@ -10,7 +10,7 @@ import pytest
 from detector.detector import Detector
 from detector.location import MAX_AGE_US
 from detector.model import NEIGHBOURHOOD, Message
-from inference.detection import RECENT_TURNS, Detection, LookBack, detect
+from inference.detection import RECENT_TURNS, Detected, Detection, LookBack
 from inference.handlers import indexed
 from inference.last_answer import LastAnswer
 from inference.store import ConversationKey
@@ -47,9 +47,9 @@ class OneTurn:
         return ()
 
 
-async def found(detector: Detector, turns: OneTurn, text: str) -> Detection:
+async def found(detector: Detector, turns: OneTurn, text: str) -> Detected:
     new = Message("m9", "t9", "ann", "human", None, text, NOW)
-    return await detect(MemoryConversationStore(), turns, detector, HERE, new, look_back="user")
+    return await Detection(MemoryConversationStore(), turns, detector).detect(HERE, new, look_back="user")
 
 
 @pytest.mark.parametrize(("cosine", "feedback"), [(1.0, "rejected"), (0.999, "neutral")])
@@ -115,12 +115,12 @@ REPEATED = "When exactly does the museum open?"
 RULED = MachineStatus("rejected", 0.9, "explicit", "No.", "t1", "m1", "rules", ANSWERED)
 
 
-async def detected(detector: Detector, turns: Index, text: str, *said: Any, **options: Any) -> Detection:
+async def detected(detector: Detector, turns: Index, text: str, *said: Any, **options: Any) -> Detected:
     """Judge a message in a conversation with one exchange, after `said`."""
     store = MemoryConversationStore()
     await store.index([indexed(one) for one in (*CONVERSATION, *said)])
     new = Message("m9", "t9", options.pop("sender", "ann"), "human", None, text, SAID)
-    return await detect(store, turns, detector, HERE, new, **options)
+    return await Detection(store, turns, detector).detect(HERE, new, **options)
 
 
 async def test_advice_is_about_the_judged_turn_with_all_that_is_known_of_it(detector: Detector) -> None:
@@ -224,18 +224,19 @@ async def test_a_question_in_a_conversation_without_an_answer_is_no_answer(detec
     store, turns = MemoryConversationStore(), OneTurn(1.0)
     await store.index([indexed(CONVERSATION[0])])
     new = Message("m9", "t9", "ann", "human", None, "That's wrong.", SAID)
-    result = await detect(store, turns, detector, HERE, new, look_back="user")
+    result = await Detection(store, turns, detector).detect(HERE, new, look_back="user")
     assert (result.verdict.feedback, result.verdict.target) == ("rejected", None)
     assert turns.looked == [PersonTurns("acme", "support", "ann", SAID - MAX_AGE_US, SAID)]
 
 
-async def test_a_message_at_the_time_of_an_answer_is_not_judged_as_feedback_elsewhere(detector: Detector) -> None:
-    """It may be about the answer in its own conversation, so the search in others would be a guess."""
+async def test_an_answer_of_the_same_instant_precedes_the_message(detector: Detector) -> None:
     store, turns = MemoryConversationStore(), OneTurn(1.0)
     await store.index([indexed(one) for one in CONVERSATION])
-    new = Message("a0", "t9", "ann", "human", None, "That's wrong.", ANSWERED)
-    result = await detect(store, turns, detector, HERE, new, look_back="user")
-    assert (result.verdict.target, result.advice) == (None, None)
+    new = Message("m9", "t9", "ann", "human", None, "That's wrong.", ANSWERED)
+    result = await Detection(store, turns, detector).detect(HERE, new)
+    assert result.verdict.target is not None and result.verdict.target.message_id == "a1"
+    position = indexed(CONVERSATION[1]).position
+    assert (await Detection(store, turns, detector).detect(HERE, new, position)).verdict.target is None
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["not indexed", "indexed"])

@@ -13,21 +13,16 @@ from typing import Any
 import pytest
 
 from detector.encoders import choice
-from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Target, Verdict
-from detector.preceding import SAME_INSTANT
+from detector.model import Message, Neighbourhood, Target, Verdict
 from inference import judging
 from inference.detector_setup import open_detector
 from inference.differences import SHOWN, AnnouncedVerdict, Differences, Example, difference
-from inference.handlers import indexed
 from inference.judging import BLOCKED_SECONDS, LARGEST_PIECE, Judging, next_piece
 from inference.last_answer import SOME_AGENT, LastAnswer
-from inference.neighbours import message_ranges, to_judge
 from inference.settings import InferenceSettings
-from inference.store import ConversationKey, MessageKey, Place, Placed
-from inference.turns.facts import questions_of
+from inference.store import ConversationKey, MessageKey
 from inference.turns.rules import Turn, TurnKey
 from servicekit.errors import StartError
-from tests.support.reporting_events import message
 
 MESSAGES = 1_500
 
@@ -55,7 +50,7 @@ async def test_judging_lets_others_run_several_times_in_a_session(
     detector = SlowDetector(seconds)
     monkeypatch.setattr(judging, "monotonic", lambda: detector.now)
     others: Any = None
-    judged = Judging(others, others, others, detector)  # type: ignore[arg-type]
+    judged = Judging(others, others, detector)  # type: ignore[arg-type]
     ran_at = [detector.now]
 
     async def heartbeat() -> None:
@@ -83,7 +78,7 @@ async def test_a_short_last_piece_does_not_shrink_the_next(monkeypatch: pytest.M
     detector = SlowDetector(0.000_01)
     monkeypatch.setattr(judging, "monotonic", lambda: detector.now)
     others: Any = None
-    judged = Judging(others, others, others, detector)  # type: ignore[arg-type]
+    judged = Judging(others, others, detector)  # type: ignore[arg-type]
     item = Neighbourhood((), Message("m1", "t1", "ann", "human", None, "No.", 0))
     await judged._judge([item] * (16 + 32 + 64 + 1))
     await judged._judge([item] * 200)
@@ -163,77 +158,6 @@ def test_the_answers_turn_is_the_newest() -> None:
 @pytest.mark.parametrize("known", [turn("t8", "m7"), turn("t7", "m8")], ids=["its turn", "its message"])
 def test_a_turn_that_is_known_comes_once(known: Turn) -> None:
     assert ANSWER.first_of([known], WHERE, NOW) == [known]
-
-
-# Messages of one time: a reply orders them; a message of unknown order to an agent's message judges nothing.
-
-
-def row(name: str, at: int, sequence: int | None = None, **fields: str | None) -> Placed:
-    """Return the index row of a message; the names of an agent's messages begin with A or a."""
-    agent = "bot" if name[0] in "Aa" else None
-    event = message(name, agent=agent, at=at, turn=None, sequence=sequence)
-    return Placed(indexed(event.model_copy(update=fields)), 1, None, None)
-
-
-def before(name: str, *rows: Placed) -> list[str]:
-    """Return the ids of the messages that the verdict on a message may depend on."""
-    ordered = sorted(rows, key=lambda one: one.place)
-    judged = next(one for one in ordered if one.indexed.message.message_id == name)
-    [span] = message_ranges([ordered], [Place(judged.indexed.conversation, *judged.place, judged.indexed.thread)])
-    [found] = [item for placed, item in to_judge(span) if placed is judged]
-    return [one.message_id for one in found.before]
-
-
-def test_the_messages_before_are_in_the_order_of_their_ids() -> None:
-    assert before("q3", row("a2", 2, 1), row("q2", 2, 0), row("q3", 3)) == ["a2", "q2"]
-
-
-@pytest.mark.parametrize("answer", ["a2", "azz"])
-@pytest.mark.parametrize("sequence", [None, 3, 4, 5])
-def test_nothing_is_judged_if_the_order_of_an_answer_is_unknown(answer: str, sequence: int | None) -> None:
-    rows = [row("a1", 1), row("hq", 2, sequence)]
-    assert before("hq", *rows) == ["a1"]
-    assert before("hq", *rows, row(answer, 2, 4)) == []
-
-
-def test_a_persons_message_of_unknown_order_stays_in_the_order_of_ids() -> None:
-    assert before("q2", row("a1", 1), row("q1", 2), row("q2", 2), row("q3", 2)) == ["a1", "q1"]
-
-
-def test_a_reply_orders_the_two_messages() -> None:
-    a1 = row("a1", 1)
-    assert before("q2", a1, row("q2", 2), row("a2", 2, reply_to_message_id="q2")) == ["a1"]
-    assert before("Q2", a1, row("Q2", 2, reply_to_message_id="a2"), row("a2", 2)) == ["a1", "a2"]
-
-
-def test_nothing_is_judged_in_an_instant_of_more_messages_than_are_read() -> None:
-    first = row("a1", 1)
-    after = [row(f"r{n}", 2) for n in range(SAME_INSTANT)]
-    assert before("q", first, row("q", 2), *after[1:]) == ["a1"]
-    assert before("q", first, row("q", 2), *after) == []
-    earlier = [row(f"p{n:02}", 2) for n in range(NEIGHBOURHOOD)]
-    assert len(before("q", first, *earlier[1:], row("q", 2))) == NEIGHBOURHOOD
-    assert before("q", first, *earlier, row("q", 2)) == []
-
-
-@pytest.mark.parametrize("thread", [None, "t"])
-def test_fewer_messages_than_a_thread_has_are_not_taken_for_its_beginning(thread: str | None) -> None:
-    earlier = [row(f"m{n:02}", n, thread_id=thread) for n in range(NEIGHBOURHOOD - 1)]
-    rows = [*earlier, row("a", 99, thread_id=thread, reply_to_message_id="q"), row("q", 99, thread_id=thread)]
-    assert len(before("q", *rows[1:])) == NEIGHBOURHOOD - 2
-    assert len(before("q", *rows)) == (0 if thread else NEIGHBOURHOOD - 1)
-
-
-def test_an_answer_stored_after_a_message_of_its_instant_has_the_message_judged_again() -> None:
-    rows = [row("Q", 2), row("a1", 2)]
-    [span] = message_ranges([rows], [Place(rows[1].indexed.conversation, *rows[1].place)])
-    assert [placed.indexed.message.message_id for placed, _ in to_judge(span)] == ["Q"]
-
-
-def test_an_answer_of_its_own_turn_answers_the_question_that_it_replies_to() -> None:
-    rows = [row("Q1", 1), row("a2", 2, reply_to_message_id="q2"), row("q2", 2)]
-    [facts] = questions_of(*message_ranges([rows], [Place(rows[1].indexed.conversation, *rows[1].place)]))
-    assert facts.question is not None and facts.question.message_id == "q2"
 
 
 # Differences between two verdicts on a message, and the examples that are shown of them.

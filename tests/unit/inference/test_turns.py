@@ -22,10 +22,9 @@ from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from detector.model import Feedback, Message, Role, Verdict
 from detector.rules import SESSION_TIMEOUT_US
 from inference.handlers import ConversationHandler
-from inference.neighbours import message_ranges
-from inference.store import ConversationKey, IndexedMessage, Place, Placed
+from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
 from inference.turns.candidates import Answered, candidates
-from inference.turns.facts import Facts, Question, Reply, joined, looked_at, questions_of
+from inference.turns.facts import Facts, Question, Reply, joined, looked_up
 from inference.turns.rules import (
     MachineStatus,
     Turn,
@@ -39,6 +38,7 @@ from inference.turns.rules import (
 )
 from inference.turns.store import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION, TurnVectors
+from inference.window import message_ranges
 from proofs.simulation.stub_detector import StubDetector
 from servicekit.log.messages import Written
 from servicekit.log.records import Coordinates, RawRecord, Received
@@ -174,34 +174,53 @@ def test_rejections_in_a_row_end_with_another_status_or_another_session() -> Non
     assert rejections_in_a_row(without_pause, 61 * MINUTE) == 4
 
 
-def test_an_answer_that_is_its_own_turn_answers_the_latest_question_before_it() -> None:
-    where = ConversationKey("acme", "p", "c")
-    said: list[tuple[str, Role, str]] = [
-        ("q0", "human", "q0"),
-        ("q1", "human", "q1"),
-        ("a1", "agent", "a1"),
-        ("a2", "agent", "t7"),
+HERE = ConversationKey("acme", "p", "c")
+
+
+def questions(changed: str, *messages: tuple[str, str, str], reply_to: str | None = None) -> list[Facts]:
+    """Return the questions after a change; a message has an id, a turn and a text; `reply_to` is that of the last."""
+    rows = []
+    for at, (name, turn_id, text) in enumerate(messages):
+        role: Role = "agent" if name.startswith("a") else "human"
+        replies = reply_to if at == len(messages) - 1 else None
+        message = Message(name, turn_id, "who", role, None, text, at, replies)
+        rows.append(Placed(IndexedMessage(HERE, message, b"", at.to_bytes(8)), 4, None, None))
+    return [
+        fact
+        for one in message_ranges({Scope(HERE, ""): rows}, {MessageKey(*HERE, changed)})
+        for fact in one.questions()
     ]
-    rows = [
-        Placed(IndexedMessage(where, Message(name, own, "who", role, None, f"text {name}", at), b""), 4, None, None)
-        for at, (name, role, own) in enumerate(said)
-    ]
-    [facts] = questions_of(*message_ranges([rows], [Place(where, 1, "q1")]))
-    assert facts.key.turn_id == "a1"
-    assert facts.question is not None
-    assert (facts.question.text, facts.question.version) == ("text q1", looked_at(4))
-    assert questions_of(*message_ranges([rows], [Place(where, 9, "z")])) == []
+
+
+def test_an_answer_answers_the_latest_question_before_it() -> None:
+    [first, second] = questions("q1", ("q0", "q0", "Q0"), ("q1", "q1", "Q1"), ("a1", "a1", "A1"), ("a2", "t7", "A2"))
+    assert (first.key.turn_id, second.key.turn_id) == ("a1", "t7")
+    assert first.question == second.question == Question(looked_up(4), "q1", "who", "Q1")
+    assert questions("q9", ("q1", "q1", "Q1"), ("a1", "a1", "A1")) == []
+
+
+def test_an_answer_answers_the_question_of_its_turn_or_the_one_that_it_replies_to() -> None:
+    messages = ("q1", "t1", "Q1"), ("q2", "t2", "Q2"), ("a1", "t1", "A1")
+    for reply_to, expected in ((None, "q1"), ("q2", "q2")):
+        [fact] = [one for one in questions("a1", *messages, reply_to=reply_to) if one.key.turn_id == "t1"]
+        assert fact.question is not None and fact.question.message_id == expected
+
+
+def test_the_last_answer_of_a_turn_has_its_question() -> None:
+    messages = ("q1", "t", "Q1"), ("a1", "t", "A1"), ("q2", "t", "Q2"), ("a2", "t", "A2")
+    [fact] = questions("q1", *messages)
+    assert fact.question is not None and fact.question.message_id == "q2"
 
 
 def test_an_erased_message_is_no_question() -> None:
-    where = ConversationKey("acme", "p", "c")
-    said: list[tuple[str, Role, str]] = [("q1", "human", ""), ("a1", "agent", "At nine.")]
-    rows = [
-        Placed(IndexedMessage(where, Message(name, name, "erased-7", role, None, text, at), b""), 4, None, None)
-        for at, (name, role, text) in enumerate(said)
-    ]
-    [facts] = questions_of(*message_ranges([rows], [Place(where, 0, "q1")]))
-    assert facts.question == Question(looked_at(4))
+    [fact] = questions("q1", ("q1", "q1", ""), ("a1", "a1", "At nine."))
+    assert fact.question == Question(looked_up(4))
+    [fact] = questions("q1", ("q1", "t", ""), ("a1", "t", "At nine."))
+    assert fact.question == Question(looked_up(4))
+
+
+def test_a_turn_whose_question_is_further_back_keeps_it() -> None:
+    assert questions("a1", ("a1", "t", "A1"), ("a2", "t", "A2")) == []
 
 
 def test_of_facts_of_equal_rank_the_ones_that_are_held_stay() -> None:
@@ -360,6 +379,14 @@ async def _handle(handler: ConversationHandler, records: Sequence[Received[Any]]
     await handler.handle(records)
 
 
+def in_log_order(events: Sequence[ChatMessageIngested]) -> list[ChatMessageIngested]:
+    """Return the events in the same order, except that the versions of a message are in the order of their times."""
+    versions: dict[str, list[ChatMessageIngested]] = {one.message_id: [] for one in events}
+    for one in sorted(events, key=lambda one: one.occurred_at):
+        versions[one.message_id].append(one)
+    return [versions[one.message_id].pop(0) for one in events]
+
+
 times = st.integers(0, 99)
 
 
@@ -379,7 +406,7 @@ def test_any_arrival_ends_in_the_same_turns(
     versions += [(n, first[n][0], at) for n, at in again if n < len(first)]
     events = [version(f"m{n}", agent, at) for n, agent, at in dict.fromkeys(versions)]
     shuffled = random.Random(orders)
-    expected = arrived(events, shuffled)
+    expected = arrived(in_log_order(events), shuffled)
     for _ in range(3):
         shuffled.shuffle(events)
-        assert arrived(events, shuffled) == expected
+        assert arrived(in_log_order(events), shuffled) == expected

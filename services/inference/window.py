@@ -1,0 +1,82 @@
+"""Selection of the messages to judge after messages were added or changed. No I/O.
+
+A verdict depends on the `NEIGHBOURHOOD` messages before the judged message, in the order of `IndexedMessage.order`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from contracts.exchange import answer_of_turn, question_of
+from detector.addressing import exchange_message
+from detector.model import NEIGHBOURHOOD
+from inference.store import IndexedMessage, MessageKey, Placed, Scope
+from inference.turns.facts import Facts, answered
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRange:
+    """Consecutive messages of a thread or channel, some of which must be judged.
+
+    Attributes:
+        rows: The messages in order. All messages that a dependent message relies on are included; others may be
+            missing.
+        dependent: Indexes of the messages whose verdict or question may have changed.
+    """
+
+    rows: Sequence[Placed]
+    dependent: Sequence[int]
+
+    def before(self, number: int) -> Sequence[IndexedMessage]:
+        """Return the messages that the verdict on the message at index `number` depends on."""
+        return [row.indexed for row in self.rows[max(0, number - NEIGHBOURHOOD) : number]]
+
+    def to_judge(self) -> list[tuple[Placed, Sequence[IndexedMessage]]]:
+        """Return people's messages to judge, each with the messages before it."""
+        people = (number for number in self.dependent if self.rows[number].indexed.message.role == "human")
+        return [(self.rows[number], self.before(number)) for number in people]
+
+    def questions(self) -> list[Facts]:
+        """Find the question of each turn to which a dependent message belongs.
+
+        It is the question of the turn's last answer in the range. Without a question, the result says so, because the
+        turn may have had one before; unless the range lacks the people's messages of the turn.
+        """
+        parts = [exchange_message(row.indexed.message, number) for number, row in enumerate(self.rows)]
+        numbers = {part.message_id: number for number, part in enumerate(parts)}
+        dependent = {parts[number].turn_id for number in self.dependent}
+        turns = defaultdict(list)
+        for part in parts:
+            if part.turn_id in dependent:
+                turns[part.turn_id].append(part)
+        questions: list[Facts] = []
+        for turn_id, members in turns.items():
+            if (answer := answer_of_turn(members)) is None:
+                continue
+            last = numbers[answer.message_id]
+            question = question_of(answer, parts[max(0, last - NEIGHBOURHOOD) : last])
+            if question is not None:
+                questions.append(answered(self.rows[last], self.rows[numbers[question.message_id]].indexed))
+            elif turn_id == answer.message_id or any(one.is_person for one in members):
+                questions.append(answered(self.rows[last], None))
+        return questions
+
+
+def message_ranges(
+    scopes: Mapping[Scope, Sequence[Placed]], changed: Collection[MessageKey], *, after: int = NEIGHBOURHOOD
+) -> list[MessageRange]:
+    """Return one range for each thread or channel, with the messages to judge after the messages `changed`.
+
+    These are the changed messages and the `after` messages after each of them. The root message of a thread is in the
+    channel, so messages of the thread do not affect its verdict.
+    """
+    ranges = []
+    for scope, rows in scopes.items():
+        dependent: set[int] = set()
+        for number, row in enumerate(rows):
+            if row.indexed.key in changed:
+                dependent.update(range(number, min(len(rows), number + after + 1)))
+        ranges.append(MessageRange(rows, [n for n in sorted(dependent) if rows[n].indexed.thread == scope.thread]))
+    return ranges
