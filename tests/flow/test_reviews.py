@@ -6,15 +6,17 @@ import json
 import os
 import re
 import shutil
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 
 from contracts.ids import feedback_id
 from servicekit.web.auth import COOKIE
-from tests.support.running_stack import RunningStack, exchange, message
+from tests.support.running_stack import RunningStack, exchange, message, running_stack
 from tests.support.served import served
 
 BASE = "/conversations/acme/support"
@@ -248,9 +250,17 @@ async def test_a_reviewer_says_on_the_page_what_the_verdict_should_be(stack: Run
 SCREENSHOTS = os.environ.get("SCREENSHOTS")
 
 
+@pytest_asyncio.fixture(loop_scope="session")
+async def empty_stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    """Yield a stack without the answers of other tests, which would be drawn, too."""
+    async with running_stack(postgres_url) as running:
+        yield running
+
+
 @pytest.mark.browser
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium needed: apt-get install chromium")
-async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(stack: RunningStack) -> None:
+async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(empty_stack: RunningStack) -> None:
+    stack = empty_stack
     playwright = pytest.importorskip("playwright.async_api")
     for number, said in enumerate(("No, that is wrong.", "What is the price in euros?", "Where is the shop?")):
         conversation = f"audit {number}/ü"
