@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     import httpx
 
 
+_ROW_DIGITS = 16
+"""Hexadecimal digits of a row's digest in the manifest: two of a billion rows are equal with probability 0.03."""
+
+
 class Format(StrEnum):
     """Export formats."""
 
@@ -40,10 +45,19 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    wanted: Annotated[Format, typer.Argument(help="kto, dpo, sft, events or detector.", metavar="FORMAT")],
     out: Annotated[Path, typer.Option(help="The .jsonl file to write; OUT.manifest.json is written next to it.")],
-    tenant: Annotated[str, typer.Option(help="The tenant.")],
-    project: Annotated[str, typer.Option(help="The project.")],
+    wanted: Annotated[
+        Format | None, typer.Argument(help="kto, dpo, sft, events or detector.", metavar="FORMAT")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option(help="The tenant.")] = None,
+    project: Annotated[str | None, typer.Option(help="The project.")] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            help="Manifest of an earlier export, which replaces FORMAT, tenant, project and filters: write its rows "
+            "again, except those that were erased or changed since."
+        ),
+    ] = None,
     url: Annotated[
         str | None, typer.Option(help="The reporting service's URL; default: that of the running `up`.")
     ] = None,
@@ -99,29 +113,44 @@ def export(
     filters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if everyone:
         filters["everyone"] = True
-    path = f"/conversations/{tenant}/{project}/exports/{wanted.value}"
+    if manifest is not None:
+        source, rows = _read_manifest(manifest)
+    elif wanted is None or tenant is None or project is None:
+        raise typer.BadParameter("without --manifest, FORMAT, --tenant and --project are required")
+    else:
+        source, rows = {"format": wanted.value, "tenant": tenant, "project": project, "filters": filters}, None
+    path = f"/conversations/{source['tenant']}/{source['project']}/exports/{source['format']}"
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
-        received = _downloaded(http, path, filters, out, quiet=as_json)
-        counted = http.get(f"{path}/counts", params=filters)
-        left_out: dict[str, int] = counted.json()["left_out"] if counted.is_success else {}
-    manifest = {
-        "format": wanted.value,
+        received = _downloaded(http, path, source["filters"], out, rows, quiet=as_json)
+        counted = http.get(f"{path}/counts", params=source["filters"]) if rows is None else None
+    written = {
+        **source,
         "file": out.name,
-        "tenant": tenant,
-        "project": project,
-        "filters": filters,
         "exported_at": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
         "agent_feedback": version("agent-feedback"),
         **received,
-        "left_out": left_out,
+        "left_out": counted.json()["left_out"] if counted is not None and counted.is_success else {},
     }
-    Path(f"{out}.manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    Path(f"{out}.manifest.json").write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n", "utf-8")
     if as_json:
-        print_json(manifest)
+        print_json({name: value for name, value in written.items() if name != "rows"})
     else:
-        size = f"{manifest['examples']:,} examples, {manifest['bytes']:,} bytes"
+        size = f"{written['examples']:,} examples, {written['bytes']:,} bytes"
         say(f"Wrote {size} to {out}; {out.name}.manifest.json describes them.")
-        say(_left_out_in_words(left_out))
+        say(_left_out_in_words(written["left_out"]) if rows is None else _missing_in_words(rows, written["examples"]))
+
+
+def _read_manifest(path: Path) -> tuple[dict[str, Any], Counter[str]]:
+    """Return the format, tenant, project and filters of an earlier export, and the number of each of its rows."""
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+        return {name: manifest[name] for name in ("format", "tenant", "project", "filters")}, Counter(manifest["rows"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise typer.BadParameter(f"{path} is not the manifest of an export") from None
+
+
+def _missing_in_words(rows: Counter[str], written: int) -> str:
+    return f"{rows.total() - written:,} of the {rows.total():,} earlier rows were erased or changed since."
 
 
 def _left_out_in_words(left_out: Mapping[str, int]) -> str:
@@ -131,15 +160,20 @@ def _left_out_in_words(left_out: Mapping[str, int]) -> str:
     return f"Left out: {sum(left_out.values()):,} verdicts ({reasons})."
 
 
-def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path, *, quiet: bool) -> dict[str, Any]:
+def _downloaded(
+    http: httpx.Client, path: str, query: dict[str, Any], out: Path, only: Counter[str] | None = None, *, quiet: bool
+) -> dict[str, Any]:
     """Download the response to `out`, which is written completely or not at all.
 
+    Args:
+        only: Digests of the rows to keep, with the number of times that each may be written. None keeps all rows.
+
     Returns:
-        The size in bytes, the digest, and the number of examples.
+        The size in bytes, the digest, the number of examples, and the digest of each row.
     """
     import httpx
 
-    digest, size, lines = hashlib.sha256(), 0, 0
+    digest, size, rows, left = hashlib.sha256(), 0, list[str](), None if only is None else only.copy()
     bar = Progress(
         TextColumn("Exporting"),
         DownloadColumn(),
@@ -156,11 +190,16 @@ def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path,
                 say(explain(answer), "red")
                 raise typer.Exit(FAILED)
             task = bar.add_task("Exporting", total=None)
-            for piece in answer.iter_bytes():
-                file.write(piece)
-                digest.update(piece)
-                size += len(piece)
-                lines += piece.count(b"\n")
+            for line in _lines(answer.iter_bytes()):
+                row = hashlib.sha256(line).hexdigest()[:_ROW_DIGITS]
+                if left is not None:
+                    if not left[row]:
+                        continue
+                    left[row] -= 1
+                file.write(line)
+                digest.update(line)
+                size += len(line)
+                rows.append(row)
                 bar.update(task, completed=size)
     except httpx.HTTPError as error:
         say(f"{http.base_url} broke off the export ({type(error).__name__}); nothing was written.", "red")
@@ -168,7 +207,18 @@ def _downloaded(http: httpx.Client, path: str, query: dict[str, Any], out: Path,
     except OSError as error:
         say(f"{out} cannot be written: {error.strerror}.", "red")
         raise typer.Exit(FAILED) from None
-    return {"examples": lines, "bytes": size, "sha256": digest.hexdigest()}
+    return {"examples": len(rows), "bytes": size, "sha256": digest.hexdigest(), "rows": rows}
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a response, each with its line break."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line + b"\n"
+    if rest:
+        yield rest
 
 
 @contextmanager

@@ -7,16 +7,19 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from contracts.base import RECORD_LIMIT
 from contracts.topics import CHAT_MESSAGE
 from servicekit.log.messages import Message, Written
+from standalone.cli.app import app
 from standalone.cli.export import _downloaded
 from standalone.data_import import rows
 from standalone.data_import.mapping import RejectedRow
@@ -368,5 +371,36 @@ def test_an_export_that_ends_well_takes_the_files_place(tmp_path: Path) -> None:
     out.write_bytes(OLD)
     said = exported(out, httpx.Response(200, content=NEW))
     assert out.read_bytes() == NEW
-    assert said == {"examples": 2, "bytes": len(NEW), "sha256": hashlib.sha256(NEW).hexdigest()}
+    rows = [hashlib.sha256(line).hexdigest()[:16] for line in NEW.splitlines(keepends=True)]
+    assert said == {"examples": 2, "bytes": len(NEW), "sha256": hashlib.sha256(NEW).hexdigest(), "rows": rows}
     assert [file.name for file in tmp_path.iterdir()] == ["kto.jsonl"]
+
+
+def test_a_manifest_gives_the_same_rows_again_less_the_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, queries = ['{"a": "\u2028"}', '{"b": 1}', '{"b": 1}', '{"c": 1}'], []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        queries.append(str(request.url))
+        if request.url.path.endswith("/counts"):
+            return httpx.Response(200, json={"examples": len(rows), "left_out": {}})
+        return httpx.Response(200, content="".join(f"{row}\n" for row in rows).encode())
+
+    monkeypatch.setattr(httpx, "Client", partial(httpx.Client, transport=httpx.MockTransport(answer)))
+    service = ("--url", "http://service", "--token", "secret")
+    first, again = tmp_path / "first.jsonl", tmp_path / "again.jsonl"
+    of = ("kto", "--tenant", "acme", "--project", "support", "--agent-id", "bot", "--everyone")
+    assert CliRunner().invoke(app, ["export", *of, "--out", str(first), *service]).exit_code == 0
+    rows[:] = ['{"added": 1}', rows[0], rows[1], rows[1], rows[1], '{"c": "changed"}']
+    manifest = ("--manifest", f"{first}.manifest.json")
+    result = CliRunner().invoke(app, ["export", "--out", str(again), *manifest, *service])
+    assert result.exit_code == 0, result.output
+    assert again.read_text().split("\n") == ['{"a": "\u2028"}', '{"b": 1}', '{"b": 1}', ""]
+    assert "1 of the 4 earlier rows were erased or changed since." in result.output
+    assert queries[0] == queries[-1], "the same format, project and filters"
+
+
+@pytest.mark.parametrize("text", ["{}", "no JSON", "[1]"])
+def test_another_file_is_no_manifest(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    options = ("--manifest", str(tmp_path / "x.json"), "--url", "http://service", "--token", "secret")
+    assert CliRunner().invoke(app, ["export", "--out", str(tmp_path / "out"), *options]).exit_code == 2

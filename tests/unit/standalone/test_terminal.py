@@ -195,7 +195,10 @@ def test_a_style_is_applied_to_the_text() -> None:
         ),
         ("up --replay no/such/file", "There is no file no/such/file."),
         ("evaluate no/such/file", "file 'no/such/file' does not exist; see `agent-feedback evaluate --help`."),
-        ("export", "FORMAT'. Choose from: kto, dpo, sft, events, detector; see `agent-feedback export --help`."),
+        (
+            "export --out x --url http://service --token secret",
+            "without --manifest, FORMAT, --tenant and --project are required.",
+        ),
         ("up --nope", "No such option: --nope (Possible options: --now); see `agent-feedback up --help`."),
         ("rejugde", "No such command 'rejugde'. Did you mean 'rejudge'? See `agent-feedback --help`."),
         ("up --port", "Option '--port' requires an argument."),
