@@ -108,10 +108,9 @@ PAGE_ADDRESSES: Final = {
     "agent, all time": f"/dashboard/agent?{_OF}&agent=agent-7&period=all",
     "compare versions": f"/dashboard/compare?{_OF}&agent=agent-7&dimension=version&period=all",
     "compare languages": f"/dashboard/compare?{_OF}&dimension=attributes.language",
-    "calibration": f"/dashboard/calibration?{_OF}",
-    "calibration, all time": f"/dashboard/calibration?{_OF}&period=all",
-    "audit": f"/dashboard/audit?{_OF}",
-    "audit with reviews": "/dashboard/audit?at=acme/audit&period=all",
+    "accuracy": f"/dashboard/accuracy?{_OF}",
+    "accuracy, all time": f"/dashboard/accuracy?{_OF}&period=all",
+    "accuracy with reviews": "/dashboard/accuracy?at=acme/audit&period=all",
     "review": f"/dashboard/review?{_OF}",
     "sessions": f"/dashboard/sessions?{_OF}",
     "alerts": f"/dashboard/alerts?{_OF}",
@@ -119,7 +118,6 @@ PAGE_ADDRESSES: Final = {
     "issue": f"/dashboard/issue?{_OF}&issue=141",
     "conversation": f"/dashboard/conversation?{_OF}&id=c1000",
     "conversation of 200 turns": f"/dashboard/conversation?{_OF}&id=c0",
-    "newest feedback": f"/dashboard/live?{_OF}",
 }
 FOUND_TYPES: Final[dict[str, FoundType]] = {"replies": "implicit", "verdicts": "verdict"}
 

@@ -25,7 +25,7 @@ from servicekit import Caller, RequestRefused, Routes, read_body
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
-_PAGE: Final = re.compile(r"/dashboard/(?:conversation|audit|review)\?[\x21-\x7e]*")
+_PAGE: Final = re.compile(r"/dashboard/(?:conversation|accuracy|review)\?[\x21-\x7e]*")
 
 
 class GivenReview(BaseModel):

@@ -19,7 +19,7 @@ async def main(path: str) -> None:
     async with Client(server) as client:
         tools = (await client.list_tools()).tools
         rejected = await client.call_tool("search_feedback", {"reaction": "not_ok", "limit": 5})
-        conversation = rejected.structured_content["items"][0]["conversation_id"]
+        conversation = json.loads(rejected.content[0].text)["items"][0]["conversation_id"]
         latest = await client.call_tool("latest_reactions", {"conversation_id": conversation})
         period = await client.call_tool(
             "conversations_with_feedback", {"start": "2020-01-01T00:00:00Z", "end": "2100-01-01T00:00:00Z"}
@@ -32,7 +32,7 @@ async def main(path: str) -> None:
             {
                 "tools": {tool.name: tool.annotations.read_only_hint for tool in tools},
                 "refused": refused.is_error,
-                **{name: call.structured_content for name, call in calls.items()},
+                **{name: json.loads(call.content[0].text) for name, call in calls.items()},
             }
         )
     )

@@ -360,7 +360,7 @@ async def test_serving_needs_the_token_and_survives_wrong_requests_until_a_stop_
             assert "is in use by another run (process" in second.err
             async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
                 assert (await client.get("/health/ready")).status_code == 200
-                for path in ("/metrics", "/dashboard/live"):
+                for path in ("/metrics", "/dashboard/feedback"):
                     assert (await client.get(path)).status_code == 401, path
                 client.headers["Authorization"] = "Bearer wrong"
                 assert (await client.get("/metrics")).status_code == 401

@@ -226,10 +226,10 @@ async def test_a_reviewer_says_on_the_page_what_the_verdict_should_be(stack: Run
         page.set_default_timeout(10_000)
         await page.goto(f"{url}/?token=all")
         await page.goto(f"{url}/dashboard/conversation?at=acme/support&id={quote(conversation, safe='')}&period=all")
-        await page.get_by_text("Is the machine right?").click()
+        await page.get_by_text("Review this answer").first.click()
         form = page.locator("details[open] form")
         assert await form.get_by_role("button").count() == 3
-        assert await form.get_by_role("button", name="the machine's verdict").get_attribute("value") == "not_ok"
+        assert await form.get_by_role("button", name="machine").get_attribute("value") == "not_ok"
         await form.get_by_label("Why").fill("<b>A question</b> of hers")
         await form.get_by_label("Why").press("Enter")  # chooses no verdict, so it saves nothing
         await form.get_by_role("button", name="Neutral").click()
@@ -277,7 +277,7 @@ async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(empty_stack
         page = await browser.new_page(viewport={"width": 390, "height": 800})
         page.set_default_timeout(10_000)
         await page.goto(f"{url}/?token=all")
-        await page.goto(f"{url}/dashboard/audit?at=acme/support&period=all")
+        await page.goto(f"{url}/dashboard/accuracy?at=acme/support&period=all")
         for part in ("document.documentElement", "document.querySelector('nav.pages')"):
             assert await page.evaluate(f"{part}.scrollWidth <= {part}.clientWidth"), part
         assert await page.get_by_text("There are no drawn answers left to review.").count() == 1
@@ -294,12 +294,12 @@ async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(empty_stack
             rejected = await page.get_by_text("No, that is wrong.").count()
             given.append("not_ok" if rejected else "neutral")
             here = page.url
-            await page.keyboard.press("w" if rejected else "n")
+            await page.keyboard.press("x" if rejected else "n")
             await page.wait_for_url(lambda one, here=here: one.partition("#")[0] != here.partition("#")[0])
             await stack.quiet()
         assert sorted(given) == ["neutral", "neutral", "not_ok"]
         await page.set_viewport_size({"width": 1280, "height": 800})
-        await page.goto(f"{url}/dashboard/audit?at=acme/support&period=all")
+        await page.goto(f"{url}/dashboard/accuracy?at=acme/support&period=all")
         assert await page.get_by_text("1 of 1 right").count() == 1
         assert await page.get_by_text("0.0 per 100 answers").count() == 1
         published = "Of 59 rejections in published tests, 51 were right (75% to 93%)."

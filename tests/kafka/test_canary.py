@@ -36,13 +36,12 @@ AT = "at=acme/support&period=all"
 FORMATS = ("kto", "dpo", "sft", "events", "detector")
 PAGES = (
     f"/?{AT}",
-    f"/dashboard/live?{AT}",
     f"/dashboard/feedback?{AT}",
     f"/dashboard/feedback.csv?{AT}",
     f"/dashboard/feedback.jsonl?{AT}",
     f"/dashboard/agent?{AT}&agent=bot",
     f"/dashboard/compare?{AT}",
-    f"/dashboard/calibration?{AT}",
+    f"/dashboard/accuracy?{AT}",
     f"/dashboard/sessions?{AT}",
     "/dashboard/conversation?tenant=acme&project=support&id=c1",
 )

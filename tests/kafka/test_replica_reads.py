@@ -131,8 +131,7 @@ async def test_a_watermark_of_a_replica_skips_no_open_transaction(monkeypatch: p
     """A replica's snapshot does not name transactions that are open on the primary."""
     import asyncpg
 
-    from reporting.model.selection import Project
-    from reporting.pages.queries.changes import changed_since, stamp
+    from reporting.turns.snapshots import snapshot_of
 
     async with reports(monkeypatch) as place:
         await place.react("acme", 1)
@@ -148,9 +147,11 @@ async def test_a_watermark_of_a_replica_skips_no_open_transaction(monkeypatch: p
         async with asyncio.timeout(PATIENCE_SECONDS):
             while await place.total() < 2:
                 await asyncio.sleep(0.05)
-        earlier = await stamp(reads)
+        async with reads.acquire() as reader:
+            earlier = (await snapshot_of(reader)).seen
+        unseen = "select exists (select from feedbacks where not pg_visible_in_snapshot(written_by, $1::pg_snapshot))"
         await open_one.commit()
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while not await changed_since(reads, Project("acme", "support"), earlier):
+            while not await reads.fetchval(unseen, earlier):
                 await asyncio.sleep(0.05)
         await connection.close()

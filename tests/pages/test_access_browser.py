@@ -44,8 +44,8 @@ async def test_a_colleague_gets_a_key_and_signs_in_with_it(
     look = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
     async with served(app) as url, opened(browser, **look) as (admin, _):
         await admin.goto(url + "/?token=all")
-        await admin.click("text=Access")
-        assert await admin.locator("nav.pages a").count() == 9, "the page has the navigation of the others"
+        await admin.click("text=Operations")
+        assert await admin.locator("nav.pages a").count() == 8, "the page has the navigation of the others"
         await admin.click("text=Create a key")
         await admin.fill("input[name=name]", name)
         await admin.click("text=Create, and show the key")
@@ -74,7 +74,7 @@ async def test_a_colleague_gets_a_key_and_signs_in_with_it(
             await page.keyboard.press("Enter")
             await page.wait_for_selector("main[data-zone]")
             assert page.url == url + "/dashboard/feedback"
-            assert await page.inner_text(".where") == "acme / support"
+            assert await page.inner_text("#project option:checked") == "acme / support"
             await looked_at(page, "overview")
             await page.click("text=Access")
             assert await page.locator("text=Create a key").count() == 0
@@ -123,7 +123,8 @@ async def test_a_person_is_erased_in_two_clicks_and_a_confirmation(erasing_stack
 
     async with served(erasing_stack.app()) as url, opened(browser) as (page, complaints):
         await page.goto(url + "/?token=acme")
-        await page.click("text=Access")
+        await page.click("text=Operations")
+        await page.click("text=Look up and erase")
         await page.fill("form[action='/dashboard/erase'] input[name=user]", BEN)
         await page.click("text=Look up")
         assert "2 messages" in await page.inner_text("#erasure")

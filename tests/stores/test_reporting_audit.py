@@ -280,7 +280,7 @@ async def test_a_form_draws_from_our_own_page_alone(http: httpx.AsyncClient, tak
     assert refused.status_code == 403
     assert await queue(http) == []
     answer = await http.post(AUDIT + "/draws", content=b"", headers={**form, "Origin": "http://reporting"})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard/audit?at=acme/support")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard/accuracy?at=acme/support")
     assert await queue(http) == ["t1"]
 
 

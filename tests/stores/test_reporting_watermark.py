@@ -13,7 +13,6 @@ from contracts.feedback import FeedbackCreated
 from reporting.http.conversations import conversations_router
 from reporting.model.projection import feedback_row, newest_feedbacks
 from reporting.model.selection import Project
-from reporting.pages.queries.changes import changed_since, stamp
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
@@ -206,22 +205,3 @@ async def test_only_transaction_ids_that_this_server_has_not_used_yet_are_reset(
     assert min(before.values()) < unused
     expected = {turn: 0 if id_ >= unused else id_ for turn, id_ in before.items()}
     assert {row["turn_id"]: row["id"] for row in await read_models.fetch(of_row)} == expected
-
-
-async def test_the_dashboards_stamp_notices_a_late_commit_and_an_erasure(read_models: asyncpg.Pool) -> None:
-    store = PostgresReadModels(read_models)
-    early = await Projection(read_models, feedback("f1", turn="t1", recorded=1)).write()
-    await ProjectionHandler(store).handle(batch(feedback("f2", turn="t2", recorded=2)))
-    before = await stamp(read_models)
-    assert not await changed_since(read_models, AT, before)
-    await early.commit()
-    assert await changed_since(read_models, AT, before)
-    before = await stamp(read_models)
-    row = feedback_row(feedback("f1", turn="t1"))
-    await store.apply(forgotten=[type("F", (tuple,), {})((row.feedback_id, 5))])
-    assert await changed_since(read_models, AT, before)
-    before = await stamp(read_models)
-    await ProjectionHandler(store).handle(batch(feedback("f3", tenant="globex"), feedback("f4", project="sales")))
-    assert not await changed_since(read_models, AT, before)
-    assert await changed_since(read_models, Project("acme", "sales"), before)
-    assert await changed_since(read_models, AT, "made up")

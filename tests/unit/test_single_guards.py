@@ -19,7 +19,7 @@ from reporting.access.sign_in import sign_in_router
 from reporting.model.selection import Project
 from reporting.pages.exports import _cell
 from reporting.pages.view import View
-from reporting.pages.visits import Visit, Visits
+from reporting.pages.visits import Navigation, PageSources, Visit, Visits
 from servicekit import Caller
 from servicekit.db.pools import open_pool
 from servicekit.web.application import add_routes, application, guarded
@@ -68,13 +68,13 @@ async def test_a_sign_in_cookie_is_for_this_site_alone(scheme: str, is_secure: b
 async def test_the_cookie_of_the_last_project_is_for_this_site_alone(scheme: str, is_secure: bool) -> None:
     class OfOneProject(Visits):
         async def of(self, _: object) -> Visit:
-            return Visit(Caller("ann"), View(), Project("acme", "support"), [])
+            return Visit(Caller("ann"), View(), Project("acme", "support"), [], Navigation(0, False))
 
-    async def shown(_: Visit) -> Response:
+    async def shown(_: PageSources, __: Visit) -> Response:
         return Response("shown")
 
     app = FastAPI()
-    app.add_route("/", OfOneProject(cast(Any, None), cast(Any, None)).answered(shown))
+    app.add_route("/", OfOneProject(cast(Any, None)).answered(shown))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"{scheme}://stack") as http:
         answer = await http.get("/")
     flags = {flag.strip().lower() for flag in answer.headers["set-cookie"].split(";")[1:]}

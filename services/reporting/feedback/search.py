@@ -244,15 +244,14 @@ async def following(
 
 
 async def with_answers(pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
-    """Add to each row the first 280 characters of its answer.
+    """Add to each row the first 280 characters of its answer and of the question.
 
-    The column `answer` is None if the answer is unknown.
+    The columns `answer` and `question` are None if they are unknown.
     """
-    found_answers = await pool.fetch(
-        *SQL.answers_of_found(**project._asdict(), ids=[row["feedback_id"] for row in rows])
-    )
-    answers = {row["feedback_id"]: row["answer"] for row in found_answers}
-    return [{**row, "answer": answers.get(row["feedback_id"])} for row in rows]
+    texts = await pool.fetch(*SQL.answers_of_found(**project._asdict(), ids=[row["feedback_id"] for row in rows]))
+    answers = {row["feedback_id"]: {"answer": row["answer"], "question": row["question"]} for row in texts}
+    unknown = {"answer": None, "question": None}
+    return [{**row, **answers.get(row["feedback_id"], unknown)} for row in rows]
 
 
 def _match(row: asyncpg.Record | None) -> asyncpg.Record | None:

@@ -27,7 +27,7 @@ from servicekit import Clock, Database, Routes, read_body
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"
-PAGE: Final = "/dashboard/audit"
+PAGE: Final = "/dashboard/accuracy"
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 

@@ -39,6 +39,7 @@ def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
             "access.html",
             status,
             signed_in=True,
+            operates=is_admin,
             name=caller.subject.removeprefix(MEMBER) if caller.subject.startswith(MEMBER) else None,
             scopes=sorted(caller.scopes),
             all_scopes=sorted(ALL_SCOPES & caller.scopes),

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fastapi import Request
+from fastapi import Request, Response
 from pydantic import ValidationError
 
+from contracts.scopes import ADMIN, OPERATE
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import ChannelKind
 from reporting.alerts.rules import (
     ALERT_RULE,
+    MOST_CHANNELS_OF_RULE,
     AlertRule,
     NewIssue,
     RegressedIssue,
@@ -21,6 +23,9 @@ from reporting.alerts.rules import (
     Silence,
 )
 from reporting.model.selection import Project
+from reporting.pages.rendering import error_page
+from reporting.pages.visits import PageSources, Visit, Visits
+from reporting.read_models.projects import agent_ids
 from servicekit import Form, RequestRefused
 
 CHANNEL_NAMES: Final[Mapping[ChannelKind, str]] = {
@@ -39,6 +44,36 @@ class FormOutcome:
 
     said: str
     failed: bool = False
+
+
+async def show_alerts(sources: PageSources, visit: Visit, outcome: FormOutcome | None = None) -> Response:
+    """Render the alerts, rules and channels of a project.
+
+    Args:
+        outcome: Outcome of the form that was submitted before.
+    """
+    if sources.alerts is None:
+        return error_page(404, "There is nothing here", "This process has no alerts.")
+    overview = await sources.alerts.overview(visit.at)
+    return visit.page(
+        "alerts.html",
+        outcome=outcome,
+        alerts=overview.alerts,
+        rules=rules_shown(overview.rules),
+        channels=overview.channels,
+        most_channels=MOST_CHANNELS_OF_RULE,
+        channel_kinds=CHANNEL_NAMES,
+        admin=not {ADMIN, OPERATE}.isdisjoint(visit.caller.scopes),
+        agent_names=await agent_ids(sources.current, visit.at),
+    )
+
+
+async def change_alerts(sources: PageSources, visits: Visits, request: Request) -> Response:
+    """Carry out a submitted form, and render the alerts page with the outcome."""
+    visit = await visits.of(request)
+    if isinstance(visit, Response) or sources.alerts is None:
+        return visit if isinstance(visit, Response) else await show_alerts(sources, visit)
+    return await show_alerts(sources, visit, await carry_out(sources.alerts, visit.at, request))
 
 
 async def carry_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:

@@ -8,19 +8,28 @@ from dataclasses import dataclass
 from typing import Final
 
 import asyncpg
+from fastapi import Response
 from markupsafe import Markup
 
 from contracts.base import Origin
 from reporting.figures.comparison import compare
 from reporting.figures.comparison_models import ValueComparison
-from reporting.figures.dimension_votes import ValueVotes, first_verdicts, known_dimensions, value_votes
+from reporting.figures.dimension_votes import (
+    MOST_VALUES,
+    ValueVotes,
+    filter_choices,
+    first_verdicts,
+    known_dimensions,
+    value_votes,
+)
 from reporting.model.dimensions import KNOWN, Dimension, dimension
 from reporting.model.selection import Bucket, Filters, Project, TimeSpan
 from reporting.pages import charts
-from reporting.pages.overview import Link, chart_steps
-from reporting.pages.queries.breakdown import Breakdown, breakdown
-from reporting.pages.view import View
+from reporting.pages.queries.breakdown import Breakdown, breakdown, chart_steps
+from reporting.pages.view import Link, View
+from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import bucket_of, starts
+from reporting.read_models.projects import agent_ids
 
 _MARKERS: Final = 12
 """Maximum number of release markers in a chart. Only the latest versions are marked."""
@@ -65,6 +74,26 @@ class Releases:
     narrow: Markup
     first_at: dict[str, int]
     comparison: ValueComparison | None
+
+
+async def show_comparison(sources: PageSources, visit: Visit) -> Response:
+    """Render the comparison of two values of a dimension."""
+    visit = visit.over_versions()
+    span = await sources.span(visit)
+    compared, agent_names, choices = await asyncio.gather(
+        comparison_page(sources.reports, visit.at, span, visit.view),
+        agent_ids(sources.reports, visit.at),
+        filter_choices(sources.reports, visit.at, span, visit.view.agent),
+    )
+    return visit.page(
+        "compare.html",
+        c=compared,
+        cases=compared.cases,
+        most_values=MOST_VALUES,
+        agent_names=agent_names,
+        choices=choices,
+        span=span,
+    )
 
 
 async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> ComparisonPage:

@@ -61,6 +61,7 @@ def erasure_router(reads: asyncpg.Pool) -> Routes:
         return page(
             "erase.html",
             signed_in=True,
+            operates=True,
             tenant=tenant,
             tenants=tenants,
             user=user,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import asyncpg
+from fastapi import Response
 
 from contracts.extras import install_command
 from contracts.instants import DAY
 from contracts.scopes import REVIEW
-from reporting.figures.reasons import Reason, reasons
 from reporting.http.exports import EXPORTS
 from reporting.http.issues import ISSUE
 from reporting.issues.job import is_available
@@ -24,17 +24,16 @@ from reporting.issues.reading import (
     waiting,
 )
 from reporting.issues.store import IssueState
-from reporting.model.selection import Filters, Project, TimeSpan
-from reporting.pages.overview import Link
-from reporting.pages.reading import path_of, trace_url
-from reporting.pages.view import View
+from reporting.model.selection import Project
+from reporting.pages.rendering import error_page
+from reporting.pages.view import Link, View, path_of, trace_url
+from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import local, zone_of
 from reporting.read_models.projects import agent_ids
 from servicekit import Caller
 
 UNSOLVED: Final[tuple[IssueState, ...]] = ("open", "regressed")
 _CARD: Final = 6
-_REASONS: Final = 8
 MOST_LISTED: Final = 100
 """Maximum number of issues in the list."""
 _NO_FILTER: Final = dict.fromkeys(
@@ -44,6 +43,23 @@ _NO_FILTER: Final = dict.fromkeys(
     )
 )
 """URL parameters that remove the filters of the feedback list from a link."""
+
+
+async def show_issues(sources: PageSources, visit: Visit) -> Response:
+    """Render the list of issues."""
+    values = await issues_values(sources.current, visit.at, visit.view, sources.clock.now(), visit.link)
+    return visit.page("issues.html", **values)
+
+
+async def show_issue(sources: PageSources, visit: Visit) -> Response:
+    """Render the page of an issue."""
+    issue, values = visit.view.issue, None
+    if issue is not None:
+        pool, now, trace = sources.current, sources.clock.now(), sources.trace_url_template
+        values = await issue_values(pool, visit.at, issue, now, visit.caller, trace, visit.link)
+    if values is None:
+        return error_page(404, "There is no such issue", "It does not exist, or all its turns were deleted.")
+    return visit.page("issue.html", **values)
 
 
 async def issues_values(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> dict[str, Any]:
@@ -123,27 +139,6 @@ def trend_days(now: int) -> list[str]:
     return [
         f"{local(day * DAY, zone_of('UTC')):%Y-%m-%d}" for day in range(now // DAY - TREND_DAYS + 1, now // DAY + 1)
     ]
-
-
-class Causes(NamedTuple):
-    """Causes of rejections: the unsolved issues, or the most frequent reasons if there are none."""
-
-    issues: Sequence[Issue]
-    reasons: Sequence[Reason]
-
-
-async def causes(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, now: int, agent: str | None
-) -> Causes:
-    """Return the causes of rejections.
-
-    Issues cover all time, whereas reasons are counted in the time window.
-    """
-    issues = await unsolved(pool, at, now, agent)
-    if issues:
-        return Causes(issues, ())
-    found = await reasons(pool, at, span, filters, _REASONS, rules=False)
-    return Causes((), [one for one in found.reasons if one.not_ok])
 
 
 async def unsolved(pool: asyncpg.Pool, at: Project, now: int, agent: str | None) -> Sequence[Issue]:

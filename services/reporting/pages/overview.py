@@ -4,50 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import asyncpg
+from fastapi import Response
 from markupsafe import Markup
 
 from contracts.base import Origin
 from reporting.feedback.found_counts import COUNTED
-from reporting.feedback.search import found, with_answers
 from reporting.figures.answered import AnsweredTurns, answered_by_agent
+from reporting.figures.dimension_votes import filter_choices
 from reporting.figures.ranking import ENOUGH_VOTES, AgentEvidence
 from reporting.figures.ratings import ScaleFigures, ratings
+from reporting.figures.reasons import reasons
 from reporting.figures.replies import reply_count
 from reporting.figures.votes import SatisfactionChange, Votes
 from reporting.model.selection import Bucket, Filters, Project, TimeSpan
 from reporting.pages import charts
-from reporting.pages.queries.breakdown import SPARK_STEPS, Breakdown, Version, breakdown
-from reporting.pages.queries.changes import changed_since, stamp
-from reporting.pages.view import View
-from reporting.pages.zones import bucket_of, local, starts
-from reporting.read_models.projects import first_reaction
+from reporting.pages.changes import changes
+from reporting.pages.queries.breakdown import BOTH, SPARK_STEPS, Breakdown, Version, breakdown, chart_steps
+from reporting.pages.view import Link, View
+from reporting.pages.visits import PageSources, Visit
+from reporting.pages.zones import bucket_of, starts
+from reporting.read_models.projects import agent_ids, first_reaction
 
-_NEWEST: Final = 12
+_REASONS: Final = 8
 _AGENTS: Final = 12
 _VERSIONS: Final = 3
 _MOVED: Final = 8
-BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
-Link = Callable[..., str]
-"""Function that returns a URL with the current view's parameters: `link(path, **changes)`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """Part of the overview that is refreshed by polling.
-
-    Attributes:
-        stamp: Stamp to send with the next poll.
-        newest: The newest feedback.
-    """
-
-    stamp: str
-    newest: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +117,40 @@ class Overview:
     more_agents: int
     moved: list[Moved]
     compared: bool
-    live: Live
+
+    @property
+    def moved_by_version(self) -> dict[Version, list[Moved]]:
+        """Return the changes by agent or version, those with the greatest change first."""
+        grouped: dict[Version, list[Moved]] = {}
+        for change in self.moved:
+            grouped.setdefault(change.what, []).append(change)
+        return grouped
 
     @property
     def empty(self) -> bool:
         return self.people.votes.total + self.machine.votes.total == 0
 
 
-async def live(pool: asyncpg.Pool, at: Project, view: View, now: int) -> Live | None:
-    """Return the newest feedback, or None if nothing has changed since the stamp in `view`.
-
-    `now` is in microseconds.
-    """
-    if view.stamp is not None and not await changed_since(pool, at, view.stamp):
-        return None
-    read_from = await stamp(pool)
-    first = await first_reaction(pool, at) if view.period == "all" else None
-    return Live(read_from, await _newest(pool, at, view.span(now, first), view.filters))
+async def show_overview(sources: PageSources, visit: Visit) -> Response:
+    """Render the overview."""
+    now, agent, pool = sources.clock.now(), visit.view.agent, sources.reports
+    span = await sources.span(visit)
+    figures, choices, agent_names, why, recent = await asyncio.gather(
+        overview(pool, visit.at, visit.view, now, visit.link),
+        filter_choices(pool, visit.at, span, agent),
+        agent_ids(pool, visit.at),
+        reasons(pool, visit.at, span, visit.view.filters, _REASONS, rules=False),
+        changes(pool, visit.at, now, agent),
+    )
+    return visit.page(
+        "overview.html",
+        o=figures,
+        span=span,
+        choices=choices,
+        agent_names=agent_names,
+        reasons=[reason for reason in why.reasons if reason.not_ok],
+        changes=recent,
+    )
 
 
 async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> Overview:
@@ -154,22 +158,18 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
 
     `now` is in microseconds.
     """
-    read_from = await stamp(pool)
     first = await first_reaction(pool, at) if view.period == "all" else None
     span = view.span(now, first)
     earlier = view.before(span)
     bucket = bucket_of(span)
     begins = starts(span, bucket, view.zone)
     # Independent statements run at the same time on several connections.
-    (counted, before), (answered, newest), (replies, scales) = await asyncio.gather(
+    (counted, before), answered, (replies, scales) = await asyncio.gather(
         asyncio.gather(
             breakdown(pool, at, span, view.filters, begins),
             _before(pool, at, earlier, view.filters),
         ),
-        asyncio.gather(
-            answered_by_agent(pool, at, view.span_of_answers(span), view.filters),
-            _newest(pool, at, span, view.filters),
-        ),
+        answered_by_agent(pool, at, view.span_of_answers(span), view.filters),
         asyncio.gather(
             reply_count(pool, at, span, view.filters, COUNTED + 1),
             ratings(pool, at, span, view.filters),
@@ -196,7 +196,6 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
         moved=moved(counted, before),
         compared=any(votes.total for votes in before.whole.values()),
-        live=Live(read_from, newest),
     )
 
 
@@ -248,7 +247,22 @@ def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
             change = votes.since(was)
             if change is not None and change.certain and min(votes.total, was.total) >= ENOUGH_VOTES:
                 found.append(Moved(what, origin, change))
-    return sorted(found, key=lambda one: -abs(one.change.points))[:_MOVED]
+    return sorted(_one_per_cause(found), key=lambda change: -abs(change.change.points))[:_MOVED]
+
+
+def _one_per_cause(changes: Sequence[Moved]) -> list[Moved]:
+    """Drop the changes of agents that are explained by a version that changed in the same direction."""
+    of_versions = {
+        (change.origin, change.what.agent_id, change.change.points > 0)
+        for change in changes
+        if change.what.name is not None
+    }
+    return [
+        change
+        for change in changes
+        if change.what.name is not None
+        or (change.origin, change.what.agent_id, change.change.points > 0) not in of_versions
+    ]
 
 
 def _side(origin: Origin, counted: Breakdown, before: Breakdown) -> Side:
@@ -268,29 +282,6 @@ def _versions(counted: Breakdown) -> dict[str, list[str]]:
     }
 
 
-def chart_steps(
-    counted: Breakdown, origin: Origin, begins: Sequence[int], span: TimeSpan, view: View, link: Link
-) -> list[charts.Step]:
-    """Return the time steps for a chart of one origin's verdicts.
-
-    Each step links to the feedback from that step.
-    """
-    steps = []
-    for number, begin in enumerate(begins):
-        votes = counted.steps.get((origin, number), Votes())
-        end = begins[number + 1] if number + 1 < len(begins) else span.end
-        first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, 0), end - 1))
-        of_step = {"from": first, "to": last, "origin": origin, "type": view.type or "verdict"}
-        href = link("/dashboard/feedback", period=None, **of_step)
-        steps.append(charts.Step(begin, votes.ok, votes.neutral, votes.not_ok, href))
-    return steps
-
-
 async def _before(pool: asyncpg.Pool, at: Project, earlier: TimeSpan | None, filters: Filters) -> Breakdown:
     """Count the verdicts of the previous period, or return empty counts if there is none."""
     return Breakdown() if earlier is None else await breakdown(pool, at, earlier, filters)
-
-
-async def _newest(pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters) -> list[dict[str, Any]]:
-    rows, _ = await found(pool, at, span, filters, _NEWEST)
-    return await with_answers(pool, at, rows)

@@ -34,7 +34,7 @@ PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin",
 """Response headers of pages and files that contain people's text."""
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_REACTIONS: Final = {"ok": "OK", "not_ok": "Not OK", "neutral": "Neutral"}
+_REACTIONS: Final = {"ok": "OK", "neutral": "Neutral", "not_ok": "Not OK"}
 REASONS: Final = {
     "explicit": "said that it is wrong",
     "rephrased": "asked the same again",
@@ -136,6 +136,9 @@ _ENVIRONMENT.globals |= {
     "n_bins": BINS,
     "view": None,
     "signed_in": False,
+    "operates": False,
+    "navigation": None,
+    "of_tabs": {},
     "at": None,
     "zone": None,
 }

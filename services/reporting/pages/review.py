@@ -1,171 +1,44 @@
-"""Review queues: unreviewed verdicts that match the filters of the feedback list, and randomly drawn answers."""
+"""Review page: the queue of unreviewed verdicts, and the way into the random sample."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
-from urllib.parse import quote
-from uuid import UUID
+import asyncio
 
-import asyncpg
+from fastapi import Response
+from fastapi.responses import RedirectResponse
 
-from reporting.feedback.search import following
-from reporting.http.conversations import PROJECT
-from reporting.http.reviews import PAGE as AUDIT
-from reporting.model.selection import Filters, Project, TimeSpan, where
-from reporting.pages.view import View
-from reporting.reviews.sample import pending, pending_count
-from reporting.sql import SQL
-
-REVIEW_PAGE: Final = "/dashboard/review"
-CONVERSATION: Final = "/dashboard/conversation"
-MOST_LEFT: Final = 1_000
-"""Maximum number of verdicts to read in order to count the turns left in a queue."""
-Link = Callable[..., str]
-"""Function that returns the URL of a page with the current filters and some changes: `link(path, **changes)`."""
+from contracts.scopes import REVIEW
+from reporting.figures.dimension_votes import filter_choices
+from reporting.pages.issues import unsolved
+from reporting.pages.review_queue import MOST_LEFT, left, next_in_audit, next_in_queue, undo_of
+from reporting.pages.visits import PageSources, Visit
+from reporting.read_models.projects import agent_ids
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
-    """Form that retracts the last review.
-
-    Attributes:
-        path: The form's action.
-        back: URL of the page to show afterwards.
-    """
-
-    path: str
-    back: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewQueue:
-    """Viewer's position in a review queue.
-
-    Attributes:
-        left: Number of turns still to be reviewed.
-        home: URL of the page that lists the queue.
-        saved: URL of the page to show after a review.
-        following: URL of the next turn in the queue.
-        previous: URL of the previous turn, or None.
-        undo: Form that retracts the last review, or None.
-    """
-
-    left: int
-    home: str
-    saved: str
-    following: str
-    previous: str | None = None
-    undo: Undo | None = None
-
-
-def waiting(view: View) -> Filters:
-    """Return the view's filters, limited to verdicts on turns without a review.
-
-    Search words are ignored.
-    """
-    return view.filters.replace(unreviewed=True, feedback_type=view.type or "verdict")
-
-
-async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> int:
-    """Count the turns still to be reviewed.
-
-    The turn that was reviewed last is not counted, even if its review is not stored yet. Only the newest MOST_LEFT
-    verdicts are read.
-    """
-    filters = waiting(view)
-    condition, values = where(at, span, filters)
-    statement = SQL.count_turns.filled(view=filters.view, where=condition)
-    found: int = await pool.fetchval(*statement(**values, last=view.last, last_turn=view.last_turn, limit=MOST_LEFT))
-    return found
-
-
-async def next_in_queue(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link) -> str | None:
-    """Return the URL of the next turn in the queue, or None at the end of the queue.
-
-    The next turn is the one after the turn that was reviewed last. If no turn has been reviewed, it is the first turn
-    in the queue.
-    """
-    place = None
-    if view.last_mark is not None and "-" in view.last_mark:
-        moment = await pool.fetchval(*SQL.moment_of_feedback(**at._asdict(), feedback_id=view.last_mark))
-        place = None if moment is None else (moment, UUID(view.last_mark))
-    found = await following(pool, at, span, waiting(view), place, (view.last, view.last_turn))
-    last = {"last": view.last, "last_turn": view.last_turn, "last_mark": view.last_mark}
-    return None if found is None else _page_of(found, view, link, **last)
-
-
-async def queue_at(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link, row: Mapping[str, Any]
-) -> ReviewQueue:
-    """Return the viewer's position in the queue defined by the view's filters.
-
-    Args:
-        row: Feedback record that the viewer is at.
-    """
-    place, turn = (row["occurred_at"], row["feedback_id"]), (view.id, row["turn_id"])
-    older = await following(pool, at, span, waiting(view), place, turn)
-    newer = await following(pool, at, span, waiting(view), place, turn, newer=True)
-    home = link(REVIEW_PAGE, issue=view.issue)
-    saved = link(
-        REVIEW_PAGE, issue=view.issue, last=view.id, last_turn=row["turn_id"], last_mark=str(row["feedback_id"])
+async def show_review(sources: PageSources, visit: Visit) -> Response:
+    """Render the state of the review queue, or continue with its next turn after a review."""
+    reviewer, view, pool = REVIEW in visit.caller.scopes, visit.view, sources.current
+    span = await sources.span(visit)
+    following = await next_in_queue(pool, visit.at, span, view, visit.link) if reviewer else None
+    if following is not None and view.last_mark is not None:
+        return RedirectResponse(following, 303)
+    first = view.model_copy(update={"audit": None})
+    count, issues, agent_names, choices = await asyncio.gather(
+        left(pool, visit.at, span, view),
+        unsolved(pool, visit.at, sources.clock.now(), view.agent),
+        agent_ids(pool, visit.at),
+        filter_choices(pool, visit.at, span, view.agent),
     )
-    back = {"queue": 1, "issue": view.issue, "feedback": view.last_mark}
-    return ReviewQueue(
-        await left(pool, at, span, view),
-        home,
-        saved,
-        home if older is None else _page_of(older, view, link),
-        None if newer is None else _page_of(newer, view, link),
-        undo_of(at, view, link, **back),
+    return visit.page(
+        "review.html",
+        span=span,
+        reviewer=reviewer,
+        next=following,
+        left=count,
+        most_left=MOST_LEFT,
+        undo=undo_of(visit.at, view, visit.link, queue=1, issue=view.issue, feedback=view.last_mark),
+        drawn=await next_in_audit(pool, visit.at, first, visit.link) if reviewer else None,
+        issues=issues,
+        agent_names=agent_names,
+        choices=choices,
     )
-
-
-async def next_in_audit(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> str | None:
-    """Return the URL of the next unreviewed answer in the audit queue, or None at the end of the queue."""
-    found = await pending(pool, at, view.audit or 0, 1)
-    # The last review may not be visible yet: then the query returns the answer that was just reviewed.
-    if not found or view.audit == found[0].position:
-        return None
-    one = found[0]
-    last = {"last": view.last, "last_turn": view.last_turn, "last_mark": view.last_mark}
-    return link(CONVERSATION, id=one.conversation_id, turn=one.turn_id, audit=one.position, **last) + "#here"
-
-
-async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> ReviewQueue:
-    """Return the viewer's position in the audit queue."""
-    assert view.audit is not None
-    return ReviewQueue(
-        await pending_count(pool, at),
-        link(AUDIT),
-        link(AUDIT, audit=view.audit, last=view.id, last_turn=view.turn, last_mark=view.audit),
-        link(AUDIT, audit=view.audit),
-        undo=undo_of(at, view, link, audit=view.last_mark),
-    )
-
-
-def undo_of(at: Project, view: View, link: Link, **back: Any) -> Undo | None:
-    """Return the form that retracts the last review, or None if there is no last review.
-
-    After the retraction, the viewer returns to the page of the reviewed turn.
-
-    Args:
-        back: Further URL parameters of that page.
-    """
-    if view.last is None or view.last_turn is None:
-        return None
-    return Undo(
-        review_path(at, view.last, view.last_turn), link(CONVERSATION, id=view.last, turn=view.last_turn, **back)
-    )
-
-
-def review_path(at: Project, conversation_id: str, turn_id: str) -> str:
-    """Return the API path of a turn's reviews."""
-    place = PROJECT.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
-    return f"{place}/{quote(conversation_id, safe='')}/turns/{quote(turn_id, safe='')}/reviews"
-
-
-def _page_of(row: asyncpg.Record, view: View, link: Link, **more: Any) -> str:
-    of = {"id": row["conversation_id"], "turn": row["turn_id"], "feedback": row["feedback_id"]}
-    return link(CONVERSATION, queue=1, issue=view.issue, **of, **more) + "#here"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final, Literal, Self
-from urllib.parse import quote_plus
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+from urllib.parse import quote, quote_plus
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -18,6 +19,8 @@ from reporting.model.dimensions import ATTRIBUTES, DimensionName
 from reporting.model.selection import BINS, Filters, FoundType, GivenBy, Judged, Project, TimeSpan
 from reporting.pages.zones import known_zones, parse_local, zone_of
 
+Link = Callable[..., str]
+"""Function that returns the URL of a page with the current filters and some changes: `link(path, **changes)`."""
 Period = Literal["24h", "7d", "30d", "90d", "all"]
 PERIODS: Final[dict[Period, tuple[str, int]]] = {
     "24h": ("24 hours", DAY),
@@ -55,6 +58,52 @@ _Day = Annotated[Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$")
 _Position = Annotated[Annotated[str, Field(max_length=CURSOR_LIMIT)] | None, Empty]
 
 
+class FilterChip(NamedTuple):
+    """Filter that is set, as it is shown above a page. `name` is its URL parameter."""
+
+    name: str
+    label: str
+    value: str
+
+
+FILTER_LABELS: Final = {
+    "agent": "Agent",
+    "version": "Version",
+    "model": "Model",
+    "reaction": "Verdict",
+    "origin": "Given by",
+    "by": "Critics",
+    "source": "Source",
+    "type": "Type",
+    "q": "Words",
+    "reason": "Reason",
+    "confidence": "Confidence at least",
+    "user": "Person",
+    "conversation": "Conversation",
+    "thread": "Thread",
+    "bundle": "Bundle",
+    "track": "Track",
+    "intent": "Intent",
+    "strategy": "Strategy",
+    "user_type": "Kind of person",
+}
+"""Filters of the form, by their URL parameter. Attributes of answers follow them."""
+_VALUE_NAMES: Final[dict[tuple[str, object], str]] = {
+    ("reaction", "ok"): "OK",
+    ("reaction", "not_ok"): "Not OK",
+    ("reaction", "neutral"): "Neutral",
+    ("origin", "user"): "People",
+    ("origin", "machine"): "Machine, reviewed or not",
+    ("origin", "reviewer"): "Reviewers",
+    ("by", "person"): "People only",
+    ("by", "agent"): "AI critics only",
+    ("type", "verdict"): "Verdicts only",
+    ("type", "reaction"): "Emoji",
+    ("type", "implicit"): "Replies",
+    ("type", "rating"): "Ratings on project scales",
+}
+
+
 class View(BaseModel):
     """State of a page, encoded in its URL. Empty form fields count as missing."""
 
@@ -64,7 +113,7 @@ class View(BaseModel):
     """The selected project as `tenant/project`."""
     tenant: Annotated[Name | None, Empty] = None
     project: Annotated[Name | None, Empty] = None
-    period: Period = "30d"
+    period: Period = "7d"
     start: _Day = Field(default=None, alias="from")
     """First day or minute of a custom range, in the time zone `tz`. A custom range takes precedence over `period`."""
     end: _Day = Field(default=None, alias="to")
@@ -92,7 +141,7 @@ class View(BaseModel):
     judged: Annotated[Judged | None, Empty] = None
     """Only machine verdicts on turns to which a person or reviewer gave this verdict, or any verdict."""
     bin: Annotated[Annotated[int, Field(ge=0, lt=BINS)] | None, BeforeValidator(_given_number)] = None
-    """Only machine verdicts with a confidence in this bin of the calibration page, 0 to 19."""
+    """Only machine verdicts with a confidence in this bin of the accuracy page, 0 to 19."""
     reason: Annotated[Label | None, Empty] = None
     confidence: Annotated[Confidence | None, Empty] = None
     """Minimum confidence, 0 to 1."""
@@ -113,7 +162,7 @@ class View(BaseModel):
     feedback: Annotated[UUID | None, Empty] = None
     """Transcript: id of the feedback record that the viewer opened from the list."""
     audit: Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, Empty] = None
-    """Position in the audit queue: of the turn to review (transcript), or of the turn reviewed last (audit page)."""
+    """Position in the audit queue: of the turn to review (transcript), or of the turn reviewed last (accuracy page)."""
     queue: Annotated[bool, BeforeValidator(bool)] = False
     """Transcript: True if the viewer is working through a review queue."""
     last: Annotated[Id | None, Empty] = None
@@ -134,8 +183,6 @@ class View(BaseModel):
     sort: Annotated[Literal["oldest"] | None, Empty] = None
     """Feedback list: the oldest feedback first."""
     cursor: _Position = None
-    stamp: _Position = None
-    """Stamp of the data that the page shows (see `pages/queries/changes.py`)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -197,21 +244,15 @@ class View(BaseModel):
         return _REVIEWED_MACHINE if self.origin == "machine" else (self.origin,)
 
     @property
-    def narrows(self) -> bool:
-        """Return True if any of the filters under "More filters" is set. The form hides these filters by default."""
-        rare = (
-            "source",
-            "type",
-            "version",
-            "model",
-            "reason",
-            "confidence",
-            "user",
-            "conversation",
-            "thread",
-        )
-        of_answer = ("bundle", "track", "intent", "strategy", "user_type")
-        return any(getattr(self, name) for name in (*rare, *of_answer)) or bool(self.attributes.keys() - {"language"})
+    def chips(self) -> list[FilterChip]:
+        """Return the filters that are set, in the order of the form."""
+        chips = []
+        for name, label in FILTER_LABELS.items():
+            value = getattr(self, name)
+            if value is not None:
+                shown = f"{value:.0%}" if name == "confidence" else _VALUE_NAMES.get((name, value), str(value))
+                chips.append(FilterChip(name, label, shown))
+        return chips + [FilterChip(f"{ATTRIBUTES}{name}", name, value) for name, value in self.attributes.items()]
 
     @property
     def zone(self) -> ZoneInfo:
@@ -282,7 +323,6 @@ class View(BaseModel):
             "audit",
             "cursor",
             "sort",
-            "stamp",
             "every",
             *_IN_QUEUE,
         )
@@ -320,6 +360,16 @@ def address(path: str, parameters: dict[str, Any]) -> str:
         f"{_quoted(name)}={_quoted(str(value))}" for name, value in parameters.items() if value not in (None, "")
     )
     return f"{path}?{query}" if query else path
+
+
+def trace_url(template: str | None, trace_id: str | None) -> str | None:
+    """Return the URL of a trace, or None if no template is set or the trace is unknown."""
+    return None if template is None or not trace_id else template.replace("{trace_id}", quote(trace_id, safe=""))
+
+
+def path_of(template: str, at: Project) -> str:
+    """Return a route's path with the tenant and project of `at` filled in."""
+    return template.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
 
 
 def _quoted(text: str) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
 
 import asyncpg
 from fastapi import Request, Response
 from pydantic import ValidationError
 
-from contracts.scopes import EXPORT
+from contracts.scopes import ADMIN, EXPORT
+from reporting.access.log import AccessAction, AccessLog
+from reporting.alerts.administration import AlertAdministration
 from reporting.model.cursor import BadCursor
 from reporting.model.selection import Project, TimeSpan
 from reporting.pages.rendering import error_page, page
 from reporting.pages.view import View, address, chosen
 from reporting.pages.zones import known_zones
 from reporting.read_models.projects import first_reaction, is_known, projects
+from reporting.sql import SQL
 from servicekit import Caller, Clock, GuardedRoute, RequestRefused
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
@@ -49,14 +52,28 @@ class PageRoute(GuardedRoute):
         return guarded
 
 
+LONG_PERIOD: Final = "90d"
+"""Period of pages that compare versions, so that they cover most of the versions' life."""
+
+
+class Navigation(NamedTuple):
+    """State of the tabs: the number of open alerts, and whether the tenant has session ratings."""
+
+    open_alerts: int
+    has_sessions: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Context of a page request: caller, view, project, and the projects that the caller may choose."""
+    """Context of a page request: caller, view, project, projects that the caller may choose, state of the tabs."""
 
     caller: Caller
     view: View
     at: Project
     known: list[Project]
+    navigation: Navigation
+    of_tabs: Mapping[str, Any] = field(default_factory=dict)
+    """Changes of the URL parameters in the links to other pages."""
     parameters: Mapping[str, Any] = field(init=False)
     """URL parameters of the page's filters, computed once because a page has about a hundred links with them."""
 
@@ -67,12 +84,21 @@ class Visit:
         """Return the URL of a page with this page's filters and the given `changes`."""
         return address(path, {**self.parameters, **changes})
 
+    def over_versions(self) -> Visit:
+        """Return the visit with LONG_PERIOD, unless the viewer has chosen a period."""
+        if self.view.own_range or "period" in self.view.model_fields_set:
+            return self
+        return replace(self, view=self.view.model_copy(update={"period": LONG_PERIOD}), of_tabs={"period": None})
+
     def page(self, template: str, **values: Any) -> Response:
         return page(
             template,
             view=self.view,
             at=self.at,
             known=self.known,
+            navigation=self.navigation,
+            of_tabs=self.of_tabs,
+            operates=ADMIN in self.caller.scopes,
             link=self.link,
             zone=self.view.zone,
             may_export=EXPORT in self.caller.scopes,
@@ -99,12 +125,50 @@ def view_of(request: Request) -> View:
         raise BadView from None
 
 
+@dataclass(frozen=True, slots=True)
+class PageSources:
+    """Sources of the data of all pages.
+
+    Attributes:
+        reports: Connection pool for reports.
+        current: Connection pool for pages that must show the viewer's own changes immediately.
+        trace_url_template: URL of a trace, containing `{trace_id}`.
+        alerts: Administration of alert rules and channels. If None, the alerts page is not available.
+        access_log: Log that records the access to conversations and exports.
+    """
+
+    reports: asyncpg.Pool
+    current: asyncpg.Pool
+    clock: Clock
+    trace_url_template: str | None = None
+    alerts: AlertAdministration | None = None
+    access_log: AccessLog | None = None
+
+    async def span(self, visit: Visit) -> TimeSpan:
+        """Return the time window of the page."""
+        first = await first_reaction(self.current, visit.at) if visit.view.period == "all" else None
+        return visit.view.span(self.clock.now(), first)
+
+    async def visit(self, caller: Caller, view: View, project: Project, known: list[Project]) -> Visit:
+        """Return the context of a page about `project`."""
+        [row] = await self.current.fetch(*SQL.navigation(**project._asdict()))
+        return Visit(caller, view, project, known, Navigation(**row))
+
+    async def note(self, visit: Visit, action: AccessAction, about: str) -> None:
+        """Record an access in the access log."""
+        if self.access_log is not None:
+            await self.access_log.note(visit.caller.subject, *visit.at, action, about)
+
+
+Show = Callable[[PageSources, Visit], Awaitable[Response]]
+"""Function that renders a page."""
+
+
 class Visits:
     """Factory of page contexts."""
 
-    def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
-        self._pool = pool
-        self._clock = clock
+    def __init__(self, sources: PageSources) -> None:
+        self._sources = sources
 
     async def of(self, request: Request) -> Visit | Response:
         """Return the context of a page request, or the page to show instead.
@@ -114,15 +178,15 @@ class Visits:
         """
         caller: Caller = request.state.caller
         view = view_of(request)
-        known = await projects(self._pool, caller.tenant, caller.projects)
+        known = await projects(self._sources.current, caller.tenant, caller.projects)
         at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
         if at is None and view.at is None and view.tenant is None:
             return page("empty.html", base=str(request.base_url).rstrip("/"))
-        if at is None or not caller.may_touch(*at) or not (at in known or await is_known(self._pool, at)):
+        if at is None or not caller.may_touch(*at) or not (at in known or await is_known(self._sources.current, at)):
             return error_page(404, *NO_PROJECT)
-        return Visit(caller, view, at, known)
+        return await self._sources.visit(caller, view, at, known)
 
-    def answered(self, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    def answered(self, show: Show) -> Callable[[Request], Awaitable[Response]]:
         """Return a request handler that renders a page with `show`.
 
         The handler remembers the project in a cookie.
@@ -132,7 +196,7 @@ class Visits:
             visit = await self.of(request)
             if isinstance(visit, Response):
                 return visit
-            response, named = await show(visit), f"{visit.at.tenant}/{visit.at.project}"
+            response, named = await show(self._sources, visit), f"{visit.at.tenant}/{visit.at.project}"
             if request.cookies.get(PROJECT_COOKIE) != named:
                 response.set_cookie(
                     PROJECT_COOKIE, named, max_age=_COOKIE_SECONDS, httponly=True, samesite="strict",
@@ -141,8 +205,3 @@ class Visits:
             return response
 
         return answered
-
-    async def span(self, visit: Visit) -> TimeSpan:
-        """Return the time window of the page."""
-        first = await first_reaction(self._pool, visit.at) if visit.view.period == "all" else None
-        return visit.view.span(self._clock.now(), first)

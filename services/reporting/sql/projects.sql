@@ -50,3 +50,8 @@ select least(
     (select occurred_at from feedbacks where tenant = :tenant and project = :project and reaction is not null
      order by occurred_at limit 1),
     (select occurred_at from live_replies where tenant = :tenant and project = :project order by occurred_at limit 1))
+
+-- name: navigation
+select (
+    select count(*) from alerts a where a.tenant = :tenant and a.project = :project and a.over_at is null
+)::int as open_alerts, exists (select from sessions s where s.tenant = :tenant) as has_sessions

@@ -80,12 +80,16 @@ select min(first) as first, max(last) as last from (
 ) times
 
 -- name: answers_of_found
-select f.feedback_id, left(m.content, 280) as answer
+select f.feedback_id, left(m.content, 280) as answer, left(q.content, 280) as question
 from (select feedback_id, tenant, project, conversation_id, answer_id from feedbacks
       union all
       select feedback_id, tenant, project, conversation_id, answer_id from replies) f
 join messages m on m.message_id = f.answer_id and m.conversation_id = f.conversation_id and m.tenant = f.tenant
     and m.project = f.project
+left join exchanges x on x.answer_id = f.answer_id and x.conversation_id = f.conversation_id and x.tenant = f.tenant
+    and x.project = f.project
+left join messages q on q.message_id = x.question_id and q.conversation_id = x.conversation_id and q.tenant = x.tenant
+    and q.project = x.project
 where f.tenant = :tenant and f.project = :project and f.feedback_id = any(:ids::uuid[])
 
 -- name: feedback_about

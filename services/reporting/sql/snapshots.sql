@@ -15,12 +15,3 @@ select pg_snapshot_xmax(:seen::text::pg_snapshot) <= pg_snapshot_xmax(pg_current
 -- True if `row` is not visible in the snapshot :seen. The first condition uses an index.
 ({row}.written_by >= pg_snapshot_xmin(:seen::text::pg_snapshot)
     and not pg_visible_in_snapshot({row}.written_by, :seen::text::pg_snapshot))
-
--- name: has_changed
-select exists (
-    select from feedbacks f where f.tenant = :tenant and f.project = :project and {is_unseen(f)}
-) or exists (
-    select from replies r where r.tenant = :tenant and r.project = :project and {is_unseen(r)}
-) or exists (
-    select from forgotten g where {is_unseen(g)}
-)

@@ -189,7 +189,7 @@ async def test_a_form_has_ten_fields_at_most(service: Service) -> None:
     ("given", "page"),
     [
         (HOME + "at=acme%2Fsupport&id=c1#turn-3", HOME + "at=acme%2Fsupport&id=c1"),
-        ("/dashboard/audit?", "/dashboard/audit?"),
+        ("/dashboard/accuracy?", "/dashboard/accuracy?"),
         ("/dashboard/review?x=~!", "/dashboard/review?x=~!"),
         ("/dashboard/erase?x=1", HOME),
         ("/dashboard/conversation", HOME),

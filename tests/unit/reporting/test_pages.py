@@ -16,12 +16,12 @@ from reporting.alerts.rules import AlertRule
 from reporting.figures.votes import Votes
 from reporting.model.selection import ConversationScope, Project, TimeSpan
 from reporting.pages.alerts import rule_in_words, rules_shown
-from reporting.pages.overview import chart_steps, moved, ranked_agents
-from reporting.pages.queries.breakdown import SPARK_STEPS, Breakdown, Version
+from reporting.pages.conversation import ConversationPage
+from reporting.pages.overview import moved, ranked_agents
+from reporting.pages.queries.breakdown import SPARK_STEPS, Breakdown, Version, chart_steps
 from reporting.pages.queries.transcript import Transcript, TranscriptMessage, by_thread
-from reporting.pages.reading import ConversationPage, path_of, trace_url
 from reporting.pages.rendering import reasons_shown
-from reporting.pages.view import PERIODS, View, address, chosen
+from reporting.pages.view import PERIODS, View, address, chosen, path_of, trace_url
 
 LIKED, BAD = Votes(90, 0, 10), Votes(10, 0, 90)
 
@@ -239,31 +239,17 @@ def test_without_projects_none_is_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "is_narrow"),
+    ("parameters", "chips"),
     [
-        ({"source": "chat"}, True),
-        ({"type": "explicit"}, True),
-        ({"version": "1"}, True),
-        ({"model": "m"}, True),
-        ({"reason": "wrong"}, True),
-        ({"confidence": "0.5"}, True),
-        ({"user": "ann"}, True),
-        ({"conversation": "c1"}, True),
-        ({"thread": "r1"}, True),
-        ({"bundle": "b"}, True),
-        ({"track": "t"}, True),
-        ({"intent": "buy"}, True),
-        ({"strategy": "s"}, True),
-        ({"user_type": "human"}, True),
-        ({"attributes.arm": "a"}, True),
-        ({"attributes.language": "de", "attributes.arm": "a"}, True),
-        ({"attributes.language": "de"}, False),
-        ({"agent": "bot", "origin": "user", "reaction": "ok", "by": "person", "q": "x", "period": "7d"}, False),
-        ({}, False),
+        ({}, []),
+        ({"period": "30d", "sort": "oldest", "issue": "7"}, []),
+        ({"agent": "bot", "reaction": "not_ok"}, [("agent", "bot"), ("reaction", "Not OK")]),
+        ({"origin": "reviewer", "confidence": "0.9"}, [("origin", "Reviewers"), ("confidence", "90%")]),
+        ({"attributes.arm": "a", "q": "refund"}, [("q", "refund"), ("attributes.arm", "a")]),
     ],
 )
-def test_more_filters_are_open_if_one_of_them_is_set(said: dict[str, str], is_narrow: bool) -> None:
-    assert View.model_validate(said).narrows is is_narrow
+def test_each_filter_that_is_set_has_a_chip(parameters: dict[str, str], chips: list[tuple[str, str]]) -> None:
+    assert [(chip.name, chip.value) for chip in View.model_validate(parameters).chips] == chips
 
 
 @pytest.mark.parametrize(
@@ -286,15 +272,15 @@ ONE_PAGE: dict[str, Any] = {
     "judged": "ok", "bin": "0", "dimension": "model", "chosen_by": "model", "a": "1", "b": "2", "id": "c1",
     "issue": "7", "turn": "t1", "feedback": "0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11",
     "reviewed": "0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11", "audit": "3", "cursor": "1-2-x", "sort": "oldest",
-    "stamp": "s", "every": "1", "queue": "1", "last": "c2", "last_turn": "t2", "last_mark": "9",
+    "every": "1", "queue": "1", "last": "c2", "last_turn": "t2", "last_mark": "9",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ONE_PAGE)
 def test_a_link_to_another_page_drops_what_belongs_to_one_page(name: str) -> None:
-    said = {"period": "7d", "attributes.arm": "b", "tenant": "globex", "project": "x", name: ONE_PAGE[name]}
+    said = {"period": "30d", "attributes.arm": "b", "tenant": "globex", "project": "x", name: ONE_PAGE[name]}
     view = View.model_validate(said)
-    expected = {"at": "acme/support", "period": "7d", "attributes.arm": "b"}
+    expected = {"at": "acme/support", "period": "30d", "attributes.arm": "b"}
     assert view.parameters(SUPPORT) == expected
     assert view.parameters(SUPPORT, **{name: 1}) == {**expected, name: 1}
 

@@ -1,12 +1,11 @@
-// The pages work without this script. It avoids reloads, updates the newest feedback, and remembers light or dark mode.
+// The pages work without this script. It avoids reloads, closes menus, and remembers light or dark mode.
 "use strict";
 
-const LIVE_MS = 2000;
+const POLL_MS = 2000;
 const byId = (id) => document.getElementById(id);
 const progress = byId("progress");
 const trouble = byId("trouble");
 let loading = null;
-let stamp = byId("newest")?.dataset.stamp;
 
 function complain(text, retry) {
   trouble.firstElementChild.textContent = text;
@@ -21,11 +20,6 @@ async function read(address, signal) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
-function swap(id, fresh) {
-  const there = fresh.getElementById(id), here = byId(id);
-  if (there && here) here.replaceWith(document.adoptNode(there));
-}
-
 async function show(address) {
   loading?.abort();
   const mine = (loading = new AbortController());
@@ -33,14 +27,14 @@ async function show(address) {
   byId("main").setAttribute("aria-busy", "true");
   try {
     const fresh = await read(address, mine.signal);
+    const isFiltering = document.querySelector(".menu.filter")?.open;
     byId("main").replaceWith(document.adoptNode(fresh.getElementById("main")));
+    const filter = document.querySelector(".menu.filter");
+    if (filter && isFiltering) filter.open = true;
     document.title = fresh.title;
-    document.querySelector(".where").textContent = fresh.querySelector(".where").textContent;
     trouble.hidden = true;
-    stamp = byId("newest")?.dataset.stamp;
     tellTimes();
     offerCopies();
-    pulse("on");
   } catch (error) {
     if (error.name === "AbortError") return;
     byId("main").removeAttribute("aria-busy");
@@ -57,9 +51,9 @@ function filtered() {
 }
 
 document.addEventListener("change", (event) => {
+  if (event.target.form?.id === "project" || event.target.form?.id === "values-chosen") return event.target.form.submit();
   if (!event.target.form || event.target.form.id !== "filters") return;
   const fields = event.target.form.elements;
-  if (event.target.name === "at" && fields.agent) fields.agent.value = "";
   if (event.target.name === "period") { fields.from.value = ""; fields.to.value = ""; }
   const address = filtered();
   history.pushState(null, "", address);
@@ -73,54 +67,11 @@ document.addEventListener("submit", (event) => {
 });
 addEventListener("popstate", () => { if (byId("filters")) show(location.href); });
 
-function pulse(state) {
-  const mark = byId("pulse");
-  if (!mark) return;
-  mark.dataset.state = state;
-  mark.textContent = state === "off" ? "reconnecting" : "live";
-}
-
-function keys() {
-  return new Set([...document.querySelectorAll("#newest li[data-key]")].map((item) => item.dataset.key));
-}
-
-async function look() {
-  if (document.hidden || loading) return;
-  if (document.querySelector("[data-watch=empty]")) {
-    try { if ((await read(location.href)).getElementById("filters")) location.reload(); } catch { /* later */ }
-    return;
-  }
-  if (!byId("newest")) return;
-  try {
-    const query = new URLSearchParams(location.search);
-    query.set("stamp", stamp ?? "");
-    const fresh = await read(`/dashboard/live?${query}`);
-    if (loading) return;
-    const known = keys();
-    if (fresh.getElementById("newest")) {
-      stamp = fresh.getElementById("newest").dataset.stamp;
-      swap("newest", fresh);
-      for (const item of document.querySelectorAll("#newest li[data-key]")) {
-        if (!known.has(item.dataset.key)) item.classList.add("fresh");
-      }
-      const whole = await read(location.href);
-      if (!loading) for (const part of ["figures", "agents", "moved"]) swap(part, whole);
-      offerCopies();
-    }
-    tellTimes();
-    pulse("on");
-  } catch {
-    pulse("off");
-  }
-}
-
-// Poll a slow service less often.
-async function keepLooking() {
+// The page for an empty project waits for the first event.
+async function waitForFirstEvent() {
   for (;;) {
-    const started = performance.now();
-    await look();
-    const rest = Math.max(LIVE_MS, 3 * (performance.now() - started));
-    await new Promise((done) => setTimeout(done, rest));
+    await new Promise((done) => setTimeout(done, POLL_MS));
+    try { if ((await read(location.href)).getElementById("filters")) return location.reload(); } catch { /* later */ }
   }
 }
 
@@ -142,6 +93,15 @@ document.addEventListener("click", async (event) => {
   const text = event.target.dataset?.copy;
   if (text === undefined) return;
   try { await navigator.clipboard.writeText(text); event.target.textContent = "copied"; } catch { /* not allowed */ }
+});
+
+// A menu closes when the viewer clicks elsewhere or presses Escape.
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of document.querySelectorAll(".menu[open]")) { menu.open = false; menu.querySelector("summary").focus(); }
 });
 
 // Pressing the key of a control activates it, unless the viewer has turned keys off.
@@ -196,7 +156,4 @@ tellTimes();
 offerCopies();
 offerKeys();
 tellZone();
-if (byId("newest") || document.querySelector("[data-watch]")) {
-  pulse("on");
-  keepLooking();
-}
+if (document.querySelector("[data-watch=empty]")) waitForFirstEvent();

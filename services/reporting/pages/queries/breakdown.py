@@ -14,8 +14,13 @@ from contracts.base import Origin
 from reporting.figures.rollup_counts import LONG, steps, votes
 from reporting.figures.votes import Votes
 from reporting.model.selection import Filters, Project, TimeSpan
+from reporting.pages import charts
+from reporting.pages.view import Link, View
+from reporting.pages.zones import local
 from reporting.sql import SQL
 
+BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
+"""Origins that are counted separately. Machine verdicts include the reviews that replace them."""
 SPARK_STEPS: Final = 14
 """Number of time steps in an agent's sparkline."""
 WITH_SPARKS: Final = {
@@ -99,3 +104,21 @@ async def _counted_steps(
         return []
     source = steps(at, span, filters, starts)
     return await pool.fetch(*SQL.count_steps.filled(source=source.sql)(**source.values, starts=list(starts)))
+
+
+def chart_steps(
+    counted: Breakdown, origin: Origin, begins: Sequence[int], span: TimeSpan, view: View, link: Link
+) -> list[charts.Step]:
+    """Return the time steps for a chart of one origin's verdicts.
+
+    Each step links to the feedback from that step.
+    """
+    steps = []
+    for number, begin in enumerate(begins):
+        votes = counted.steps.get((origin, number), Votes())
+        end = begins[number + 1] if number + 1 < len(begins) else span.end
+        first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, 0), end - 1))
+        of_step = {"from": first, "to": last, "origin": origin, "type": view.type or "verdict"}
+        href = link("/dashboard/feedback", period=None, **of_step)
+        steps.append(charts.Step(begin, votes.ok, votes.neutral, votes.not_ok, href))
+    return steps

@@ -1,58 +1,27 @@
-"""Data for the agent page and the conversation page."""
+"""Conversation page: a transcript with the feedback on each turn, and the form to review it."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
-from urllib.parse import quote
+from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 import asyncpg
+from fastapi import Request, Response
 
+from contracts.scopes import REVIEW
 from reporting.feedback.search import neighbours
-from reporting.figures.calibration import Calibration, calibration
-from reporting.figures.reasons import Reason, reasons
-from reporting.figures.votes import Votes
 from reporting.model.selection import ConversationScope, Project, TimeSpan
-from reporting.pages.comparison import Releases, releases, steps_of
-from reporting.pages.overview import BOTH, Link
-from reporting.pages.queries.breakdown import Breakdown
 from reporting.pages.queries.transcript import Transcript, transcript
-from reporting.pages.review import ReviewQueue, review_path
-from reporting.pages.view import View
+from reporting.pages.rendering import error_page
+from reporting.pages.review_queue import MOST_LEFT, ReviewQueue, audit_at, queue_at, review_path
+from reporting.pages.view import View, chosen, trace_url
+from reporting.pages.visits import NO_PROJECT, PageSources, view_of
+from reporting.read_models.projects import projects
 from reporting.reviews.kinds import KindCounts, VerdictKind, kind_of
 from reporting.reviews.sample import reviewed_kinds
-
-_REASONS: Final = 12
-
-
-@dataclass(frozen=True, slots=True)
-class VersionRow:
-    """Verdicts on one agent version. `name` is None if the answers have no version."""
-
-    name: str | None
-    people: Votes
-    machine: Votes
-
-
-@dataclass(frozen=True, slots=True)
-class AgentPage:
-    """Data of the agent page.
-
-    Attributes:
-        people: People's verdicts on all versions.
-        machine: Machine verdicts on all versions, with reviews.
-        versions: Verdicts by version, those with the most verdicts first.
-    """
-
-    people: Votes
-    machine: Votes
-    versions: list[VersionRow]
-    reasons: list[Reason]
-    releases: Releases
-    calibration: Calibration
+from servicekit import Caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,41 +74,29 @@ class ConversationPage:
         return trace_url(self.trace_url_template, trace_id)
 
 
-def trace_url(template: str | None, trace_id: str | None) -> str | None:
-    """Return the URL of a trace, or None if no template is set or the trace is unknown."""
-    return None if template is None or not trace_id else template.replace("{trace_id}", quote(trace_id, safe=""))
-
-
-def path_of(template: str, at: Project) -> str:
-    """Return a route's path with the tenant and project of `at` filled in."""
-    return template.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
-
-
-async def agent(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, link: Link) -> AgentPage:
-    """Return the data of the agent page."""
-    filters = view.filters.replace(origins=None)
-    # Independent statements run at the same time on several connections.
-    (counted, shown_releases), why, accuracy = await asyncio.gather(
-        _releases(pool, at, view, span, link),
-        reasons(pool, at, span, filters, _REASONS, rules=False),
-        calibration(pool, at, span, filters, by_detector=False),
-    )
-    people, machine = (counted.whole[origin] for origin in BOTH)
-    return AgentPage(
-        people=people,
-        machine=machine,
-        versions=_versions(counted),
-        reasons=why.reasons,
-        releases=shown_releases,
-        calibration=accuracy,
-    )
-
-
-async def _releases(
-    pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, link: Link
-) -> tuple[Breakdown, Releases]:
-    counted = await steps_of(pool, at, span, view)
-    return counted, await releases(pool, at, span, view, counted, link)
+async def show_conversation(sources: PageSources, request: Request) -> Response:
+    """Render the transcript of a conversation, and record the access."""
+    caller: Caller = request.state.caller
+    view = view_of(request)
+    if view.id is None:
+        return error_page(400, "This address does not work", "It has no conversation id.")
+    known = [] if view.at is None else await projects(sources.current, caller.tenant, caller.projects)
+    project = chosen(view, known)
+    if project is None or not caller.may_touch(*project):
+        return error_page(404, *NO_PROJECT)
+    visit = await sources.visit(caller, view, project, [project])
+    reviewer = caller.subject if REVIEW in caller.scopes else None
+    span = await sources.span(visit)
+    shown = await conversation(sources.current, project, view, span, reviewer, sources.trace_url_template)
+    if shown is None:
+        return error_page(404, "No such conversation", "This project has no messages or feedback of it.")
+    await sources.note(visit, "read", view.id)
+    if reviewer and view.audit is not None:
+        shown = replace(shown, queue=await audit_at(sources.current, project, view, visit.link))
+    elif reviewer and view.queue and shown.came_from is not None:
+        queue = await queue_at(sources.current, project, span, view, visit.link, shown.came_from)
+        shown = replace(shown, queue=queue)
+    return visit.page("conversation.html", c=shown, most_left=MOST_LEFT)
 
 
 async def conversation(
@@ -165,15 +122,3 @@ async def conversation(
 
 def _said(shown: Transcript) -> Sequence[dict[str, Any]]:
     return [one for line in shown.lines for one in line.reactions] + shown.stray
-
-
-def _versions(counted: Breakdown) -> list[VersionRow]:
-    names = {version.name for _, version in counted.versions}
-    rows = [VersionRow(name, *(_of_version(counted, origin, name) for origin in BOTH)) for name in names]
-    return sorted(rows, key=lambda one: (-(one.people.total + one.machine.total), one.name or ""))
-
-
-def _of_version(counted: Breakdown, origin: str, name: str | None) -> Votes:
-    return sum(
-        (votes for (of, version), votes in counted.versions.items() if of == origin and version.name == name), Votes()
-    )

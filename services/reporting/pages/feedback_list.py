@@ -1,0 +1,96 @@
+"""Feedback list, and its download as a file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import asyncpg
+from fastapi import Response
+from fastapi.responses import StreamingResponse
+
+from contracts.scopes import ADMIN, REVIEW
+from reporting.feedback.found_counts import FoundPage, found_and_counted
+from reporting.feedback.search import every, scanned_by, with_answers
+from reporting.figures.dimension_votes import filter_choices
+from reporting.http.conversations import PROJECT
+from reporting.model.cursor import BadCursor
+from reporting.model.selection import ALWAYS, TimeSpan
+from reporting.pages import exports
+from reporting.pages.rendering import PRIVATE
+from reporting.pages.view import path_of
+from reporting.pages.visits import PageSources, Visit
+from reporting.read_models.projects import agent_ids
+
+_PAGE: Final = 50
+
+
+async def show_list(sources: PageSources, visit: Visit) -> Response:
+    """Render a page of the feedback list."""
+    reviewer = REVIEW in visit.caller.scopes
+    pool = sources.current if reviewer else sources.reports  # reviewers must see their own review at once
+    span, after = _continued(visit.view.cursor) or (await sources.span(visit), None)
+    (rows, page), agent_names, choices = await asyncio.gather(
+        _listed(pool, visit, span, after),
+        agent_ids(pool, visit.at),
+        filter_choices(pool, visit.at, span, visit.view.agent),
+    )
+    return visit.page(
+        "list.html",
+        found=rows,
+        next=None if page.cursor is None else f"{span.start}-{span.end}-{page.cursor}",
+        agent_names=agent_names,
+        choices=choices,
+        total=page.total,
+        looked_through=scanned_by(visit.view.listed),
+        span=span,
+        path=path_of(PROJECT, visit.at),
+        reviewer=reviewer,
+        may_erase=ADMIN in visit.caller.scopes and visit.caller.may_touch(visit.at.tenant, None),
+        oldest_first=visit.view.sort == "oldest",
+    )
+
+
+async def _listed(
+    pool: asyncpg.Pool, visit: Visit, span: TimeSpan, after: str | None
+) -> tuple[list[dict[str, Any]], FoundPage]:
+    oldest_first = visit.view.sort == "oldest"
+    page = await found_and_counted(pool, visit.at, span, visit.view.listed, _PAGE, after, oldest_first=oldest_first)
+    return await with_answers(pool, visit.at, page.rows), page
+
+
+async def download_csv(sources: PageSources, visit: Visit) -> Response:
+    """Stream the list as a CSV file."""
+    await sources.note(visit, "exported", "csv")
+    return _file(exports.as_csv(await _rows(sources, visit)), "text/csv; charset=utf-8", "feedback.csv")
+
+
+async def download_jsonl(sources: PageSources, visit: Visit) -> Response:
+    """Stream the list as JSON lines."""
+    await sources.note(visit, "exported", "jsonl")
+    return _file(exports.as_jsonl(await _rows(sources, visit)), "application/x-ndjson", "feedback.jsonl")
+
+
+async def _rows(sources: PageSources, visit: Visit) -> AsyncIterator[asyncpg.Record]:
+    return every(sources.reports, visit.at, await sources.span(visit), visit.view.listed)
+
+
+def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:
+    """Split a list cursor into the time window of the first page and the position in the list.
+
+    Returns None without a cursor. Raises BadCursor if the cursor is malformed.
+    """
+    if cursor is None:
+        return None
+    start, _, rest = cursor.partition("-")
+    end, _, after = rest.partition("-")
+    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end) <= ALWAYS.end):
+        raise BadCursor
+    return TimeSpan(int(start), int(end)), after
+
+
+def _file(chunks: AsyncIterator[bytes], media_type: str, name: str) -> Response:
+    return StreamingResponse(
+        chunks, media_type=media_type, headers={**PRIVATE, "Content-Disposition": f'attachment; filename="{name}"'}
+    )
