@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from chat_bridge.batch import Batch
+from chat_bridge.batch import BatchedEvent, Outcomes
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.parking import Parking
+from contracts.message_fields import MessageKey
 from feedback.handlers import FeedbackHandler
 from feedback.store import Changes, Save, Saved
 from feedback.writer import FeedbackWriter
@@ -120,10 +121,8 @@ class Unguarded:
 class LooksBeforeItParks(ChatHandler):
     """Parks an event without checking for its original again afterwards, in histories without a sweep."""
 
-    async def _park(self, batch: Batch) -> None:
-        await super()._park(batch)
-        for event in batch.events:
-            event.parked = None
+    async def _release(self, changed: set[MessageKey], waiting: Mapping[BatchedEvent, ParkedEvent]) -> Outcomes:
+        return await super()._release(changed, {})
 
 
 class ForgetsFirst(Parking):

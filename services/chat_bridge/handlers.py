@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from chat_bridge.batch import Batch, parked_keys, tenants_of
+from chat_bridge.batch import (
+    NO_ANSWER,
+    PARKED,
+    PARKING_FULL,
+    BatchedEvent,
+    Outcomes,
+    batched,
+    fitting,
+    follow_ups,
+    latest_versions,
+    message_outcomes,
+    original_key,
+    parked_event,
+)
+from chat_bridge.model import ParkedEvent, RatedConversation
 from chat_bridge.parking import Parking
 from chat_bridge.store import MessageStore
+from chat_bridge.translate import Translated, message_of, translate
+from contracts.message_fields import MessageKey
 from servicekit import Clock, Handler, Outcome, Producer, Received
 
 
@@ -33,25 +50,92 @@ class ChatHandler(Handler):
         self._parked_bytes = parked_bytes
 
     async def handle(self, records: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        batch = Batch.of(records)
-        if messages := batch.messages:
-            batch.indexed(await self._store.index(messages))
-        batch.rate(await self._store.last_answers(batch.ratings))
-        answers = await self._store.thread_answers(batch.follow_ups)
-        batch.translate(await self._store.find(batch.originals | {*answers.values()}), answers)
-        if batch.undecided:
-            await self._park(batch)
-        await self._producer.send(batch.derived)
-        # Events that waited for a message of this batch, and events whose original arrived while they were parked.
-        keys = batch.changed | batch.awaited
-        if keys and (pairs := await self._store.released_by(keys)):
-            batch.released(await self._parking.release(pairs))
-        return batch.outcomes
+        events = [batched(received) for received in records]
+        messages = latest_versions(events)
+        changed = await self._store.index(messages) if messages else set()
+        events = await self._with_rated_answers(events)
+        translated = await self._translate(events)
+        outcomes = {**message_outcomes(events, changed), **_outcomes(translated)}
+        waiting = {event: parked_event(event, self._clock.now()) for event in events if event not in outcomes}
+        outcomes |= await self._park(waiting)
+        forwarded = [(event, result) for event, result in translated.items() if isinstance(result, Translated)]
+        await self._producer.send([message_of(result, event.received.derived_headers) for event, result in forwarded])
+        outcomes |= await self._release(changed, waiting)
+        return [outcomes[event] for event in events]
 
-    async def _park(self, batch: Batch) -> None:
-        waiting = batch.undecided
-        held = await self._store.parked_under(parked_keys(waiting))
-        sizes = await self._store.parked_bytes(tenants_of(waiting))
-        room = {tenant: self._parked_bytes - sizes.get(tenant, 0) for tenant in tenants_of(waiting)}
-        stored = await self._store.park(batch.park(self._clock.now(), held, room))
-        batch.parked_under({**held, **stored})
+    async def _with_rated_answers(self, events: Sequence[BatchedEvent]) -> list[BatchedEvent]:
+        """Return the events, in which judgements that name no message name the agent's last answer, if there is one."""
+        rated = {
+            event: RatedConversation(
+                rating.tenant, rating.project, rating.conversation_id, rating.agent_id or "", rating.occurred_at
+            )
+            for event in events
+            if (rating := event.rating) is not None
+        }
+        answers = dict(zip(rated, await self._store.last_answers([*rated.values()]), strict=True))
+        return [
+            replace(event, about=event.rating.model_copy(update={"message_id": answers[event]}))
+            if event.rating is not None and answers[event] is not None
+            else event
+            for event in events
+        ]
+
+    async def _translate(self, events: Sequence[BatchedEvent]) -> dict[BatchedEvent, Translated | Outcome]:
+        """Convert replies and reactions to feedback events, or find out that they are none.
+
+        Events whose original is neither in the index nor copied into the event are missing in the result.
+        """
+        answers = await self._store.thread_answers(follow_ups(events))
+        about = {event: event.about for event in events if event.about is not None}
+        messages = await self._store.find({*map(original_key, about.values()), *answers.values()})
+        results: dict[BatchedEvent, Translated | Outcome] = {}
+        for event, reply in about.items():
+            original = messages.get(original_key(reply)) or event.copy
+            if event.message is not None and (answer := answers.get(event.message.key)):
+                original = messages.get(answer, original)
+            if event.rating is not None:
+                results[event] = NO_ANSWER
+            elif original is not None:
+                results[event] = translate(reply, original)
+        return results
+
+    async def _park(self, waiting: Mapping[BatchedEvent, ParkedEvent]) -> Outcomes:
+        """Park events until their originals arrive, as long as their tenants have room.
+
+        If the store has another event under the same key, the event is a duplicate, and its outcome is UNCHANGED.
+        """
+        if not waiting:
+            return {}
+        keys = {parked.key for parked in waiting.values()}
+        causes = {**await self._store.parked_under(keys)}
+        tenants = {key.tenant for key in keys}
+        sizes = await self._store.parked_bytes(tenants)
+        room = {tenant: self._parked_bytes - sizes.get(tenant, 0) for tenant in tenants}
+        causes |= await self._store.park(fitting((p for p in waiting.values() if p.key not in causes), room))
+        return {
+            event: PARKING_FULL
+            if parked.key not in causes
+            else PARKED
+            if causes[parked.key] == parked.cause
+            else Outcome.UNCHANGED
+            for event, parked in waiting.items()
+        }
+
+    async def _release(self, changed: set[MessageKey], waiting: Mapping[BatchedEvent, ParkedEvent]) -> Outcomes:
+        """Release events that wait for an indexed message, or whose original has arrived while they were parked.
+
+        Returns:
+            The final outcomes of those events of this batch that were released.
+        """
+        keys = changed | {parked.original for parked in waiting.values()}
+        pairs = await self._store.released_by(keys) if keys else []
+        released = await self._parking.release(pairs) if pairs else {}
+        return {
+            event: released[parked.key, parked.cause]
+            for event, parked in waiting.items()
+            if (parked.key, parked.cause) in released
+        }
+
+
+def _outcomes(translated: Mapping[BatchedEvent, Translated | Outcome]) -> Outcomes:
+    return {event: Outcome.STORED if isinstance(result, Translated) else result for event, result in translated.items()}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chat_bridge.batch import Batch
+from chat_bridge.batch import batched, latest_versions, message_outcomes
 from contracts.chat import ChatMessageIngested
 from contracts.topics import BY_NAME
 from servicekit import Outcome, Received
@@ -49,22 +49,23 @@ def a_persons(topic: str, number: int) -> Received[Any]:
 def test_a_message_is_stored_if_it_changes_the_index(
     is_changed: bool, contents: Sequence[str], outcomes: Sequence[Outcome]
 ) -> None:
-    batch = Batch.of([read(number, content) for number, content in enumerate(contents)])
-    batch.indexed({batch.messages[0].key} if is_changed else set())
-    assert [one.outcome for one in batch.events] == outcomes
+    events = [batched(read(number, content)) for number, content in enumerate(contents)]
+    changed = [message.key for message in latest_versions(events) if is_changed]
+    assert [*message_outcomes(events, changed).values()] == outcomes
 
 
 def test_an_earlier_version_that_comes_later_changes_nothing() -> None:
-    batch = Batch.of([read(2, "At nine."), read(1, "At ten."), read(3, "At nine."), read(4, "At ten.")])
-    assert [one.content for one in batch.messages] == ["At ten."]
-    batch.indexed({batch.messages[0].key})
-    assert [one.outcome for one in batch.events] == [STORED, UNCHANGED, UNCHANGED, STORED]
+    versions = [read(2, "At nine."), read(1, "At ten."), read(3, "At nine."), read(4, "At ten.")]
+    events = [batched(version) for version in versions]
+    [latest] = latest_versions(events)
+    assert latest.content == "At ten."
+    assert [*message_outcomes(events, [latest.key]).values()] == [STORED, UNCHANGED, UNCHANGED, STORED]
 
 
 def test_of_the_versions_of_a_message_the_latest_is_indexed_in_any_order() -> None:
     versions = [read(number, f"At {number}.") for number in (2, 3, 1)]
-    for batch in (Batch.of(versions), Batch.of(versions[::-1]), Batch.of([*versions, *versions])):
-        assert [one.content for one in batch.messages] == ["At 3."]
+    for order in (versions, versions[::-1], [*versions, *versions]):
+        assert [message.content for message in latest_versions(map(batched, order))] == ["At 3."]
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,6 @@ def test_of_the_versions_of_a_message_the_latest_is_indexed_in_any_order() -> No
 def test_a_messages_own_event_after_a_reply_event_is_news(
     topics: Sequence[str], outcomes: Sequence[Outcome | None]
 ) -> None:
-    batch = Batch.of([a_persons(topic, number) for number, topic in enumerate(topics)])
-    batch.indexed({batch.messages[0].key})
-    assert [one.outcome for one in batch.events] == outcomes
+    events = [batched(a_persons(topic, number)) for number, topic in enumerate(topics)]
+    found = message_outcomes(events, [message.key for message in latest_versions(events)])
+    assert [found.get(event) for event in events] == outcomes
