@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
 from contracts.base import Id, Name
 from contracts.erasure import erasure_of
-from contracts.feedback import FeedbackErasureRequested, FeedbackKeeper
-from contracts.instants import format_instant
+from contracts.feedback import FeedbackErasureRequested
 from contracts.scopes import ADMIN
 from contracts.topics import ERASURE_REQUESTED
-from feedback.erasure_status import ErasureStatuses
+from feedback.erasure_status import ErasureProgress, PostgresErasureStatuses
 from feedback.turn_erasures import TurnErasures
 from servicekit import Caller, Clock, Message, Producer, RequestRefused, Routes
 
@@ -30,33 +30,16 @@ class AcceptedErasure(BaseModel):
     status_url: str = Field(description="The path of the status.", examples=["/tenants/acme/erasures/8d0f0d0e"])
 
 
-class ErasureReceipt(BaseModel):
-    """Confirmation by a service that it has removed the person's data from its store."""
-
-    service: FeedbackKeeper = Field(description="The service.", examples=["reporting"])
-    confirmed_at: str = Field(description="Time of the confirmation, in UTC.", examples=["2026-11-20T09:30:00.000000Z"])
-    removed: int = Field(description="Number of rows that the service changed or deleted.", examples=[12])
-
-
-class ErasureProgress(BaseModel):
-    """Progress of an erasure: the services that have confirmed it and those that have not."""
-
-    request_id: str = Field(description="The request's id.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"])
-    user_id: str = Field(description="The person to be erased.", examples=["user-42"])
-    requested_at: str = Field(description="Time of the request, in UTC.", examples=["2026-11-20T09:29:59.000000Z"])
-    complete: bool = Field(description="True if every service has confirmed.", examples=[False])
-    receipts: list[ErasureReceipt] = Field(description="The services that have confirmed.")
-    missing: list[FeedbackKeeper] = Field(description="The services that have not confirmed.", examples=[["inference"]])
+REFUSALS: Final = {
+    401: "No valid access token.",
+    403: "The token lacks the scope admin, or is limited to a project.",
+    422: "The path is invalid.",
+}
 
 
-def erasure_router(log: Producer, statuses: ErasureStatuses, erasures: TurnErasures, clock: Clock) -> Routes:
+def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: TurnErasures, clock: Clock) -> Routes:
     """Return the routes that request the erasure of a person's data (DELETE) and return its progress (GET)."""
     router = Routes("erasure")
-    refusals = (
-        {401: "No valid access token."}
-        | {403: "The token lacks the scope admin, or is limited to a project."}
-        | {422: "The path is invalid."}
-    )
 
     @router.at(
         "DELETE",
@@ -64,7 +47,7 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, erasures: TurnErasu
         ADMIN,
         status_code=202,
         summary="Erase a person",
-        refuses=refusals | {429: "The embedded log is full."} | {503: "The log does not answer."},
+        refuses=REFUSALS | {429: "The embedded log is full."} | {503: "The log does not answer."},
     )
     async def erase(
         tenant: Name,
@@ -86,9 +69,9 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, erasures: TurnErasu
             request_id=request_id,
             requested_by=caller.subject,
         )
-        [place] = await log.send([Message.of(ERASURE_REQUESTED, event)])
+        [written] = await log.send([Message.of(ERASURE_REQUESTED, event)])
         # Noted here as well as by the consumer, so that a judgement right after this response is refused, not dropped.
-        await erasures.ledger.note([erasure_of(event, place.log_time or event.occurred_at)])
+        await erasures.ledger.note([erasure_of(event, written.log_time or event.occurred_at)])
         url = f"/tenants/{tenant}/erasures/{request_id}"
         return AcceptedErasure(request_id=request_id, user_id=user_id, status_url=url)
 
@@ -97,26 +80,16 @@ def erasure_router(log: Producer, statuses: ErasureStatuses, erasures: TurnErasu
         ERASURE,
         ADMIN,
         summary="Show the progress of an erasure",
-        refuses=refusals | {404: "The tenant has no such request, or it has not been read yet."},
+        refuses=REFUSALS | {404: "The tenant has no such request, or it has not been read yet."},
     )
     async def status(
         tenant: Name,
         request_id: Id,
     ) -> ErasureProgress:
         """List the services that have removed the person's data, and the services that have not."""
-        found = await statuses.find(tenant, request_id)
-        if found is None:
+        progress = await statuses.find(tenant, request_id)
+        if progress is None:
             raise RequestRefused(404, "There is no such erasure request, or it has not been read yet.")
-        return ErasureProgress(
-            request_id=request_id,
-            user_id=found.user_id,
-            requested_at=format_instant(found.requested_at),
-            complete=not found.missing,
-            receipts=[
-                ErasureReceipt(service=one.service, confirmed_at=format_instant(one.confirmed_at), removed=one.removed)
-                for one in found.receipts
-            ],
-            missing=found.missing,
-        )
+        return progress
 
     return router

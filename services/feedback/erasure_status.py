@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, get_args
+from typing import Any, Final, get_args
 
 import asyncpg
+from pydantic import BaseModel, Field
 
 from contracts.erasure import erasure_of, latest
 from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
+from contracts.instants import format_instant
 from feedback.sql import SQL
 from feedback.turn_erasures import TurnErasures
 from servicekit import Handler, Outcome, Received
@@ -18,55 +19,70 @@ KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
 """Services that store user data. An erasure is complete when all of them have confirmed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """A service's confirmation of an erasure.
+class ErasureReceipt(BaseModel):
+    """Confirmation by a service that it has removed the person's data from its store."""
 
-    Attributes:
-        confirmed_at: Time of the confirmation in microseconds.
-        removed: Number of rows that the service changed or deleted.
-    """
-
-    service: FeedbackKeeper
-    confirmed_at: int
-    removed: int
+    service: FeedbackKeeper = Field(description="The service.", examples=["reporting"])
+    confirmed_at: str = Field(description="Time of the confirmation, in UTC.", examples=["2026-11-20T09:30:00.000000Z"])
+    removed: int = Field(description="Number of rows that the service changed or deleted.", examples=[12])
 
 
-@dataclass(frozen=True, slots=True)
-class ErasureStatus:
-    """Status of an erasure request, with the confirmations so far.
+class ErasureProgress(BaseModel):
+    """Progress of an erasure: the services that have confirmed it and those that have not."""
 
-    `requested_at` is in microseconds.
-    """
-
-    request_id: str
-    user_id: str
-    requested_at: int
-    receipts: Sequence[Receipt] = field(default=())
-
-    @property
-    def missing(self) -> list[FeedbackKeeper]:
-        """Services that have not yet confirmed the erasure."""
-        confirmed = {receipt.service for receipt in self.receipts}
-        return [service for service in KEEPERS if service not in confirmed]
+    request_id: str = Field(description="The request's id.", examples=["8d0f0d0e-1f5f-4b8a-9f1d-2f6d1f0a7f11"])
+    user_id: str = Field(description="The person to be erased.", examples=["user-42"])
+    requested_at: str = Field(description="Time of the request, in UTC.", examples=["2026-11-20T09:29:59.000000Z"])
+    complete: bool = Field(description="True if every service has confirmed.", examples=[False])
+    receipts: list[ErasureReceipt] = Field(description="The services that have confirmed.")
+    missing: list[FeedbackKeeper] = Field(description="The services that have not confirmed.", examples=[["inference"]])
 
 
-class ErasureStatuses(Protocol):
+class PostgresErasureStatuses:
+    """Requests and confirmations in PostgreSQL. If a service confirms an erasure twice, the first one is kept."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
     async def note(
         self,
         requests: Collection[FeedbackErasureRequested],
         confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
     ) -> None:
-        """Store requests and confirmations, and commit.
+        """Store requests, and confirmations with their log times in microseconds, and commit."""
+        requested = sorted((event.tenant, event.request_id, event.user_id, event.occurred_at) for event in requests)
+        confirmed = sorted(
+            (event.tenant, event.request_id, event.service, event.removed, log_time)
+            for event, log_time in confirmations
+        )
+        async with self._pool.acquire() as connection, connection.transaction():
+            if requested:
+                await connection.execute(*SQL.note_erasure_requests.bulk(requested))
+            if confirmed:
+                await connection.execute(*SQL.note_erasure_receipts.bulk(confirmed))
 
-        Args:
-            confirmations: Confirmations with their log times in microseconds.
-        """
-        ...
-
-    async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
-        """Return the status of a request, or None if the tenant has no such request."""
-        ...
+    async def find(self, tenant: str, request_id: str) -> ErasureProgress | None:
+        """Return the progress of a request, or None if the tenant has no such request."""
+        rows = await self._pool.fetch(*SQL.erasure_status(tenant=tenant, request_id=request_id))
+        if not rows:
+            return None
+        receipts = [
+            ErasureReceipt(
+                service=row["service"], confirmed_at=format_instant(row["confirmed_at"]), removed=row["removed"]
+            )
+            for row in rows
+            if row["service"]
+        ]
+        confirmed = {receipt.service for receipt in receipts}
+        missing = [service for service in KEEPERS if service not in confirmed]
+        return ErasureProgress(
+            request_id=request_id,
+            user_id=rows[0]["user_id"],
+            requested_at=format_instant(rows[0]["requested_at"]),
+            complete=not missing,
+            receipts=receipts,
+            missing=missing,
+        )
 
 
 class ErasureStatusHandler(Handler):
@@ -76,7 +92,7 @@ class ErasureStatusHandler(Handler):
     registry and the ratings.
     """
 
-    def __init__(self, statuses: ErasureStatuses, turns: TurnErasures) -> None:
+    def __init__(self, statuses: PostgresErasureStatuses, turns: TurnErasures) -> None:
         self._statuses = statuses
         self._turns = turns
 
@@ -97,33 +113,3 @@ class ErasureStatusHandler(Handler):
             ],
         )
         return [Outcome.STORED] * len(batch)
-
-
-class PostgresErasureStatuses:
-    """PostgreSQL implementation of `ErasureStatuses`.
-
-    If a service confirms an erasure twice, the first confirmation is kept.
-    """
-
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
-
-    async def note(
-        self,
-        requests: Collection[FeedbackErasureRequested],
-        confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
-    ) -> None:
-        asked = sorted((one.tenant, one.request_id, one.user_id, one.occurred_at) for one in requests)
-        confirmed = sorted((one.tenant, one.request_id, one.service, one.removed, at) for one, at in confirmations)
-        async with self._pool.acquire() as connection, connection.transaction():
-            if asked:
-                await connection.execute(*SQL.note_erasure_requests.bulk(asked))
-            if confirmed:
-                await connection.execute(*SQL.note_erasure_receipts.bulk(confirmed))
-
-    async def find(self, tenant: str, request_id: str) -> ErasureStatus | None:
-        rows = await self._pool.fetch(*SQL.erasure_status(tenant=tenant, request_id=request_id))
-        if not rows:
-            return None
-        receipts = [Receipt(row["service"], row["confirmed_at"], row["removed"]) for row in rows if row["service"]]
-        return ErasureStatus(request_id, rows[0]["user_id"], rows[0]["requested_at"], receipts)
