@@ -92,13 +92,13 @@ class IndexedMessage:
 
 
 class RatedConversation(NamedTuple):
-    """A judgement that names no message. `agent_id` is empty if it names no agent; `at` is in microseconds."""
+    """A judgement that names no message. `agent_id` is empty if it names no agent."""
 
     tenant: str
     project: str
     conversation_id: str
     agent_id: str
-    at: int
+    rated_at: int
 
 
 class ParkedKey(NamedTuple):

@@ -33,17 +33,17 @@ async def list_parked(store: MessageStore) -> list[dict[str, str]]:
     return [
         {
             "group": "chat_bridge",
-            "record": one.cause,
-            "cause": one.cause,
+            "record": parked.cause,
+            "cause": parked.cause,
             "reason": "original_unknown",
             "detail": "",
-            "noted_at": format_instant(one.parked_at),
-            "tenant": one.key.tenant,
-            "project": one.key.project,
-            "event_id": one.event.event_id,
-            "message_id": one.original.message_id,
+            "noted_at": format_instant(parked.parked_at),
+            "tenant": parked.key.tenant,
+            "project": parked.key.project,
+            "event_id": parked.event.event_id,
+            "message_id": parked.original.message_id,
         }
-        for one in await store.expired(_END_OF_TIME, LISTED)
+        for parked in await store.expired(_END_OF_TIME, LISTED)
     ]
 
 

@@ -42,13 +42,13 @@ class RefusedEvents:
         Args:
             letters: The topic, the value and the outcome of each record.
         """
-        await self.note([one for letter in letters if (one := refusal_of_record(*letter)) is not None])
+        await self.note([refusal for letter in letters if (refusal := refusal_of_record(*letter)) is not None])
 
     async def note(self, refusals: Collection[EventRefusal]) -> None:
         """Count and store rejected events. Never raises."""
         counts = Counter(refusals)
-        for one, times in counts.items():
-            metrics.REFUSED.labels(one.topic, one.field, one.rule).inc(times)
+        for refusal, times in counts.items():
+            metrics.REFUSED.labels(refusal.topic, refusal.field, refusal.rule).inc(times)
         try:
             await self._keep(counts)
         except Exception as error:
@@ -68,5 +68,5 @@ class RefusedEvents:
         At most SHOWN events are returned.
         """
         statement = SQL.refused_since(tenant=tenant, project=project, moment=moment, limit=SHOWN)
-        found: Sequence[asyncpg.Record] = await self._pool.fetch(*statement)
-        return found
+        rows: Sequence[asyncpg.Record] = await self._pool.fetch(*statement)
+        return rows

@@ -47,8 +47,8 @@ class PostgresMessageStore:
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
         if not keys:
             return {}
-        found = await Database.call(self._pool, SQL.find_messages, sorted(set(keys)))
-        return {message.key: message for message in map(_message, found)}
+        rows = await Database.call(self._pool, SQL.find_messages, sorted(set(keys)))
+        return {message.key: message for message in map(_message, rows)}
 
     async def thread_answers(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, MessageKey]:
         rows = await self._pool.fetch(*SQL.thread_answers.bulk(sorted(set(keys)))) if keys else []
@@ -73,12 +73,12 @@ class PostgresMessageStore:
             )
             for event in sorted(events, key=lambda event: event.key)
         ]
-        found = await Database.call(self._pool, SQL.park, rows)
-        return {_parked_key(row): row["cause"] for row in found}
+        stored = await Database.call(self._pool, SQL.park, rows)
+        return {_parked_key(row): row["cause"] for row in stored}
 
     async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
-        found = await self._pool.fetch(*SQL.parked_under.bulk(sorted(set(keys))))
-        return {_parked_key(row): row["cause"] for row in found}
+        rows = await self._pool.fetch(*SQL.parked_under.bulk(sorted(set(keys))))
+        return {_parked_key(row): row["cause"] for row in rows}
 
     async def parked_bytes(self, tenants: Collection[str]) -> Mapping[str, int]:
         rows = await self._pool.fetch(*SQL.parked_bytes(tenants=list(tenants)))
@@ -132,10 +132,10 @@ def _position(row: asyncpg.Record) -> Position:
 
 
 def _candidates(row: asyncpg.Record) -> list[ExchangeMessage]:
-    found = json.loads(row["candidates"]) if row["candidates"] else []
+    candidates = json.loads(row["candidates"]) if row["candidates"] else []
     return [
         ExchangeMessage(message_id, turn_id, thread or "", "", True, True, Position(*position))
-        for message_id, turn_id, thread, *position in found
+        for message_id, turn_id, thread, *position in candidates
     ]
 
 

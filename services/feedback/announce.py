@@ -16,7 +16,7 @@ from contracts.topics import FEEDBACK_CREATED
 from feedback.model import Key, Payload, Record
 from servicekit import Message
 
-_SAID: Final = {one.name: one.default for one in fields(Payload) if one.name != "provenance"}
+_SAID: Final = {field.name: field.default for field in fields(Payload) if field.name != "provenance"}
 """Default values of a payload's fields, by their names in the event."""
 _values_of: Final = attrgetter(*_SAID)
 _ALWAYS_SHOWN: Final = frozenset(
@@ -39,7 +39,7 @@ def announcement(record: Record) -> FeedbackCreated:
         ValueError: The record was erased. `message_of` returns a tombstone for it.
     """
     shown, key, live = record.current_entry, record.key, record.live
-    said = shown.payload
+    payload = shown.payload
     change: Literal["created", "updated", "cleared"] = (
         "cleared" if not live else "created" if record.revision == record.created_revision else "updated"
     )
@@ -61,9 +61,9 @@ def announcement(record: Record) -> FeedbackCreated:
         source_id=key.source_id,
         rn=resource_name(record),
         overruled_by=record.overruled_by,
-        overruled_reaction=None if record.overruled_by is None else said.reaction,
-        **_said(said, None if live else _ALWAYS_SHOWN if record.overruled_by is None else _SHOWN_IF_OVERRULED),
-        **said.provenance.fields(),
+        overruled_reaction=None if record.overruled_by is None else payload.reaction,
+        **_said(payload, None if live else _ALWAYS_SHOWN if record.overruled_by is None else _SHOWN_IF_OVERRULED),
+        **payload.provenance.fields(),
     )
 
 
@@ -73,8 +73,8 @@ def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
     Args:
         shown: The fields to keep. All others get their default values. None keeps all fields.
     """
-    said = dict(zip(_SAID, _values_of(payload), strict=True))
-    return said if shown is None else {name: said[name] if name in shown else _SAID[name] for name in _SAID}
+    values = dict(zip(_SAID, _values_of(payload), strict=True))
+    return values if shown is None else {name: values[name] if name in shown else _SAID[name] for name in _SAID}
 
 
 def resource_name(record: Record) -> str:

@@ -111,24 +111,24 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
 
         If all questions in the thread came from other people, the rating is stored only with the scope on_behalf.
         """
-        given = await read_body(request, {JSON: _given}) if await request.body() else GivenEnd()
-        tenant = await tenant_of(given.tenant or caller.tenant, thread_id)
-        project = given.project or caller.project
+        body = await read_body(request, {JSON: _session_end}) if await request.body() else GivenEnd()
+        tenant = await tenant_of(body.tenant or caller.tenant, thread_id)
+        project = body.project or caller.project
         if not caller.may_touch(tenant, project):
             raise RequestRefused(403, "This token does not cover that tenant and project.")
-        person = caller.person(given.user_id)
-        if given.feedback is not None:
+        person = caller.person(body.user_id)
+        if body.feedback is not None:
             await sessions.end(
                 SessionEnd(
                     tenant,
                     project,
                     thread_id,
                     person,
-                    given.feedback,
-                    MemoryMode(given.memory_mode),
-                    given.idempotency_key,
+                    body.feedback,
+                    MemoryMode(body.memory_mode),
+                    body.idempotency_key,
                     ON_BEHALF in caller.scopes,
-                    given.source,
+                    body.source,
                 )
             )
         return EndedSession()
@@ -156,5 +156,5 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     return router
 
 
-def _given(body: bytes) -> GivenEnd:
+def _session_end(body: bytes) -> GivenEnd:
     return GivenEnd.model_validate_json(body if body.strip() not in (b"", b"null") else b"{}")

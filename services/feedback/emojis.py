@@ -64,7 +64,7 @@ EMOJI_REWARDS: tuple[EmojiReward, ...] = (
 )
 """Default rewards, in the order of the documentation. Emojis without a reward are listed with the reason."""
 DEFAULT_REWARDS: Mapping[str, float] = MappingProxyType(
-    {one: row.value for row in EMOJI_REWARDS if row.value is not None for one in row.emojis.split()}
+    {name: row.value for row in EMOJI_REWARDS if row.value is not None for name in row.emojis.split()}
 )
 """Default reward by normalised emoji."""
 _SKIN_TONES = {chr(code): None for code in range(0x1F3FB, 0x1F400)}

@@ -14,7 +14,7 @@ from typing import Any, Final
 from feedback.model import ONLY_SLOT, Change, Entry, Payload, Record
 from servicekit import Outcome
 
-_values_of: Final = attrgetter(*[one.name for one in fields(Payload) if one.name != "causation_id"])
+_values_of: Final = attrgetter(*[field.name for field in fields(Payload) if field.name != "causation_id"])
 SUPERSEDED = Outcome.ignored("superseded")
 UNMAPPED = Outcome.ignored("unmapped_emoji")
 

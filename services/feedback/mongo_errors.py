@@ -91,5 +91,5 @@ def _bulk_may_wait(details: Mapping[str, Any]) -> bool:
     first.
     """
     failed: Sequence[Mapping[str, Any]] = details.get("writeErrors", ())
-    codes = {one["code"] for one in failed} - {DUPLICATE_KEY}
+    codes = {error["code"] for error in failed} - {DUPLICATE_KEY}
     return codes <= _WAITING_HELPS and bool(codes or details.get("writeConcernErrors"))

@@ -89,8 +89,8 @@ def _facts(rows: Sequence[asyncpg.Record]) -> TurnFacts:
     row = answers[answer.message_id]
     question = question_of(answer, [_question(candidate) for candidate in json.loads(row["candidates"] or "[]")])
     provenance, question_id = Provenance.from_json(row["about"]), question.message_id if question else None
-    found = TurnAnswer(answer.message_id, row["agent_id"], provenance, row["thread"], question_id)
-    return TurnFacts(found, user_type, erased_at)
+    turn_answer = TurnAnswer(answer.message_id, row["agent_id"], provenance, row["thread"], question_id)
+    return TurnFacts(turn_answer, user_type, erased_at)
 
 
 def _agent_message(row: asyncpg.Record) -> ExchangeMessage:

@@ -105,9 +105,9 @@ def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
     return replace(totals, stored=stored, cleared=cleared, forgotten=forgotten)
 
 
-def unknown_erasures(stored: ErasedAt, known: ErasedAt) -> ErasedAt:
-    """Return the stored erasures that are missing in `known`, or have a different time there."""
-    return {person: at for person, at in stored.items() if known.get(person) != at}
+def unknown_erasures(stored: ErasedAt, ledger: ErasedAt) -> ErasedAt:
+    """Return the stored erasures that are missing in `ledger`, or have a different time there."""
+    return {person: erased_at for person, erased_at in stored.items() if ledger.get(person) != erased_at}
 
 
 class Store(Protocol):
@@ -125,12 +125,12 @@ class Store(Protocol):
         ...
 
     async def changes(
-        self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
+        self, revisions: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
     ) -> Changes:
-        """Return the records whose stored revision differs from the known one, including erased records.
+        """Return the records whose stored revision differs from the given one, including erased records.
 
         Args:
-            known: The known revisions by feedback id. 0 means that the record was not stored.
+            revisions: The known revisions by feedback id. 0 means that the record was not stored.
             people: People whose erasures are also returned. These are read after the records.
             turns: Turns whose verdicts and reviews are also returned, except erased ones.
         """

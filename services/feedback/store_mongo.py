@@ -59,26 +59,26 @@ class MongoStore:
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
         with transient_as_unavailable():
-            found = self._feedback.find({"_id": {"$in": list(feedback_ids)}})
-            return {document["_id"]: from_document(document) async for document in found}
+            documents = self._feedback.find({"_id": {"$in": list(feedback_ids)}})
+            return {document["_id"]: from_document(document) async for document in documents}
 
     async def changes(
-        self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
+        self, revisions: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
     ) -> Changes:
-        absent = [id_ for id_, revision in known.items() if not revision]
-        present = [id_ for id_, revision in known.items() if revision]
+        absent = [id_ for id_, revision in revisions.items() if not revision]
+        present = [id_ for id_, revision in revisions.items() if revision]
         records: dict[UUID, Record | None] = {**await self.load(absent)} if absent else {}
         if present:
-            revisions = await self._revisions(present)
-            changed = [id_ for id_ in present if revisions.get(id_, 0) != known[id_]]
+            stored = await self._revisions(present)
+            changed = [id_ for id_ in present if stored.get(id_, 0) != revisions[id_]]
             records |= dict.fromkeys(changed) | dict(await self.load(changed)) if changed else {}
         erased = await self.erased_at(people)
         return Changes(records, erased, await self._on_turns(turns))
 
     async def _revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
         with transient_as_unavailable():
-            found = self._feedback.find({"_id": {"$in": list(feedback_ids)}}, {"revision": 1})
-            return {document["_id"]: int(document["revision"]) async for document in found}
+            documents = self._feedback.find({"_id": {"$in": list(feedback_ids)}}, {"revision": 1})
+            return {document["_id"]: int(document["revision"]) async for document in documents}
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         written = await self._save(saves)
@@ -153,14 +153,17 @@ class MongoStore:
         of_person = {"_id": _ledger_id(erasure.person)}
         line = {"request_id": erasure.request_id, "erased_at": erasure.erased_at}
         while True:
-            held = await self._erasures.find_one(of_person)
-            if held is not None and (held["erased_at"], held["request_id"]) >= (erasure.erased_at, erasure.request_id):
+            entry = await self._erasures.find_one(of_person)
+            if entry is not None and (entry["erased_at"], entry["request_id"]) >= (
+                erasure.erased_at,
+                erasure.request_id,
+            ):
                 return False
             try:
-                if held is None:
+                if entry is None:
                     await self._erasures.insert_one({**of_person, **erasure.person._asdict(), **line})
                     return True
-                result = await self._erasures.update_one({**of_person, "erased_at": held["erased_at"]}, {"$set": line})
+                result = await self._erasures.update_one({**of_person, "erased_at": entry["erased_at"]}, {"$set": line})
             except DuplicateKeyError:
                 continue
             if result.matched_count:
@@ -170,8 +173,8 @@ class MongoStore:
         if not people:
             return {}
         with transient_as_unavailable():
-            found = self._erasures.find({"_id": {"$in": [_ledger_id(person) for person in people]}})
-            return {Person(line["tenant"], line["user_id"]): line["erased_at"] async for line in found}
+            entries = self._erasures.find({"_id": {"$in": [_ledger_id(person) for person in people]}})
+            return {Person(line["tenant"], line["user_id"]): line["erased_at"] async for line in entries}
 
     async def totals(self) -> Totals:
         with transient_as_unavailable():

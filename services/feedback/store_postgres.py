@@ -34,13 +34,13 @@ class PostgresStore:
         return {row["feedback_id"]: _record(row) for row in rows}
 
     async def changes(
-        self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
+        self, revisions: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
     ) -> Changes:
         records: dict[UUID, Record | None] = {}
         erased: dict[Person, int] = {}
         on_turns: list[Record] = []
-        given = _people(people) | {"known_id": [*known], "known_revision": [*known.values()]}
-        for row in await self.pool.call(self.pool, SQL.find_changes, [*turns], **given):
+        values = _people(people) | {"known_id": [*revisions], "known_revision": [*revisions.values()]}
+        for row in await self.pool.call(self.pool, SQL.find_changes, [*turns], **values):
             if row["erased_at"] is not None:
                 erased[Person(row["erased_tenant"], row["erased_user"])] = row["erased_at"]
             elif row["known"] is None:
@@ -53,12 +53,12 @@ class PostgresStore:
         if not saves and not people:
             return Saved(set())
         rows = [_row(save) for save in sorted(saves, key=lambda save: save.record.feedback_id.int)]
-        given = _people(people) | {"known_erased_at": [ledger.get(person) for person in people]}
-        found = await self.pool.call(self.pool, SQL.save_records, rows, **given)
+        values = _people(people) | {"known_erased_at": [ledger.get(person) for person in people]}
+        results = await self.pool.call(self.pool, SQL.save_records, rows, **values)
         erased = {
-            Person(row["tenant"], row["user_id"]): row["erased_at"] for row in found if row["feedback_id"] is None
+            Person(row["tenant"], row["user_id"]): row["erased_at"] for row in results if row["feedback_id"] is None
         }
-        return Saved({row["feedback_id"] for row in found if row["feedback_id"] is not None}, erased)
+        return Saved({row["feedback_id"] for row in results if row["feedback_id"] is not None}, erased)
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
         return self._pages(lambda after: SQL.scan_records(after=after, limit=batch))
@@ -83,7 +83,7 @@ class PostgresStore:
 
 
 def _people(people: Collection[Person]) -> dict[str, list[Any]]:
-    return {"person_tenant": [one.tenant for one in people], "person_id": [one.user_id for one in people]}
+    return {"person_tenant": [person.tenant for person in people], "person_id": [person.user_id for person in people]}
 
 
 def _row(save: Save) -> tuple[Any, ...]:

@@ -35,21 +35,20 @@ class TurnErasures:
         If pseudonyms are enabled for the tenant, the people's ids in the registry are replaced, too. Each person must
         already have an entry in the erasure ledger. Ratings that were stored before that entry are covered.
         """
-        for person, at in sorted(erased.items()):
+        for person, erased_at in sorted(erased.items()):
             async with self._pool.acquire() as connection, connection.transaction():
                 await connection.execute(*SQL.await_ratings(**person._asdict()))
                 await connection.execute(*SQL.unname_ratings(**person._asdict()))
             await self._pool.execute(*SQL.delete_bucket(**person._asdict()))
-            unname = SQL.unname_messages(
-                **person._asdict(), until=at + ERASURE_MARGIN, pseudonym=self._pseudonym_of(person), limit=_AT_ONCE
-            )
+            name, until = self._pseudonym_of(person), erased_at + ERASURE_MARGIN
+            unname = SQL.unname_messages(**person._asdict(), until=until, pseudonym=name, limit=_AT_ONCE)
             while await self._pool.execute(*unname) != "UPDATE 0":
                 pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:
         """Erase those of `people` whose ledger entry was added or changed after `before` was read."""
         after = await self.ledger.erased_at(people)
-        await self.erase({person: at for person, at in after.items() if before.get(person) != at})
+        await self.erase({person: erased_at for person, erased_at in after.items() if before.get(person) != erased_at})
 
     def name_of(self, person: Person) -> str:
         """Return the name that replaces an erased person's id in the registry."""

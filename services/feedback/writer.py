@@ -150,13 +150,13 @@ class UnitOfWork:
 
     async def check(self) -> None:
         """Open the announced records that another process has changed, erased or reviewed in the meantime."""
-        known = {id_: record.revision if record else 0 for id_, record in self._records.items()}
+        revisions = {id_: record.revision if record else 0 for id_, record in self._records.items()}
         turns = {turn for update in self._updates.values() for turn in update.turns}
-        found = await self._store.changes(known, self._people, turns | _turns_of_verdicts(self._records.values()))
-        reviews = reviews_that_count(found.on_turns)
+        changes = await self._store.changes(revisions, self._people, turns | _turns_of_verdicts(self._records.values()))
+        reviews = reviews_that_count(changes.on_turns)
         overruled = {id_ for id_, record in self._records.items() if record and overrule(record, reviews) is not record}
-        self.open = {*found.records} | overruled | self._by_people(unknown_erasures(found.erased, self._ledger))
-        self._add_verdicts(found.on_turns)
+        self.open = {*changes.records} | overruled | self._by_people(unknown_erasures(changes.erased, self._ledger))
+        self._add_verdicts(changes.on_turns)
 
     def announcements(self) -> list[Message]:
         """Return the Kafka records that announce the records which were settled since the last call."""
@@ -174,17 +174,17 @@ class UnitOfWork:
         Verdicts on reviewed turns, and records of newly erased people, are opened and loaded, too.
         """
         turns = {turn for id_ in self.open for turn in self._updates[id_].turns}
-        found = await self._store.changes(dict.fromkeys(self.open, 0), self._people, turns)
-        loaded = found.stored
-        erased = self._by_people(unknown_erasures(found.erased, self._ledger)) - self.open
-        self._ledger = found.erased
-        added = self._add_verdicts(found.on_turns) | erased
+        changes = await self._store.changes(dict.fromkeys(self.open, 0), self._people, turns)
+        loaded = changes.stored
+        erased = self._by_people(unknown_erasures(changes.erased, self._ledger)) - self.open
+        self._ledger = changes.erased
+        added = self._add_verdicts(changes.on_turns) | erased
         if added:
             self.open |= added
-            found = await self._store.changes(dict.fromkeys(added, 0), self._people, turns)
-            loaded |= found.stored
-            self._ledger = found.erased
-        return loaded, found.on_turns
+            changes = await self._store.changes(dict.fromkeys(added, 0), self._people, turns)
+            loaded |= changes.stored
+            self._ledger = changes.erased
+        return loaded, changes.on_turns
 
     async def _reviews(self, merges: Mapping[UUID, _Merge], on_turns: Sequence[Record]) -> ReviewOfTurn:
         """Return the reviews that count on the turns of the merged verdicts."""

@@ -56,7 +56,7 @@ class MemoryMessageStore:
                 one
                 for one in self._messages.values()
                 if one.key[:3] == rating[:3] and one.sender_type == "agent" and one.has_text
-                if one.position.at <= rating.at and rating.agent_id in ("", one.agent_id)
+                if one.position.at <= rating.rated_at and rating.agent_id in ("", one.agent_id)
             ]
             last = max(before, key=lambda one: one.position, default=None)
             answers.append(last.key.message_id if last else None)

@@ -29,8 +29,8 @@ def with_attachments(attachments: Iterable[Mapping[str, Any]]) -> dict[str, Any]
 
     Attachments beyond the allowed number are dropped.
     """
-    found = list(attachments)[:ATTACHMENTS_LIMIT]
-    return {"attachments": found} if found else {}
+    parts = list(attachments)[:ATTACHMENTS_LIMIT]
+    return {"attachments": parts} if parts else {}
 
 
 def _is_valid(part: Mapping[str, object]) -> bool:

@@ -34,8 +34,8 @@ _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
 
 def answer_to(payload: Mapping[str, Any], source: MappedWebhook) -> SourceAnswer | None:
     """Return the first configured response whose condition the payload meets, or None."""
-    found = next((one for one in source.map.answer if _fits(one.when, payload, None)), None)
-    return None if found is None else SourceAnswer(found.status, found.body)
+    answer = next((candidate for candidate in source.map.answer if _fits(candidate.when, payload, None)), None)
+    return None if answer is None else SourceAnswer(answer.status, answer.body)
 
 
 def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[str, Any] | Dropped]:
@@ -100,14 +100,14 @@ def _list_at(path: tuple[str, ...], payload: Mapping[str, Any]) -> list[Any]:
 
 def _fits(when: Mapping[str, Wanted], payload: Mapping[str, Any], item: Any) -> bool:
     for path, wanted in when.items():
-        found = _at(tuple(path.split(".")), payload, item)
-        if not any(found is not None if value == "*" else _same(found, value) for value in wanted):
+        actual = _at(tuple(path.split(".")), payload, item)
+        if not any(actual is not None if value == "*" else _same(actual, value) for value in wanted):
             return False
     return True
 
 
-def _same(found: Any, value: object) -> bool:
-    return type(found) is type(value) and bool(found == value)
+def _same(actual: Any, value: object) -> bool:
+    return type(actual) is type(value) and bool(actual == value)
 
 
 def _at(path: tuple[str, ...], payload: Any, item: Any) -> Any:
@@ -233,10 +233,10 @@ class _Match:
 
     def _attachments(self) -> Iterator[dict[str, Any]]:
         for part in self._rule.attachments:
-            found = _at(part.path, self._payload, self._item)
-            for one in (found if isinstance(found, list) else [found])[:ATTACHMENTS_LIMIT]:
-                if isinstance(one, dict):
-                    yield _attachment(part, one)
+            value = _at(part.path, self._payload, self._item)
+            for item in (value if isinstance(value, list) else [value])[:ATTACHMENTS_LIMIT]:
+                if isinstance(item, dict):
+                    yield _attachment(part, item)
 
     def _instant(self) -> int:
         moment = moment_of(self._first(self._rule.at), self._rule.time or self._source.map.time)
@@ -263,8 +263,8 @@ class _Match:
             raise NotUnderstood(f"{name} is not an id") from None
 
 
-def _attachment(part: AttachmentPart, found: Mapping[str, Any]) -> dict[str, Any]:
-    kind, url = (None if path is None else _at(path, found, found) for path in (part.type_at, part.url_at))
+def _attachment(part: AttachmentPart, fields: Mapping[str, Any]) -> dict[str, Any]:
+    kind, url = (None if path is None else _at(path, fields, fields) for path in (part.type_at, part.url_at))
     return attachment(kind, url, part.type)
 
 

@@ -27,18 +27,18 @@ def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
         sent_at = _moment(headers.get(how.timestamp_header, ""))
         if sent_at is None or abs(request.now - sent_at) > how.window_seconds * SECOND:
             return False
-    held = headers.get(how.header, "")
+    sent = headers.get(how.header, "")
     if how.kind == "token":
-        return _same(how.prefix.encode() + key, held)
+        return _same(how.prefix.encode() + key, sent)
     signed = b"".join(
         _filled(how, name, headers, request.body) if number % 2 else name.encode()
         for number, name in enumerate(how.pieces())
     )
     if how.kind == "ed25519":
-        return held.startswith(how.prefix) and _verifies(key, held.removeprefix(how.prefix), how.encoding, signed)
+        return sent.startswith(how.prefix) and _verifies(key, sent.removeprefix(how.prefix), how.encoding, signed)
     digest = hmac.digest(key, signed, how.kind.removeprefix("hmac-"))
     expected = digest.hex().encode() if how.encoding == "hex" else base64.b64encode(digest)
-    return _same(how.prefix.encode() + expected, held)
+    return _same(how.prefix.encode() + expected, sent)
 
 
 def decoded(text: str, encoding: str) -> bytes:
@@ -55,8 +55,8 @@ def decoded(text: str, encoding: str) -> bytes:
     return bytes.fromhex(text) if encoding == "hex" else base64.b64decode(text, validate=True)
 
 
-def _same(expected: bytes, held: str) -> bool:
-    return hmac.compare_digest(expected, held.encode("utf-8", "replace"))
+def _same(expected: bytes, sent: str) -> bool:
+    return hmac.compare_digest(expected, sent.encode("utf-8", "replace"))
 
 
 def _verifies(public_key: bytes, signature: str, encoding: str, signed: bytes) -> bool:

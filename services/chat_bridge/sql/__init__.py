@@ -23,10 +23,8 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     Args:
         fields: Columns of the message index.
     """
-    said = {**fields, "about": "text"}
-    return Statements(
-        Path(__file__).parent, {"key": MESSAGE_KEY, "said": said, "stored": _STORED, "position": _POSITION}, reach=REACH
-    )
+    rows = {"key": MESSAGE_KEY, "said": {**fields, "about": "text"}, "stored": _STORED, "position": _POSITION}
+    return Statements(Path(__file__).parent, rows, reach=REACH)
 
 
 SQL: Final = statements()
