@@ -137,10 +137,10 @@ def _form(body: bytes) -> tuple[GivenReview, str]:
         The review, and the page to redirect to.
     """
     try:
-        said = {name: one[-1] for name, one in parse_qs(body.decode(), max_num_fields=10).items()}
+        values = {name: repeated[-1] for name, repeated in parse_qs(body.decode(), max_num_fields=10).items()}
     except ValueError:
-        said = {}
-    target = said.pop("next", "")
+        values = {}
+    target = values.pop("next", "")
     target = target.partition("#")[0] if _PAGE.fullmatch(target) else "/dashboard/conversation?"
-    fields = {name: None if name == "reaction" and value == "none" else value for name, value in said.items()}
+    fields = {name: None if name == "reaction" and value == "none" else value for name, value in values.items()}
     return GivenReview.model_validate_json(json.dumps(fields)), target

@@ -8,6 +8,7 @@ import emoji
 import pytest
 
 from feedback.emojis import DEFAULT_REWARDS, EMOJI_REWARDS, changed_rewards, normalise, reward_of
+from tests.support.linear import doubles
 
 PAGE = Path(__file__).parents[3] / "docs" / "emojis.md"
 
@@ -186,3 +187,10 @@ def test_every_name_of_a_platform_leads_to_its_emoji(platform: str) -> None:
 
 def test_slack_has_a_name_for_every_rewarded_emoji() -> None:
     assert {emoji for emoji in DEFAULT_REWARDS if emoji != "❤\u200d🔥"} <= set(NAMED["slack"])
+
+
+@pytest.mark.parametrize(
+    "piece", ["_tone1", "_medium_dark_skin_tone", "::skin-tone-2", "1f44d-", "\u200d♀", "👍🏽", ":", " "]
+)
+def test_an_endless_name_takes_time_in_proportion_to_its_length(piece: str) -> None:
+    doubles(lambda length: normalise.__wrapped__(piece * (length // len(piece)) + "x"))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from pydantic import ValidationError
 
 from contracts.provenance import Provenance
 from contracts.topics import EXPLICIT_RECEIVED
-from feedback.api_reviews import reviews_router
+from feedback.api_reviews import _form, reviews_router
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.model import Record
@@ -21,6 +23,7 @@ from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded
 from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
 from tests.support.feedback_memory import MemoryStore
+from tests.support.linear import doubles
 from tests.support.logs import NOW, RecordingLog
 from tests.support.reporting_client import Tokens
 
@@ -205,3 +208,12 @@ async def test_a_form_goes_back_to_a_page_of_the_dashboard_alone(service: Servic
     assert answer.status_code == 303
     target, _, rest = answer.headers["location"].partition("&reviewed=")
     assert (target, rest[36:]) == (page, "#here")
+
+
+@pytest.mark.parametrize("piece", ["next=/dashboard/conversation?", "a", "%", "=&", "reaction=ok&"])
+def test_an_endless_form_is_read_in_proportion_to_its_length(piece: str) -> None:
+    def read(length: int) -> None:
+        with suppress(ValidationError):
+            _form(f"next=/dashboard/review?{piece * (length // len(piece))}\n".encode())
+
+    doubles(read)
