@@ -39,8 +39,8 @@ A program that follows these rules computes the rewards of
 
 1. **Revisions**: of each `feedbackId`, the record with the highest `revision` counts, unless it is cleared (`value` is
    null) or erased by a tombstone.
-2. **Replies and own scales apart**: a record of the type `implicit` is a reply, that is engagement, and a record of the
-   type `rating` is on a scale of the project. Neither has a `reaction`. Do not add their values to those of verdicts.
+2. **Replies apart**: a record of the type `implicit` is a reply, that is engagement, and has no `reaction`. Do not add
+   its value to those of verdicts.
 3. **One verdict per person and turn**: of a person's emoji (`reaction`) and judgements (`explicit`) on one turn, the
    newest by (`occurredAt`, `feedbackId`) counts. A judgement that was taken back still hides the person's older emoji;
    an emoji that was taken back does not. The person is (`tenant`, `userId`), and the turn is (`tenant`, `project`,

@@ -39,9 +39,9 @@ PERSON: Final = "human"
 """Default role of a person."""
 Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
-FeedbackType = Literal["implicit", "reaction", "explicit", "inferred", "rating"]
-NO_VERDICTS: Final[frozenset[FeedbackType]] = frozenset({"implicit", "rating"})
-"""Feedback types that are not verdicts: replies, and ratings on a project's own scales."""
+FeedbackType = Literal["implicit", "reaction", "explicit", "inferred"]
+NO_VERDICTS: Final[frozenset[FeedbackType]] = frozenset({"implicit"})
+"""Feedback types that are not verdicts: replies."""
 CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 DecidedBy = Literal["rules", "learned", "llm"]
 

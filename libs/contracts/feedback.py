@@ -37,7 +37,6 @@ from contracts.fields import (
     Rating,
     Reviews,
     SaidByUserType,
-    Scale,
     Tags,
     Truncated,
     TurnId,
@@ -102,7 +101,6 @@ class FeedbackExplicitReceived(ExchangeFields, ProvenanceFields, Event):
     correction: Correction = None
     reviews: Reviews = None
     rating: Rating = None
-    scale: Scale = None
     worst_rating: WorstRating = None
     best_rating: BestRating = None
     timed_by_log: bool = False
@@ -266,18 +264,15 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     which replaces the machine's verdicts on the turn."""
     feedback_type: FeedbackType
     """`implicit`: a reply. `reaction`: an emoji. `explicit`: a judgement or a rating of the answer. `inferred`: a
-    verdict inferred from a message. `rating`: a rating on one of the project's own scales (`scale`)."""
+    verdict inferred from a message."""
     source: Label
-    """The source of the feedback: `chat` (replies and emoji), `api` (judgements), `rating` (ratings on a project's own
-    scales), `review` (a reviewer's judgement of
+    """The source of the feedback: `chat` (replies and emoji), `api` (judgements), `review` (a reviewer's judgement of
     another person's turn) or `inference`."""
     source_id: Annotated[str, Field(min_length=1, max_length=512)]
     """The item of `source` that the feedback came from: the id of the reply, of the message with the emoji, of the
-    judged turn, of the rated turn with the scale's name, or of the message with an inferred verdict, with the
-    detector's name."""
+    judged turn, or of the message with an inferred verdict, with the detector's name."""
     reaction: Reaction | None
-    """The verdict on the answer; null for replies and ratings on a project's own scale, which are not verdicts, and for
-    a cleared record."""
+    """The verdict on the answer; null for replies, which are not verdicts, and for a cleared record."""
     value: Annotated[float, Field(ge=-1, le=1)] | None
     """The reward, -1 to 1; null while the record is cleared."""
     confidence: Confidence
@@ -307,7 +302,6 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     """For a machine verdict: the part of the detector that decided, which is its rules (`rules`), its learned layer
     (`learned`), or a language model (`llm`)."""
     rating: Rating = None
-    scale: Scale = None
     worst_rating: WorstRating = None
     best_rating: BestRating = None
     epoch: Sequence64 | None = None

@@ -56,15 +56,6 @@ WorstRating = Annotated[_Points | None, Field(description="For a rating: the wor
 BestRating = Annotated[
     _Points | None, Field(description="For a rating: the best one of its scale, above or below the worst.")
 ]
-ScaleName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
-"""Name of a project's own scale, such as `polite`."""
-Scale = Annotated[
-    ScaleName | None,
-    Field(
-        description="For a rating on one of the project's own scales: the scale's name. Such a rating is not a verdict "
-        "on the answer. Null for other feedback, and for a rating of the answer itself, which is a verdict."
-    ),
-]
 TAGS_LIMIT = 20
 """Maximum number of tags of a feedback record."""
 Tags = Annotated[

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-FeedbackSource = Literal["chat", "post", "api", "inference", "review", "rating"]
-"""Sources: chats, posts, judgements over HTTP, the detector, reviews, and ratings on a project's own scales."""
+FeedbackSource = Literal["chat", "post", "api", "inference", "review"]
+"""Sources: chats, posts, judgements over HTTP, the detector, and reviews."""
 CHAT: Final = "chat"
 """Source of replies and reactions to an agent's messages in a chat."""
 POST: Final = "post"
 """Source of comments on, and reactions to, an agent's posts and comments."""
-RATING: Final = "rating"
-"""Source of ratings on a project's own scales. These ratings are not verdicts."""
 REVIEW: Final = "review"
 """Source of reviews, which have the origin `reviewer`. A review replaces the machine's verdicts on its turn."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from fastapi import Request
@@ -12,7 +11,6 @@ from contracts.base import Id, Name
 from contracts.instants import format_instant
 from contracts.scopes import ON_BEHALF
 from feedback.rate_limit import LimitReached
-from feedback.ratings import RatingScale
 from feedback.registry import TurnKey
 from feedback.submission import ExplicitIntake, PersonErased, RegistryBehind, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, given
@@ -30,7 +28,7 @@ class AcceptedFeedback(BaseModel):
 
 
 ANSWERS = {
-    400: "The reaction is not ok, not_ok, neutral or null, or the rating is not on a scale of the project.",
+    400: "The reaction is not ok, not_ok, neutral or null, or the rating is not on its scale.",
     401: "No valid access token.",
     403: "The token does not cover that project, or may not speak for others.",
     404: "No agent has answered on that turn.",
@@ -49,11 +47,7 @@ BODY = {
 }
 
 
-ScalesOf = Callable[[str, str], Mapping[str, RatingScale]]
-"""Function that returns the rating scales of a tenant's project, by name."""
-
-
-def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
+def intake_router(intake: ExplicitIntake) -> Routes:
     """Return the route that accepts judgements."""
     router = Routes("feedback")
 
@@ -76,11 +70,10 @@ def intake_router(intake: ExplicitIntake, scales_of: ScalesOf) -> Routes:
     ) -> AcceptedFeedback:
         """Judge a turn with a reaction or a rating, or change or retract an earlier judgement.
 
-        A person has one judgement per turn: a later one replaces it, and an exact repetition changes nothing. A rating
-        on a scale that the project defines is stored separately, and is not included in satisfaction rates.
+        A person has one judgement per turn: a later one replaces it, and an exact repetition changes nothing.
         """
         body = await read_body(request, {JSON: given})
-        judgement = body.judgement(caller.person(body.user_id), scales_of(tenant, project))
+        judgement = body.judgement(caller.person(body.user_id))
         limited = body.user_id is not None or ON_BEHALF not in caller.scopes
         try:
             accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement, limited=limited)

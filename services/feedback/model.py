@@ -100,7 +100,6 @@ class Payload:
     decided_by: DecidedBy | None = None
     epoch: int | None = None
     rating: int | None = None
-    scale: str | None = None
     worst_rating: int | None = None
     best_rating: int | None = None
 

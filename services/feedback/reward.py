@@ -23,7 +23,7 @@ from contracts.feedback import (
 )
 from contracts.fields import TAGS_LIMIT
 from contracts.provenance import provenance_of
-from contracts.sources import RATING, REVIEW, source_of
+from contracts.sources import REVIEW, source_of
 from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
 from feedback.merge import UNMAPPED
 from feedback.model import ONLY_SLOT, Change, Entry, Key, Payload, Stamp
@@ -35,7 +35,7 @@ EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok"
 INFERRED_VALUES: Mapping[str, float] = {"accepted": 0.5, "rejected": -1.0}
 AboutAnAnswer = FeedbackReplyReceived | FeedbackReactionReceived | FeedbackExplicitReceived | FeedbackInferredReceived
 
-_SAID = tuple(one.name for one in fields(Payload) if one.name != "provenance")
+_SAID = tuple(field.name for field in fields(Payload) if field.name != "provenance")
 
 
 @singledispatch
@@ -60,8 +60,6 @@ def _(event: FeedbackReactionReceived) -> Key:
 
 @key_of.register
 def _(event: FeedbackExplicitReceived) -> Key:
-    if event.scale is not None:
-        return _key(event, RATING, event.user_id, "", f"{event.turn_id}:{event.scale}")
     return _key(event, "api" if event.reviews is None else REVIEW, event.user_id, "", event.turn_id)
 
 
@@ -110,9 +108,6 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
 
 @change_of.register
 def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
-    if event.scale is not None:
-        payload = _payload(event, reaction=None, value=_explicit_value(event))
-        return _change(event, key_of(event), "rating", "user", ONLY_SLOT, event.reaction is not None, payload)
     payload = _payload(event, value=_explicit_value(event))
     origin: Origin = "user" if event.reviews is None else "reviewer"
     return _change(event, key_of(event), "explicit", origin, ONLY_SLOT, event.reaction is not None, payload)
@@ -149,9 +144,9 @@ def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
     The fields in `decided` override the event's fields.
     """
     names, values_of = _said_by(type(event))
-    said = dict(zip(names, values_of(event), strict=True)) | decided
-    said["causation_id"], said["provenance"] = event.event_id, provenance_of(event)
-    return Payload(**said)
+    values = dict(zip(names, values_of(event), strict=True)) | decided
+    values["causation_id"], values["provenance"] = event.event_id, provenance_of(event)
+    return Payload(**values)
 
 
 @cache

@@ -42,7 +42,7 @@ def _connect(parts: FeedbackParts, service: Service) -> None:
 def _routers(parts: FeedbackParts) -> list[APIRouter]:
     clock = parts.service.context.clock
     return [
-        intake_router(parts.intake, parts.settings.scales_in),
+        intake_router(parts.intake),
         reviews_router(parts.intake, parts.store),
         sessions_router(parts.sessions, parts.settings.default_tenant),
         erasure_router(parts.log, PostgresErasureStatuses(parts.reads), parts.turn_erasures, clock),

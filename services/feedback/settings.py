@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from contracts.base import Name
-from contracts.fields import ScaleName
 from feedback.emojis import DEFAULT_REWARDS, RewardChanges, changed_rewards
-from feedback.ratings import RatingScale, ScaleChanges, changed_scales
 from servicekit import ReadSettings
 
-_PLACE = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
-Table = TypeVar("Table")
+_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
 STORE_SCHEMES = frozenset({"postgresql", "postgres", "mongodb", "mongodb+srv"})
-
-
-def _by_place(tables: dict[str, Table]) -> dict[str, Table]:
-    for place in tables:
-        if not _PLACE.fullmatch(place):
-            raise ValueError(f"{place!r} is not tenant/project")
-    return tables
 
 
 class FeedbackSettings(ReadSettings):
@@ -35,8 +24,6 @@ class FeedbackSettings(ReadSettings):
 
     - `emoji_rewards`, `emoji_rewards_of`: changes of the default rewards, for all projects and for single projects
       (`tenant/project`). Null removes the reward of an emoji.
-    - `scales`, `scales_of`: custom rating scales of all projects, and changes for single projects. Null removes a
-      scale.
     - `database_url`: database of the turn registry.
     - `log_seconds`: timeout for writing the events of an HTTP request to the log.
     - `turn_seconds`: maximum time that a request about an unknown turn waits for the registry to catch up with the log.
@@ -55,8 +42,6 @@ class FeedbackSettings(ReadSettings):
     store_url: str = "postgresql://localhost/agent_feedback"
     emoji_rewards: RewardChanges = Field(default_factory=dict)
     emoji_rewards_of: dict[str, RewardChanges] = Field(default_factory=dict)
-    scales: dict[ScaleName, RatingScale] = Field(default_factory=dict)
-    scales_of: dict[str, ScaleChanges] = Field(default_factory=dict)
     log_seconds: float = Field(default=5, gt=0, le=60)
     turn_days: float = Field(default=730, ge=0)
     stub_days: float = Field(default=30, ge=0)
@@ -85,18 +70,11 @@ class FeedbackSettings(ReadSettings):
     @field_validator("emoji_rewards_of")
     @classmethod
     def _are_rewards_of_projects(cls, tables: dict[str, RewardChanges]) -> dict[str, RewardChanges]:
-        for rewards in _by_place(tables).values():
+        for project, rewards in tables.items():
+            if not _PROJECT.fullmatch(project):
+                raise ValueError(f"{project!r} is not tenant/project")
             cls._are_rewards(rewards)
         return tables
-
-    @field_validator("scales_of")
-    @classmethod
-    def _are_scales_of_projects(cls, tables: dict[str, ScaleChanges]) -> dict[str, ScaleChanges]:
-        return _by_place(tables)
-
-    def scales_in(self, tenant: str, project: str) -> Mapping[str, RatingScale]:
-        """Return the custom rating scales of a project, by name."""
-        return changed_scales(self.scales, self.scales_of.get(f"{tenant}/{project}", {}))
 
     @property
     def rewards(self) -> Mapping[str, float]:
@@ -108,6 +86,6 @@ class FeedbackSettings(ReadSettings):
         """Rewards by normalised emoji, for each (tenant, project) in `emoji_rewards_of`."""
         return {
             (tenant, project): changed_rewards(self.rewards, changes)
-            for place, changes in self.emoji_rewards_of.items()
-            for tenant, project in [place.split("/")]
+            for path, changes in self.emoji_rewards_of.items()
+            for tenant, project in [path.split("/")]
         }

@@ -13,7 +13,7 @@ from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import feedback_id
 from contracts.instants import SECOND, format_instant
 from contracts.log_time import at_log_time
-from contracts.sources import RATING, REVIEW
+from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.rate_limit import PersonLimit
 from feedback.registry import Registry, TurnFacts, TurnKey
@@ -64,7 +64,6 @@ class Judgement:
         ts: The time of the judgement in microseconds. None means now.
         reviews: For a review, the feedback id of the machine's verdict, or the turn id if no verdict is reviewed.
         rating: The rating from which `reaction` was derived, if any.
-        scale: The name of the scale, for a rating on one of the project's own scales.
     """
 
     user_id: str
@@ -75,12 +74,9 @@ class Judgement:
     correction: str | None = None
     reviews: str | None = None
     rating: GivenRating | None = None
-    scale: str | None = None
 
     @property
     def source(self) -> str:
-        if self.scale is not None:
-            return RATING
         return "api" if self.reviews is None else REVIEW
 
 
@@ -195,7 +191,7 @@ class ExplicitIntake:
 def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
     """Return the feedback id of a judgement.
 
-    It is derived from the judgement's source, person, turn and scale. A later judgement with the same values replaces
+    It is derived from the judgement's source, person and turn. A later judgement with the same values replaces
     the earlier one.
     """
     return feedback_id(
@@ -205,7 +201,7 @@ def feedback_id_of(key: TurnKey, judgement: Judgement) -> UUID:
         source=judgement.source,
         user_id=judgement.user_id,
         agent_id="",
-        source_id=key.turn_id if judgement.scale is None else f"{key.turn_id}:{judgement.scale}",
+        source_id=key.turn_id,
     )
 
 
@@ -230,10 +226,8 @@ def explicit_event(
         raise UnknownTurn
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)
-    said = (
-        judgement
-        if judgement.reaction is not None
-        else Judgement(judgement.user_id, None, reviews=judgement.reviews, scale=judgement.scale)
+    content = (
+        judgement if judgement.reaction is not None else Judgement(judgement.user_id, None, reviews=judgement.reviews)
     )
     return FeedbackExplicitReceived(
         event_id=str(uuid4()),
@@ -247,15 +241,14 @@ def explicit_event(
         agent_message_id=answer.message_id,
         question_message_id=answer.question_message_id,
         thread_id=answer.thread_id,
-        user_id=said.user_id,
+        user_id=content.user_id,
         user_type=facts.user_type,
-        reaction=said.reaction,
-        text=said.text or None,
-        tags=said.tags,
-        correction=said.correction or None,
-        reviews=said.reviews,
-        scale=said.scale,
-        **({} if said.rating is None else said.rating._asdict()),
+        reaction=content.reaction,
+        text=content.text or None,
+        tags=content.tags,
+        correction=content.correction or None,
+        reviews=content.reviews,
+        **({} if content.rating is None else content.rating._asdict()),
         timed_by_log=True,
         given_at=judgement.ts,
         **answer.provenance.fields(),

@@ -33,12 +33,12 @@ TEXTS: Mapping[type[BaseModel], set[str]] = {
     PostPublished: {"userType", "content", "attachments.type", "attachments.url", *PROVENANCE},
     PostCommented: {"userType", "content", "attachments.type", "attachments.url", *PROVENANCE},
     PostReacted: {"userType", "emoji"},
-    FeedbackExplicitReceived: {"userType", "text", "tags", "correction", "scale", *PROVENANCE},
-    GivenFeedback: {"text", "tags", "correction", "scale"},
+    FeedbackExplicitReceived: {"userType", "text", "tags", "correction", *PROVENANCE},
+    GivenFeedback: {"text", "tags", "correction"},
     GivenReview: {"text", "correction"},
     NewMessage: {"text", "previous.content", "previous.question", "previous.strategy", "intent"},
 }
-"""Text fields that are redacted; a scale's name cannot hold a card number. Every other text names something."""
+"""Text fields that are redacted. Every other text names something."""
 
 
 def text_fields(model: type[BaseModel], *, by_alias: bool) -> set[str]:

@@ -382,10 +382,7 @@ async def test_the_files_need_no_token_and_no_network(stack: RunningStack) -> No
 PLACE = 'tenant="acme" project="support" conversation="c-rated" turn="t1"'
 
 
-PAGE = (
-    f'<agent-feedback-thumbs {PLACE} scale="5"></agent-feedback-thumbs>'
-    f'<agent-feedback-thumbs {PLACE} scale="polite" worst="6" best="1"></agent-feedback-thumbs>'
-)
+PAGE = f'<agent-feedback-thumbs {PLACE} scale="5"></agent-feedback-thumbs>'
 
 
 FEEDBACK = "/conversations/acme/support/c-rated/turns/t1/feedback"
@@ -393,12 +390,10 @@ FEEDBACK = "/conversations/acme/support/c-rated/turns/t1/feedback"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def rating_stack(postgres_url: str) -> AsyncIterator[RunningStack]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("FEEDBACK_SCALES", '{"polite": {"worst": 6, "best": 1}}')
-        async with running_stack(postgres_url) as running:
-            await running.publish(*exchange("c-rated", "t1"))
-            await running.quiet()
-            yield running
+    async with running_stack(postgres_url) as running:
+        await running.publish(*exchange("c-rated", "t1"))
+        await running.quiet()
+        yield running
 
 
 async def held(stack: RunningStack) -> dict[str, Any]:
@@ -411,17 +406,13 @@ async def test_rate_say_why_reload_and_take_back(rating_stack: RunningStack, bro
     async with served(rating_stack.app()) as url, opened(browser) as (page, complaints):
         await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
 
-        async def show() -> tuple[Any, Any]:
+        async def show() -> Any:
             await page.goto(f"{url}/widget")
             await page.evaluate("(page) => document.body.insertAdjacentHTML('beforeend', page)", PAGE)
-            answer, polite = (page.locator("agent-feedback-thumbs").nth(number) for number in (0, 1))
-            return answer, polite
+            return page.locator("agent-feedback-thumbs").first
 
-        answer, polite = await show()
+        answer = await show()
         assert await answer.locator(".point").all_text_contents() == ["1", "2", "3", "4", "5"]
-        assert await polite.locator(".point").all_text_contents() == ["6", "5", "4", "3", "2", "1"]
-        await expect(polite.get_by_role("group", name="polite")).to_be_visible()
-
         await answer.get_by_role("button", name="4 / 5").click()
         await expect(answer.get_by_role("status")).to_have_text("Thank you.")
         await answer.get_by_role("textbox").press("Escape")
@@ -430,22 +421,16 @@ async def test_rate_say_why_reload_and_take_back(rating_stack: RunningStack, bro
         await answer.get_by_role("textbox").fill("Nearly.")
         await answer.get_by_role("button", name="Send").click()
         await expect(answer.get_by_role("status")).to_have_text("Thank you, noted.")
-        await polite.get_by_role("button", name="5 / 6").click()
-        await expect(polite.get_by_role("status")).to_have_text("Thank you.")
         await picture(page, "ratings")
         said = await held(rating_stack)
         assert (said["reaction"], said["rating"], said["text"]) == ("ok", 4, "Nearly.")
-        assert [(one["scale"], one["rating"], one["best_rating"]) for one in said["ratings"]] == [("polite", 5, 1)]
 
-        answer, polite = await show()
+        answer = await show()
         await expect(answer.get_by_role("button", name="4 / 5")).to_have_attribute("aria-pressed", "true")
-        await expect(polite.get_by_role("button", name="5 / 6")).to_have_attribute("aria-pressed", "true")
-        await polite.get_by_role("button", name="5 / 6").click()
-        await expect(polite.get_by_role("status")).to_have_text("Taken back.")
-        await expect(polite.get_by_role("button", name="5 / 6")).to_have_attribute("aria-pressed", "false")
-        await expect(answer.get_by_role("button", name="4 / 5")).to_have_attribute("aria-pressed", "true")
-        said = await held(rating_stack)
-        assert (said["rating"], said["ratings"]) == (4, [])
+        await answer.get_by_role("button", name="4 / 5").click()
+        await expect(answer.get_by_role("status")).to_have_text("Taken back.")
+        await expect(answer.get_by_role("button", name="4 / 5")).to_have_attribute("aria-pressed", "false")
+        assert (await held(rating_stack))["rating"] is None
         assert complaints == []
 
 
@@ -459,7 +444,7 @@ async def test_a_thumb_is_not_a_point(rating_stack: RunningStack, browser: Any) 
         loaded = await page.evaluate(
             "(page) => new Promise((done) => { addEventListener('feedback-loaded', (event) => done(event.detail));"
             " document.body.insertAdjacentHTML('beforeend', page); })",
-            PAGE.partition("</agent-feedback-thumbs>")[0],
+            PAGE,
         )
         assert (loaded["reaction"], loaded["rating"]) == (None, None)
         pressed = page.locator("agent-feedback-thumbs .point[aria-pressed=true]")

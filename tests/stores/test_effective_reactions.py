@@ -47,9 +47,7 @@ def announced(choose: random.Random) -> list[FeedbackCreated]:
     """
     found: list[FeedbackCreated] = []
     for number in range(200):
-        kind = choose.choice(
-            ["reaction", "reaction", "explicit", "explicit", "review", "inferred", "implicit", "rating"]
-        )
+        kind = choose.choice(["reaction", "reaction", "explicit", "explicit", "review", "inferred", "implicit"])
         fields: dict[str, Any] = {
             "kind": "explicit" if kind == "review" else kind,
             "turn": f"t{choose.randrange(TURNS)}",
@@ -219,9 +217,8 @@ def test_what_counts(reactions: list[TurnReaction], counting: list[str | None]) 
         assert sorted(str(one.reaction) for one in effective(order)) == counting
 
 
-@pytest.mark.parametrize("kind", ["implicit", "rating"])
-def test_replies_and_ratings_on_own_scales_are_no_verdicts(kind: str) -> None:
-    assert reaction_to_turn(feedback("a", kind=kind)) is None
+def test_replies_are_no_verdicts() -> None:
+    assert reaction_to_turn(feedback("a", kind="implicit")) is None
 
 
 def test_the_status_of_a_turn_is_a_persons_then_a_reviews_never_the_machines() -> None:

@@ -144,7 +144,6 @@ async def test_a_person_sees_what_they_hold(read_models: asyncpg.Pool, take: Tak
             "rating": None,
             "worst_rating": None,
             "best_rating": None,
-            "ratings": [],
             "text": "no",
             "tags": ["wrong", "rude"],
             "correction": "yes",

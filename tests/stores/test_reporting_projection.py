@@ -29,7 +29,7 @@ def ledgers(draw: st.DrawFn) -> list[Event]:
     events: list[Event] = []
     for name in draw(st.lists(st.sampled_from("abcdef"), unique=True, min_size=1, max_size=5)):
         fixed: dict[str, Any] = {
-            "kind": draw(st.sampled_from(["reaction", "explicit", "inferred", "implicit", "rating"])),
+            "kind": draw(st.sampled_from(["reaction", "explicit", "inferred", "implicit"])),
             "user": draw(st.sampled_from(["ann", "bob"])),
             "turn": draw(st.sampled_from(["t1", "t2"])),
             "conversation": draw(st.sampled_from(["c1", "c2"])),

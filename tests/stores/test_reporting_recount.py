@@ -52,12 +52,10 @@ def announced(choose: random.Random) -> Iterator[FeedbackCreated]:
             at=choose.randrange(72) * HOUR,
         )
         points = choose.choice([5, 10])
-        on_own_scale = choose.random() < 0.5
         yield feedback(
-            f"p{choose.randrange(40)}" if on_own_scale else f"e{choose.randrange(40)}",
-            kind="rating" if on_own_scale else "explicit",
-            reaction=None if on_own_scale else choose.choice(["ok", "not_ok", "neutral"]),
-            scale=choose.choice(["polite", "clear"]) if on_own_scale else None,
+            f"e{choose.randrange(40)}",
+            kind="explicit",
+            reaction=choose.choice(["ok", "not_ok", "neutral"]),
             rating=choose.randint(1, points),
             worst_rating=1,
             best_rating=points,
@@ -134,14 +132,14 @@ async def test_every_number_equals_a_recount(read_models: asyncpg.Pool, seed: in
             [*within, *matching(others)], key=lambda one: (one.occurred_at, one.feedback_id), reverse=True
         )
         assert listed == [event.feedback_id for event in newest_first]
-        rated: dict[tuple[str | None, int | None], list[int]] = {}
+        rated: dict[int | None, list[int]] = {}
         for event in [*within, *matching(others)]:
             if event.rating is not None:
-                rated.setdefault((event.scale, event.best_rating), []).append(event.rating)
+                rated.setdefault(event.best_rating, []).append(event.rating)
         scales = await ratings(read_models, AT, span, filters)
         means = {scale: sum(given) / len(given) for scale, given in rated.items()}
-        assert {(one.scale, one.best_rating): one.ratings for one in scales} == {at: len(rated[at]) for at in rated}
-        assert {(one.scale, one.best_rating): one.mean for one in scales} == pytest.approx(means)
+        assert {one.best_rating: one.ratings for one in scales} == {at: len(rated[at]) for at in rated}
+        assert {one.best_rating: one.mean for one in scales} == pytest.approx(means)
         counted = await breakdown(read_models, AT, span, filters, begins)
         for origin in ("user", "machine"):
             of = [event for event in within if event.origin == origin]

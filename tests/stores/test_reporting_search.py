@@ -194,7 +194,6 @@ async def test_a_found_feedback_has_all_that_one_acts_on(http: httpx.AsyncClient
         "rating": None,
         "worst_rating": None,
         "best_rating": None,
-        "scale": None,
         "text": "50 % too dear_",
         "tags": ["wrong", "slow"],
         "correction": "Ten EURO.",

@@ -98,9 +98,7 @@ FILLED: Mapping[tuple[str, ...], Parts] = {
 BY_NAME: Mapping[str, Parts] = {
     "count_judgements": [{"source": judgements(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
     "break_down": [{"source": votes(AT, SPAN, NONE_GIVEN).sql, **slots} for slots in (WITH_SPARKS, WITHOUT_SPARKS)],
-    "count_ratings": [
-        {"rows": REPORTING.part("ratings_in", view=view, where=WHERE)} for view in ("effective", "live_replies")
-    ],
+    "count_ratings": [{"view": "effective", "where": WHERE}],
     "count_values": [
         {
             "source": source_of(by, AT, SPAN, filters).sql,

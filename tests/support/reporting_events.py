@@ -47,8 +47,8 @@ def feedback(
     live: bool = True,
     **fields: Any,
 ) -> FeedbackCreated:
-    """Return a feedback event; `at` and `recorded` are in seconds from START. Types that are not verdicts (`implicit`,
-    `rating`) have a value while they are `live`, and no reaction."""
+    """Return a feedback event; `at` and `recorded` are in seconds from START. Replies (`implicit`) have a value while
+    they are `live`, and no reaction."""
     value = _VALUES[reaction] if kind not in NO_VERDICTS else REPLY_VALUE if live else None
     values: dict[str, Any] = {
         "event_id": f"{name}-{revision}",

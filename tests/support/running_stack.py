@@ -50,8 +50,6 @@ CALLERS = {
 """Caller of each token."""
 PATIENCE = {"INFERENCE_INDEX_SECONDS": "9", "FEEDBACK_TURN_SECONDS": "9", "FEEDBACK_SESSION_SECONDS": "9"}
 """Default timeout of requests that wait for slow work on a busy machine, in seconds."""
-SCALES = {"FEEDBACK_SCALES": '{"polite": {"worst": 1, "best": 5}}'}
-"""The scale that an example of the HTTP API names."""
 
 
 class Tokens:
@@ -150,7 +148,7 @@ async def running_stack(
         parts.callback(_forget_routes)
         parts.push_async_callback(stack.stop)
         with pytest.MonkeyPatch.context() as environment:
-            for name, value in (PATIENCE | SCALES).items():
+            for name, value in PATIENCE.items():
                 environment.setenv(name, os.environ.get(name, value))
             environment.setattr("detector.detector.WordLlamaEmbedder", _embedder)
             await stack.start()

@@ -67,15 +67,12 @@ export class Client {
     return this.#json("POST", this.#path(conversationId, "turns", turnId, "feedback"), { ...said, reaction }, call, "feedback_id");
   }
 
-  /**
-   * Rate an answer from 1 to `scale`, or on one of the project's own scales by its name, which counts in no share. Null
-   * takes the rating back.
-   */
+  /** Rate an answer from 1 to `scale`, which counts as a judgement. Null takes the rating back. */
   submitRating(
     conversationId: string,
     turnId: string,
     rating: number | null,
-    scale: number | string,
+    scale: number,
     said: Pick<Body<Give>, "text" | "ts" | "user_id"> = {},
     call: PerCall = {},
   ): Promise<Answer<Give>> {

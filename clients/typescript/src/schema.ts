@@ -462,7 +462,7 @@ export interface FoundCandidate {
   conversation_id: string;
 }
 
-/** Effective feedback record, a reply to an answer, or a rating on one of the project's own scales. */
+/** Effective feedback record, or a reply to an answer. */
 export interface FoundFeedback {
   /** Id of the record; it never changes. */
   feedback_id: string;
@@ -482,9 +482,9 @@ export interface FoundFeedback {
   user_type: string;
   /** `user`: a person's verdict. `machine`: inferred from a message. `reviewer`: a review. */
   origin: "user" | "machine" | "reviewer";
-  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply. `rating`: a rating on one of the project's own scales. `implicit` and `rating` are not verdicts: no share includes them. */
-  feedback_type: "implicit" | "reaction" | "explicit" | "inferred" | "rating";
-  /** The verdict; null for a reply or a rating on one of the project's scales. */
+  /** `reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a reply, which is not a verdict: no share includes it. */
+  feedback_type: "implicit" | "reaction" | "explicit" | "inferred";
+  /** The verdict; null for a reply. */
   reaction: "ok" | "not_ok" | "neutral" | null;
   /** The reward, -1 to 1. */
   value: number | null;
@@ -510,8 +510,6 @@ export interface FoundFeedback {
   decided_by: "rules" | "learned" | "llm" | null;
   /** The rating as the person gave it; null for other feedback. */
   rating: number | null;
-  /** For a rating on one of the project's own scales: the scale's name. Such a rating is not a verdict on the answer. Null for other feedback, and for a rating of the answer itself, which is a verdict. */
-  scale: string | null;
   /** For a rating: the worst one of its scale. */
   worst_rating: number | null;
   /** For a rating: the best one of its scale, above or below the worst. */
@@ -811,7 +809,7 @@ export interface OfDetector {
   verdicts: number;
 }
 
-/** A person's effective reaction to a turn, and the person's ratings of it. If there is no reaction, the fields from `reaction` to `best_rating` are null or empty. */
+/** A person's effective reaction to a turn. If there is no reaction, the fields from `reaction` to `best_rating` are null or empty. */
 export interface OwnFeedback {
   /** The conversation, also called thread. */
   conversation_id: string;
@@ -822,7 +820,7 @@ export interface OwnFeedback {
   /** The verdict; null without a reaction. */
   reaction?: "ok" | "not_ok" | "neutral" | null;
   /** `reaction` or `explicit`. */
-  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | null;
+  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | null;
   /** The person's text. */
   text?: string | null;
   /** Reasons that the person chose. */
@@ -841,26 +839,6 @@ export interface OwnFeedback {
   worst_rating?: number | null;
   /** For a rating: the best one of its scale, above or below the worst. */
   best_rating?: number | null;
-  /** The person's ratings on the project's own scales, which are not part of the reaction. */
-  ratings?: OwnRating[];
-}
-
-/** A person's rating of an answer on one of the project's own scales. */
-export interface OwnRating {
-  /** Name of the scale. */
-  scale: string;
-  /** The rating. */
-  rating: number;
-  /** The worst rating of the scale. */
-  worst_rating: number;
-  /** The best rating of the scale. */
-  best_rating: number;
-  /** The person's text. */
-  text: string | null;
-  /** Time of the rating, RFC 3339. */
-  ts: string;
-  /** The rating's resource name. */
-  rn: string;
 }
 
 /** A randomly drawn answer that has not been reviewed yet. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
@@ -1258,10 +1236,8 @@ export interface SatisfactionDropped {
   kind: "satisfaction_dropped";
 }
 
-/** Number and mean of the ratings on one scale. `scale` is null for ratings of the answer itself. */
+/** Number and mean of the ratings on one scale. */
 export interface ScaleFigures {
-  /** For a rating on one of the project's own scales: the scale's name. Such a rating is not a verdict on the answer. Null for other feedback, and for a rating of the answer itself, which is a verdict. */
-  scale: string | null;
   /** The worst rating of the scale. */
   worst_rating: number;
   /** The best rating of the scale. */
@@ -1288,8 +1264,8 @@ export interface SearchBody {
   reaction?: "ok" | "not_ok" | "neutral" | null;
   /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
   origin?: "user" | "machine" | "reviewer" | null;
-  /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
-  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+  /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all types except `implicit`. */
+  feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
   /** A reason: a tag, or a machine verdict's correction type. */
   tag?: string | null;
   /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
@@ -1304,8 +1280,8 @@ export interface SearchBody {
   decided_by?: "rules" | "learned" | "llm" | null;
   /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
   given_by?: "person" | "agent" | null;
-  /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
-  source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+  /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference` or `review`. */
+  source?: "chat" | "post" | "api" | "inference" | "review" | null;
   /** Only verdicts on the turns of this issue. */
   issue?: number | null;
   /** The bundle that produced the answer. */
@@ -1399,7 +1375,7 @@ export interface Summary {
   totals: Figures;
   /** Number of replies to answers. Replies are not verdicts: no other number includes them. */
   replies: number;
-  /** Ratings by scale. Ratings of the answer (`scale` is null) are verdicts, so the other numbers include them. */
+  /** Ratings by scale. They are verdicts, so the other numbers include them. */
   ratings: ScaleFigures[];
   /** Counts by time; empty buckets are left out. */
   buckets: BucketFigures[];
@@ -1704,10 +1680,10 @@ export interface Operations {
     body: {
       /** ok, not_ok or neutral; null retracts the judgement. Must not be given together with `rating`. */
       reaction?: "ok" | "not_ok" | "neutral" | null;
-      /** A rating on `scale`, instead of `reaction`; null retracts it. */
+      /** A rating from 1 to `scale`, instead of `reaction`; null retracts it. */
       rating?: number | null;
-      /** The scale of `rating`: a number of points, for a rating of the answer from 1 to that number, or the name of one of the project's own scales (`FEEDBACK_SCALES`). */
-      scale?: number | string | null;
+      /** The number of points of the scale of `rating`. */
+      scale?: number | null;
       /** The reason, in the person's own words. */
       text?: string | null;
       /** The time, RFC 3339 with an offset; default: now. */
@@ -1886,8 +1862,8 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
-      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all types except `implicit`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
       /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
@@ -1902,8 +1878,8 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
-      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference` or `review`. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
       /** The bundle that produced the answer. */
@@ -1946,8 +1922,8 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
-      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all types except `implicit`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
       /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
@@ -1962,8 +1938,8 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
-      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference` or `review`. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
       /** The bundle that produced the answer. */
@@ -2010,8 +1986,8 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
-      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all types except `implicit`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
       /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
@@ -2026,8 +2002,8 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
-      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference` or `review`. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
       /** The bundle that produced the answer. */
@@ -2074,8 +2050,8 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
-      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all types except `implicit`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
       /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
@@ -2090,8 +2066,8 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
-      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference` or `review`. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
       /** The bundle that produced the answer. */
@@ -2132,8 +2108,8 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
-      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all types except `implicit`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
       /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
@@ -2148,8 +2124,8 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
-      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference` or `review`. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
       /** The bundle that produced the answer. */
@@ -2199,8 +2175,8 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
-      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all types except `implicit`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
       /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
@@ -2215,8 +2191,8 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
-      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference` or `review`. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
       /** The bundle that produced the answer. */
@@ -2247,7 +2223,7 @@ export interface Operations {
       end?: string | null;
       /** Also export machine verdicts. By default, if `origin` is not given, only verdicts of people and reviewers are exported. */
       everyone?: boolean;
-      /** Export every feedback record. By default, an export has one row per judged answer and person: the verdict that counts. With `events`, records include replies and ratings on the project's own scales. */
+      /** Export every feedback record. By default, an export has one row per judged answer and person: the verdict that counts. With `events`, records include replies. */
       records?: boolean;
     };
     body: undefined;
@@ -2265,8 +2241,8 @@ export interface Operations {
       reaction?: "ok" | "not_ok" | "neutral" | null;
       /** `user` for people, `machine` for inferred verdicts, `reviewer` for reviews. */
       origin?: "user" | "machine" | "reviewer" | null;
-      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's own scales, or `verdict` for all types except `implicit` and `rating`. */
-      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "rating" | "verdict" | null;
+      /** `reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all types except `implicit`. */
+      feedback_type?: "implicit" | "reaction" | "explicit" | "inferred" | "verdict" | null;
       /** A reason: a tag, or a machine verdict's correction type. */
       tag?: string | null;
       /** Minimum confidence, 0 to 1. Rejections after long answers by the learned layer have at most 0.83. */
@@ -2281,8 +2257,8 @@ export interface Operations {
       decided_by?: "rules" | "learned" | "llm" | null;
       /** `person`, or `agent` for AI critics: feedback whose user type is `agent`. */
       given_by?: "person" | "agent" | null;
-      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference`, `review`, or `rating` for ratings on the project's own scales. */
-      source?: "chat" | "post" | "api" | "inference" | "review" | "rating" | null;
+      /** `chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements, `inference` or `review`. */
+      source?: "chat" | "post" | "api" | "inference" | "review" | null;
       /** Only verdicts on the turns of this issue. */
       issue?: number | null;
       /** The bundle that produced the answer. */
@@ -2313,7 +2289,7 @@ export interface Operations {
       end?: string | null;
       /** Also export machine verdicts. By default, if `origin` is not given, only verdicts of people and reviewers are exported. */
       everyone?: boolean;
-      /** Export every feedback record. By default, an export has one row per judged answer and person: the verdict that counts. With `events`, records include replies and ratings on the project's own scales. */
+      /** Export every feedback record. By default, an export has one row per judged answer and person: the verdict that counts. With `events`, records include replies. */
       records?: boolean;
     };
     body: undefined;

@@ -30,7 +30,6 @@ button:hover, .tags button, .end button, textarea { border-color: var(--line); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 [aria-pressed="true"] { color: var(--accent); }
 .tags [aria-pressed="true"] { border-color: var(--accent); }
-.scale { margin-left: .625rem; }
 .thumb { display: inline-grid; place-items: center; padding: 0; }
 svg { width: 1.25rem; fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; }
 [aria-pressed="true"] svg { fill: currentColor; }
@@ -59,8 +58,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
     return svg;
   };
   const NOTHING = { reaction: null, rating: null, tags: [], text: "", correction: "" };
-  const TEXTS = ["tenant", "project", "conversation", "turn", "base", "token-url", "scale", "worst", "best"];
-  const SCALE = ["scale", "worst", "best"];
+  const TEXTS = ["tenant", "project", "conversation", "turn", "base", "token-url", "scale"];
   const VALUES = ["token", "getToken", "labels", "reasons", "correction"];
   /** Tokens asked for by the running script, by function or address. Elements that it does not add may be another person's. */
   const shared = new Map();
@@ -114,7 +112,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
 
     attributeChangedCallback(name) {
       if (name === "token-url") this.#forget();
-      if (this.#parts) this.#soon(VALUES.includes(name) || SCALE.includes(name));
+      if (this.#parts) this.#soon(VALUES.includes(name) || name === "scale");
     }
 
     /** Show what the person holds on the turn now. */
@@ -162,21 +160,12 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
 
     /** The ratings to choose from, worst first; null for thumbs. */
     get #points() {
-      if (!this.scale) return null;
-      const [worst, best] = this.#ofAnswer ? [1, +this.scale] : [+(this.worst ?? 1), +(this.best ?? 5)];
-      const steps = Math.abs(best - worst);
-      if (!(steps >= 1 && steps <= 100)) return null;
-      return Array.from({ length: steps + 1 }, (_, step) => worst + step * Math.sign(best - worst));
-    }
-
-    /** True if the scale is a number of points: such a rating judges the answer itself. */
-    get #ofAnswer() {
-      return /^\d+$/.test(this.scale ?? "");
+      const points = /^\d+$/.test(this.scale ?? "") ? +this.scale : 0;
+      return points >= 2 && points <= 100 ? Array.from({ length: points }, (_, step) => step + 1) : null;
     }
 
     /** What the person holds on the element's scale. */
     #rated(own) {
-      if (!this.#ofAnswer) return own.ratings?.find((one) => one.scale === this.scale) ?? NOTHING;
       return own.worst_rating === 1 && own.best_rating === +this.scale ? own : NOTHING;
     }
 
@@ -237,9 +226,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
         this.#open();
         text.focus();
       };
-      const title = points && !this.#ofAnswer ? label(this.scale) : label("group");
-      const row = make("div", { class: "row", role: "group", "aria-label": title }, ...choices.values());
-      if (points && !this.#ofAnswer) row.prepend(make("span", { class: "scale" }, title));
+      const row = make("div", { class: "row", role: "group", "aria-label": label("group") }, ...choices.values());
       row.append(why, status);
       this.#parts = { choices, why, tags, text, correction, right, form, status };
       const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
@@ -344,7 +331,7 @@ textarea { padding: .5rem; min-height: 3.5rem; resize: vertical; width: 100%; bo
 
     /** The request for what is wanted: a retraction carries nothing else. */
     #body({ reaction, rating, tags, text, correction }) {
-      const scale = this.#ofAnswer ? +this.scale : this.scale;
+      const scale = +this.scale;
       if (this.#points) return rating === null ? { rating, scale } : { rating, scale, text: text || null };
       return reaction ? { reaction, tags, text: text || null, correction: correction || null } : { reaction };
     }

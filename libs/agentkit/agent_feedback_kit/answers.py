@@ -9,9 +9,8 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 Reaction = Literal["ok", "not_ok", "neutral"]
 Origin = Literal["user", "machine", "reviewer"]
-FoundType = Literal["implicit", "reaction", "explicit", "inferred", "rating", "verdict"]
-"""Type of feedback to find. `implicit`: replies. `rating`: ratings on the project's own scales. `verdict`: all types
-except `implicit` and `rating`."""
+FoundType = Literal["implicit", "reaction", "explicit", "inferred", "verdict"]
+"""Type of feedback to find. `implicit`: replies. `verdict`: all other types."""
 Status = Literal["accepted", "neutral", "rejected"]
 Label = Literal["positive", "negative", "skip"]
 ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
@@ -27,22 +26,11 @@ class AcceptedFeedbackJson(TypedDict):
     ts: str
 
 
-class OwnRatingJson(TypedDict):
-    """The caller's rating on one of the project's own scales."""
-
-    scale: str
-    rating: int
-    worst_rating: int
-    best_rating: int
-    text: str | None
-    ts: str
-
-
 class OwnFeedbackJson(TypedDict):
     """The caller's feedback on a turn.
 
     If there is none, all fields after `user_id` are null or empty. `reaction` was derived from `rating` if a rating was
-    given. `ratings` contains the ratings on the project's own scales.
+    given.
     """
 
     conversation_id: str
@@ -58,7 +46,6 @@ class OwnFeedbackJson(TypedDict):
     rating: NotRequired[int | None]
     worst_rating: NotRequired[int | None]
     best_rating: NotRequired[int | None]
-    ratings: NotRequired[list[OwnRatingJson]]
 
 
 class RefusedLineJson(TypedDict):

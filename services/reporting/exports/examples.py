@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from contracts.instants import format_instant
 
 Format = Literal["kto", "dpo", "sft", "events", "detector"]
-RATING_COLUMNS: Final = ("rating", "scale", "worst_rating", "best_rating")
+RATING_COLUMNS: Final = ("rating", "worst_rating", "best_rating")
 Split = Literal["train", "validation", "test"]
 Missing = Literal[
     "answer_unknown", "answer_empty", "answer_edited", "question_unknown", "question_edited", "question_uncertain"

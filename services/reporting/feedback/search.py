@@ -10,7 +10,7 @@ import asyncpg
 from pydantic import Field, TypeAdapter
 
 from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
-from contracts.fields import BestRating, Rating, Scale, WorstRating
+from contracts.fields import BestRating, Rating, WorstRating
 from contracts.instants import format_instant
 from reporting.feedback.said import looked_up
 from reporting.model.cursor import Moment, decode, encode, question
@@ -31,7 +31,7 @@ from reporting.sql import SQL
 
 
 class FoundFeedback(ResponseModel):
-    """Effective feedback record, a reply to an answer, or a rating on one of the project's own scales."""
+    """Effective feedback record, or a reply to an answer."""
 
     feedback_id: Annotated[UUID, Field(description="Id of the record; it never changes.")]
     conversation_id: Annotated[str, Field(description="The conversation.")]
@@ -49,13 +49,10 @@ class FoundFeedback(ResponseModel):
         FeedbackType,
         Field(
             description="`reaction`: an emoji. `explicit`: a judgement. `inferred`: a machine verdict. `implicit`: a "
-            "reply. `rating`: a rating on one of the project's own scales. `implicit` and `rating` are not verdicts: "
-            "no share includes them."
+            "reply, which is not a verdict: no share includes it."
         ),
     ]
-    reaction: Annotated[
-        Reaction | None, Field(description="The verdict; null for a reply or a rating on one of the project's scales.")
-    ]
+    reaction: Annotated[Reaction | None, Field(description="The verdict; null for a reply.")]
     value: Annotated[float | None, Field(description="The reward, -1 to 1.")]
     confidence: Annotated[float, Field(description="Confidence of the verdict, 0 to 1; 1 for a person's own verdict.")]
     text: Annotated[
@@ -82,7 +79,6 @@ class FoundFeedback(ResponseModel):
         DecidedBy | None, Field(description="For a machine verdict: the part of the detector that decided.")
     ]
     rating: Rating
-    scale: Scale
     worst_rating: WorstRating
     best_rating: BestRating
     ts: Annotated[Time, Field(description="Time of the verdict.")]

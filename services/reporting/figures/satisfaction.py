@@ -51,10 +51,7 @@ class Summary(ResponseModel):
     ]
     ratings: Annotated[
         list[ScaleFigures],
-        Field(
-            description="Ratings by scale. Ratings of the answer (`scale` is null) are verdicts, so the other "
-            "numbers include them."
-        ),
+        Field(description="Ratings by scale. They are verdicts, so the other numbers include them."),
     ]
     buckets: Annotated[list[BucketFigures], Field(description="Counts by time; empty buckets are left out.")]
     by_agent: Annotated[list[NamedFigures], Field(description="Counts by agent, most feedback first.")]

@@ -56,7 +56,7 @@ class ExportQuestion(FilterBody):
     records: bool = Field(
         default=False,
         description="Export every feedback record. By default, an export has one row per judged answer and person: the"
-        " verdict that counts. With `events`, records include replies and ratings on the project's own scales.",
+        " verdict that counts. With `events`, records include replies.",
     )
 
     def filters_for(self, wanted: Format) -> Filters:

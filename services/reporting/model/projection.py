@@ -79,7 +79,6 @@ class FeedbackRow(NamedTuple):
     detector: str | None
     decided_by: str | None
     rating: int | None = None
-    scale: str | None = None
     worst_rating: int | None = None
     best_rating: int | None = None
     question_message_id: str | None = None

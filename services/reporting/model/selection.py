@@ -55,7 +55,7 @@ BINS: Final = 20
 """Number of equal-width confidence bins in which verdicts are counted."""
 SOURCE_FILTER: Final = (
     "`chat`, `post` for comments on and reactions to an agent's posts and comments, `api` for judgements,"
-    " `inference`, `review`, or `rating` for ratings on the project's own scales."
+    " `inference` or `review`."
 )
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 AnswerAttributes = Annotated[
@@ -83,8 +83,8 @@ class FeedbackFilter(BaseModel):
     )
     feedback_type: FoundType | None = Field(
         default=None,
-        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, `rating` for ratings on the project's"
-        " own scales, or `verdict` for all types except `implicit` and `rating`.",
+        description="`reaction`, `explicit`, `inferred`, `implicit` for replies, or `verdict` for all types except "
+        "`implicit`.",
     )
     tag: Label | None = Field(default=None, description="A reason: a tag, or a machine verdict's correction type.")
     min_confidence: Confidence | None = Field(
@@ -210,9 +210,9 @@ class Filters(ListFilter):
 
     @property
     def has_non_verdicts(self) -> bool:
-        """Return True if replies, or ratings on the project's own scales, may match these filters.
+        """Return True if replies may match these filters.
 
-        Such records have no verdict, reason or detector.
+        Replies have no verdict, reason or detector.
         """
         of_verdicts = (
             *(self.reaction, self.tag, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),

@@ -100,7 +100,6 @@ _VALUE_NAMES: Final[dict[tuple[str, object], str]] = {
     ("type", "verdict"): "Verdicts only",
     ("type", "reaction"): "Emoji",
     ("type", "implicit"): "Replies",
-    ("type", "rating"): "Ratings on project scales",
 }
 
 

@@ -115,9 +115,3 @@ turn_id in (select turn_id from feedbacks f where {is_here} and {is_unseen(f)})
 -- name: own_feedback
 select * from effective
 where slot = :slot and tenant = :tenant and project = :project and conversation_id = :conversation_id
-
--- name: own_ratings
-select scale, rating, worst_rating, best_rating, text, occurred_at, rn from live_replies
-where tenant = :tenant and project = :project and conversation_id = :conversation_id and turn_id = :turn_id
-  and user_id = :user_id and scale is not null
-order by scale limit 100

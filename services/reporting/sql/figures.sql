@@ -75,14 +75,10 @@ group by detector, decided_by order by detector desc nulls last, decided_by limi
 -- name: count_replies(where)
 select count(*) from (select from live_replies e where {where} and e.feedback_type = 'implicit' limit :most) replies
 
--- fragment: ratings_in(view, where)
-select e.scale, e.worst_rating, e.best_rating, e.rating from {view} e where {where} and e.rating is not null
-
--- name: count_ratings(rows)
-select scale, worst_rating, best_rating, count(*) as ratings, avg(rating)::float as mean from ({rows}) r
-group by scale, worst_rating, best_rating
-order by scale nulls first, worst_rating, best_rating
-limit 100
+-- name: count_ratings(view, where)
+select e.worst_rating, e.best_rating, count(*) as ratings, avg(e.rating)::float as mean from {view} e
+where {where} and e.rating is not null
+group by e.worst_rating, e.best_rating order by e.worst_rating, e.best_rating limit 100
 
 -- name: list_reasons(source)
 select * from (

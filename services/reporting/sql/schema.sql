@@ -72,7 +72,6 @@ create table feedbacks (
     decided_by text,
     -- Rating of the answer, from worst_rating to best_rating; null for other feedback
     rating smallint,
-    scale text,
     worst_rating smallint,
     best_rating smallint,
     -- The answer that the feedback is about: agent_message_id, or the turn's last answer if the event names only the
@@ -119,8 +118,7 @@ create index feedbacks_version on feedbacks (tenant, project, agent_version, occ
     where reaction is not null and agent_version is not null;
 create index feedbacks_written on feedbacks (tenant, project, written_by);
 
--- Feedback that is not a verdict, at its highest revision: replies to answers, and ratings on own scales; a null
--- value is retracted. Columns as in feedbacks
+-- Replies to answers, at their highest revision; a null value is retracted. Columns as in feedbacks
 create table replies (
     feedback_id uuid primary key,
     revision bigint not null,
@@ -160,8 +158,6 @@ create table replies (
     detector text,
     decided_by text,
     rating smallint,
-    -- Name of the project's own scale, for a rating; null for a reply
-    scale text,
     worst_rating smallint,
     best_rating smallint,
     answer_id text,
@@ -177,7 +173,6 @@ create index replies_counted on replies (tenant, project, occurred_at)
     where value is not null and feedback_type = 'implicit';
 create index replies_question on replies (conversation_id, question_message_id)
     where question_message_id is not null;
-create index replies_rated on replies (tenant, project, occurred_at) where rating is not null;
 create index replies_strategy on replies (tenant, project, strategy, occurred_at desc)
     where value is not null and strategy is not null;
 create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, '')))
@@ -232,7 +227,7 @@ select feedback_id, revision, recorded_at, slot, tenant, project, conversation_i
     agent_message_id, origin, feedback_type, source, coalesce(reaction, overruled_reaction) as reaction, value,
     confidence, text, tags, correction, emoji, correction_type, occurred_at, rn, track_id, bundle_id, agent_version,
     model, trace_id, intent, reviews, overruled_by, overruled_reaction, detector, decided_by,
-    rating, scale, worst_rating, best_rating, answer_id, question_message_id, thread_id, strategy, attributes
+    rating, worst_rating, best_rating, answer_id, question_message_id, thread_id, strategy, attributes
 from (select * from effective union all select * from feedbacks where overruled_reaction is not null) f;
 
 create view live_replies as select * from replies where value is not null;

@@ -2,7 +2,7 @@
 e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.model, e.user_id, e.origin, e.feedback_type,
     e.reaction, e.value, e.confidence, e.text, e.tags, e.correction, e.correction_type, e.emoji, e.occurred_at,
     e.agent_message_id, e.answer_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by,
-    e.user_type, e.rating, e.scale, e.worst_rating, e.best_rating, e.rn, e.attributes ->> 'language' as language
+    e.user_type, e.rating, e.worst_rating, e.best_rating, e.rn, e.attributes ->> 'language' as language
 
 -- name: search_nothing
 select where false

@@ -80,7 +80,7 @@ order by occurred_at, sequence, message_id limit :limit
 -- fragment: transcript_reaction
 feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidence, text, correction,
        tags, correction_type, occurred_at, source, reviews, overruled_by, detector, decided_by, user_type,
-       rating, scale, worst_rating, best_rating
+       rating, worst_rating, best_rating
 
 -- name: transcript_reactions
 select {transcript_reaction} from effective_or_overruled where {is_here}

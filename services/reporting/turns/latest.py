@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -76,20 +76,8 @@ class LatestQuestion(NamedTuple):
 _WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-f]{16})$")], SnapshotText])
 
 
-class OwnRating(ResponseModel):
-    """A person's rating of an answer on one of the project's own scales."""
-
-    scale: Annotated[str, Field(description="Name of the scale.")]
-    rating: Annotated[int, Field(description="The rating.")]
-    worst_rating: Annotated[int, Field(description="The worst rating of the scale.")]
-    best_rating: Annotated[int, Field(description="The best rating of the scale.")]
-    text: Annotated[str | None, Field(description="The person's text.")]
-    ts: Annotated[Time, Field(description="Time of the rating, RFC 3339.")]
-    rn: Annotated[str, Field(description="The rating's resource name.")]
-
-
 class OwnFeedback(ResponseModel):
-    """A person's effective reaction to a turn, and the person's ratings of it.
+    """A person's effective reaction to a turn.
 
     If there is no reaction, the fields from `reaction` to `best_rating` are null or empty.
     """
@@ -108,10 +96,6 @@ class OwnFeedback(ResponseModel):
     rating: Rating = None
     worst_rating: WorstRating = None
     best_rating: BestRating = None
-    ratings: Annotated[
-        tuple[OwnRating, ...],
-        Field(description="The person's ratings on the project's own scales, which are not part of the reaction."),
-    ] = ()
 
 
 async def latest(connection: Connection, scope: ConversationScope, request: LatestQuestion) -> Latest:
@@ -177,10 +161,6 @@ def _item(row: asyncpg.Record) -> LatestItem:
     )
 
 
-def _without_time(row: asyncpg.Record) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "occurred_at"}
-
-
 async def own_feedback(connection: Connection, scope: ConversationScope, turn_id: str, user_id: str) -> OwnFeedback:
     """Return a person's feedback on a turn.
 
@@ -188,10 +168,8 @@ async def own_feedback(connection: Connection, scope: ConversationScope, turn_id
     """
     slot = person_slot(*scope, turn_id, user_id)
     row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **scope._asdict()))
-    rated = await connection.fetch(*SQL.own_ratings(turn_id=turn_id, user_id=user_id, **scope._asdict()))
-    ratings = tuple(OwnRating(ts=format_instant(rating["occurred_at"]), **_without_time(rating)) for rating in rated)
     if row is None:
-        return OwnFeedback(conversation_id=scope.conversation_id, turn_id=turn_id, user_id=user_id, ratings=ratings)
+        return OwnFeedback(conversation_id=scope.conversation_id, turn_id=turn_id, user_id=user_id)
     return OwnFeedback(
         conversation_id=scope.conversation_id,
         turn_id=turn_id,
@@ -199,7 +177,6 @@ async def own_feedback(connection: Connection, scope: ConversationScope, turn_id
         rating=row["rating"],
         worst_rating=row["worst_rating"],
         best_rating=row["best_rating"],
-        ratings=ratings,
         reaction=row["reaction"],
         feedback_type=row["feedback_type"],
         text=row["text"],

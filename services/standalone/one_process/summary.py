@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from standalone.one_process.replay import ReplayResult
     from standalone.one_process.stack import Stack
 
-FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred", "rating")
+FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
 REACTIONS = ("ok", "not_ok", "neutral")
 
 

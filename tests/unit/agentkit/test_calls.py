@@ -68,7 +68,7 @@ def sent(call: Call[Any]) -> tuple[str, str, Any, Any]:
         (calls.submit_feedback(PLACE, *TURN, "ok"), FEEDBACK, {"reaction": "ok"}),
         (calls.submit_feedback(PLACE, *TURN, "not_ok", **JUDGED), FEEDBACK, {"reaction": "not_ok", **JUDGED}),
         (calls.submit_rating(PLACE, *TURN, 4, 5), FEEDBACK, {"rating": 4, "scale": 5}),
-        (calls.submit_rating(PLACE, *TURN, None, "a", **RATED), FEEDBACK, {"rating": None, "scale": "a", **RATED}),
+        (calls.submit_rating(PLACE, *TURN, None, 5, **RATED), FEEDBACK, {"rating": None, "scale": 5, **RATED}),
         (calls.clear_feedback(PLACE, *TURN), FEEDBACK, {"reaction": None}),
         (
             calls.clear_feedback(PLACE, *TURN, ts=TIME["ts"], user_id="ann"),

@@ -73,7 +73,6 @@ def test_a_created_feedback_is_announced_with_everything_it_says() -> None:
         "rating": None,
         "worstRating": None,
         "bestRating": None,
-        "scale": None,
         "text": "wrong é",
         "tags": ["slow"],
         "correction": "Paris",

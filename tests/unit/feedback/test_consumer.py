@@ -264,10 +264,10 @@ def events(draw: st.DrawFn) -> list[Received[Any]]:
                 verdict = draw(st.sampled_from(["ok", "not_ok", "neutral", None]))
                 event = explicit(verdict, at=at, user_id=user, text=draw(st.sampled_from(["a", None])), **common)
             case "rating":
-                rating, scale = draw(st.sampled_from([1, 3, 5, None])), draw(st.sampled_from([None, "polite", "clear"]))
+                rating = draw(st.sampled_from([1, 3, 5, None]))
                 ends: dict[str, Any] = {} if rating is None else {"rating": rating, "worst_rating": 1, "best_rating": 5}
                 verdict = None if rating is None else "neutral"
-                event = explicit(verdict, at=at, user_id=user, scale=scale, **ends, **common)
+                event = explicit(verdict, at=at, user_id=user, **ends, **common)
             case "reply":
                 event = reply(at=at, reply_sender_id=user, **common)
             case "inferred":

@@ -77,14 +77,14 @@ def test_empty_texts_are_no_texts() -> None:
     assert (event.text, event.correction) == (None, None)
 
 
-@pytest.mark.parametrize("kept", [{}, {"reviews": "t1"}, {"scale": "polite"}], ids=str)
+@pytest.mark.parametrize("kept", [{}, {"reviews": "t1"}], ids=str)
 def test_a_retraction_has_no_words_and_is_of_the_same_kind(kept: dict[str, Any]) -> None:
     event = event_of(None, **RATED, **kept)
     assert (event.reaction, event.text, event.tags, event.correction, event.rating) == (None, None, (), None, None)
-    assert (event.user_id, event.reviews, event.scale) == ("ann", kept.get("reviews"), kept.get("scale"))
+    assert (event.user_id, event.reviews) == ("ann", kept.get("reviews"))
 
 
-def test_a_judgement_replaces_that_of_the_same_person_kind_turn_and_scale() -> None:
+def test_a_judgement_replaces_that_of_the_same_person_kind_and_turn() -> None:
     def id_of(key: TurnKey = KEY, user: str = "ann", **said: Any) -> Any:
         return feedback_id_of(key, Judgement(user, "ok", **said))
 
@@ -92,7 +92,7 @@ def test_a_judgement_replaces_that_of_the_same_person_kind_turn_and_scale() -> N
     assert len({*same}) == 1
     keys = [KEY._replace(**{name: "other"}) for name in KEY._fields]
     others = [id_of(key) for key in keys]
-    others += [id_of(user="bob"), id_of(reviews="t1"), id_of(scale="polite"), id_of(scale="helpful")]
+    others += [id_of(user="bob"), id_of(reviews="t1")]
     assert len({*same, *others}) == 1 + len(others)
     assert id_of(reviews="t1") == id_of(reviews="m1")
 

@@ -30,7 +30,7 @@ ROW: dict[str, Any] = {
     "tags": ["wrong"],
     "correction_type": None,
     "emoji": None,
-    **dict.fromkeys(("rating", "scale", "worst_rating", "best_rating")),
+    **dict.fromkeys(("rating", "worst_rating", "best_rating")),
     "detector": None,
     "decided_by": None,
     "language": "de",
@@ -137,7 +137,7 @@ def test_every_example_names_the_record_it_was_made_from(wanted: Format) -> None
 def test_events_have_all_that_was_said() -> None:
     given: dict[str, Any] = {
         "user_id": "ann", "reaction": "not_ok", "value": -0.5, "text": "No.", "tags": ["wrong", "late"],
-        "correction": "At ten.", "correction_type": "explicit", "emoji": "x", "rating": 2.0, "scale": "stars",
+        "correction": "At ten.", "correction_type": "explicit", "emoji": "x", "rating": 2.0,
         "worst_rating": 1.0, "best_rating": 5.0,
     }  # fmt: skip
     [example] = made("events", case(**given))

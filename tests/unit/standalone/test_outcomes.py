@@ -140,7 +140,7 @@ def test_of_a_message_that_the_feedback_service_reads_too_the_bridges_outcome_co
 
 # The table at the end of a run.
 
-NONE: dict[str, int] = {"implicit": 0, "explicit": 0, "reaction": 0, "inferred": 0, "rating": 0}
+NONE: dict[str, int] = {"implicit": 0, "explicit": 0, "reaction": 0, "inferred": 0}
 
 
 def facts(by_type: dict[str, int], cleared: int) -> dict[str, Any]:

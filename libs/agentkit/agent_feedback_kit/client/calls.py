@@ -112,17 +112,13 @@ def submit_rating(
     conversation_id: str,
     turn_id: str,
     rating: int | None,
-    scale: int | str,
+    scale: int,
     *,
     text: str | None = None,
     ts: str | None = None,
     user_id: str | None = None,
 ) -> Call[AcceptedFeedbackJson]:
-    """Rate an answer, or retract the rating with None.
-
-    If `scale` is a number, the rating is from 1 to that number and counts as a judgement, as in `submit_feedback`. If
-    it is the name of one of the project's own scales, such as `polite`, the rating does not affect satisfaction rates.
-    """
+    """Rate an answer from 1 to `scale`, which counts as a judgement, or retract the rating with None."""
     body = {"rating": rating, "scale": scale} | _given(text=text, ts=ts, user_id=user_id)
     return _one("POST", project.path(conversation_id, "turns", turn_id, "feedback"), body, AcceptedFeedbackJson)
 
