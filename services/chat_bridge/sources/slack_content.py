@@ -19,7 +19,9 @@ _CONTROLS: Final = frozenset({"actions", "context_actions", "input", "divider"})
 _ADDED_BY_SLACK: Final = ("from_url", "original_url", "is_msg_unfurl", "is_app_unfurl", "is_share")
 _NESTED: Final = (
     "title",
+    "subtitle",
     "text",
+    "body",
     "fields",
     "elements",
     "rows",

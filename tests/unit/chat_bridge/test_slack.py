@@ -304,6 +304,19 @@ def rich(*elements: dict[str, Any], kind: str = "rich_text_section") -> list[dic
             "nine\nten",
         ),
         ({"blocks": rich({"type": "text", "text": "print(1)"}, kind="rich_text_preformatted")}, "print(1)"),
+        (
+            {
+                "blocks": [
+                    {
+                        "type": "carousel",
+                        "elements": [
+                            {"type": "card", "title": mrkdwn("Zoo"), "subtitle": mrkdwn("Open"), "body": mrkdwn("9-5")}
+                        ],
+                    }
+                ]
+            },
+            "Zoo\nOpen\n9-5",
+        ),
         ({"text": "This content can't be displayed.", "blocks": [{"type": "section", "text": mrkdwn(ANSWER)}]}, ANSWER),
         (
             {"text": ANSWER, "blocks": [{"type": "actions", "elements": [{"type": "button", "text": mrkdwn("Yes")}]}]},
