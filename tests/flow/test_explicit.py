@@ -332,3 +332,38 @@ async def test_what_is_said_now_counts_for_the_day_of_the_files(postgres_url: st
             await running.quiet()
             assert (await http.get(path)).json()["reaction"] == reaction
         assert not [one for one in running.seen if one.outcome.kind == "dead_lettered"]
+
+
+async def test_siblings_are_both_judged_and_a_thumb_is_the_last_answers(stack: RunningStack) -> None:
+    """Another question comes in between, in a thread of its own; the first answer gets an emoji, the turn a thumb."""
+    times = [f"2026-01-01T10:00:{second:02}Z" for second in range(6)]
+    await stack.publish(
+        message("q1", "c-again", turn="t1", occurredAt=times[0]),
+        message("a1", "c-again", turn="t1", agent="bot", occurredAt=times[1]),
+        message("q2", "c-again", occurredAt=times[2], threadId="q0", senderId="bob", content="And the zoo?"),
+        message("a2", "c-again", turn="t1", agent="bot", occurredAt=times[3], agentVersion="v2"),
+        message("a3", "c-again", agent="bot", occurredAt=times[4], threadId="q0", replyToMessageId="q0"),
+        {
+            "topic": "chat.message.reaction.ingested",
+            "eventId": "c-again-r",
+            "occurredAt": times[5],
+            "tenant": "acme",
+            "project": "support",
+            "conversationId": "c-again",
+            "messageId": "a1",
+            "userId": "bob",
+            "emoji": "👎",
+        },
+    )
+    for turn in ("t1", "a3"):
+        assert (await post(stack, "c-again", turn, {"reaction": "ok"})).status_code == 202
+    await stack.quiet()
+    rows = await stack.rows(
+        "select agent_message_id, question_message_id, thread_id, agent_version, value from reporting.feedbacks "
+        "where conversation_id = 'c-again' order by 1"
+    )
+    assert [tuple(row) for row in rows] == [
+        ("a1", "q1", None, None, -0.6),
+        ("a2", "q1", None, "v2", 1.0),
+        ("a3", "q2", "q0", None, 1.0),
+    ]
