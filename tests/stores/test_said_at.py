@@ -6,7 +6,6 @@ from types import ModuleType
 
 import pytest
 
-import feedback.service
 import inference.service
 import reporting.service
 from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
@@ -18,8 +17,8 @@ from tests.support.reporting_events import message, reply
 
 LAST = 253_402_300_799_999_999
 """The last microsecond of the year 9999."""
-TABLES = ((feedback.service, "people"), (inference.service, "messages"), (reporting.service, "messages"))
-"""Tables with a version."""
+TABLES = ((inference.service, "messages"), (reporting.service, "messages"))
+"""Tables with the column."""
 
 
 @pytest.mark.parametrize(("service", "table"), TABLES, ids=lambda one: getattr(one, "__package__", one))
