@@ -241,6 +241,7 @@ async def test_a_test_message_reaches_a_local_receiver(stack: RunningStack) -> N
         assert f"<{url}/dashboard/alerts?at=acme/support|" in said["blocks"][0]["text"]["text"]
         assert "SECRET" not in await page.content()
         await looked_at(page, "saved")
+        await page.click("summary[aria-label='Remove the channel team']")
         await page.click("button[name=remove_channel]")
         await page.wait_for_selector("text=The channel team was removed.")
         await page.fill("input[name=channel]", "gone")
