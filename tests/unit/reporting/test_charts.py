@@ -114,7 +114,7 @@ def test_buckets_fit_the_period(days: int, bucket: str) -> None:
 
 def test_an_empty_form_field_is_not_given() -> None:
     view = View.model_validate({"at": "", "origin": "", "agent": "", "other": "x"})
-    assert (view.at, view.origin, view.agent, view.period) == (None, None, None, "30d")
+    assert (view.at, view.origin, view.agent, view.period) == (None, None, None, "7d")
 
 
 def test_a_bar_leads_to_the_feedbacks_in_it_and_its_address_is_escaped() -> None:
@@ -296,10 +296,10 @@ def test_a_state_that_makes_no_sense_is_refused(said: dict[str, str]) -> None:
 
 
 def test_an_address_carries_every_filter_and_no_place() -> None:
-    said = {"period": "7d", "agent": "a&b", "q": "50 %", "confidence": "0.9", "cursor": "c", "stamp": "s", "id": "c1"}
+    said = {"period": "30d", "agent": "a&b", "q": "50 %", "confidence": "0.9", "cursor": "c", "stamp": "s", "id": "c1"}
     parameters = View.model_validate(said).parameters(Project("acme", "support"), reaction="ok")
     assert parameters == {
-        "at": "acme/support", "period": "7d", "agent": "a&b", "q": "50 %", "confidence": 0.9, "reaction": "ok",
+        "at": "acme/support", "period": "30d", "agent": "a&b", "q": "50 %", "confidence": 0.9, "reaction": "ok",
     }  # fmt: skip
     assert View.model_validate(parameters).agent == "a&b"
 
