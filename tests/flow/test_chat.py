@@ -380,7 +380,7 @@ async def test_a_transcript_shows_each_thread_behind_its_root(stack: RunningStac
     assert places == sorted(places)
 
 
-# Messages of one time: a rejection hits the answer before it by a reply, and none if the order is unknown.
+# Messages of one time are in the order of the log.
 
 NO = "No, that's wrong."
 
@@ -414,21 +414,21 @@ async def rejected(stack: RunningStack, conversation: str) -> list[str]:
 
 async def test_a_rejection_hits_the_answer_before_it(stack: RunningStack) -> None:
     its_own: list[Said] = [("2-question", None, NO), ("2-answer", "2-question", "Sorry: it opens at ten.")]
-    before_it: list[Said] = [("2-rejection", "3-answer", NO), ("3-answer", None, "It closes at six.")]
-    unknown: list[Said] = [("2-question", None, NO), ("2-answer", None, "Sorry: it opens at ten.")]
-    for conversation, said in {"its-own": its_own, "before-it": before_it, "unknown": unknown}.items():
+    after_it: list[Said] = [("2-rejection", "3-answer", NO), ("3-answer", None, "It closes at six.")]
+    no_replies: list[Said] = [("2-question", None, NO), ("2-answer", None, "Sorry: it opens at ten.")]
+    for conversation, said in {"its-own": its_own, "after-it": after_it, "no-replies": no_replies}.items():
         for event in chat(conversation, *said):
             await stack.publish(event)
     await stack.quiet()
     assert await rejected(stack, "its-own") == ["1-answer"]
-    assert await rejected(stack, "before-it") == ["3-answer"]
-    assert await rejected(stack, "unknown") == []
+    assert await rejected(stack, "after-it") == [], "it replies to an answer that the log has after it"
+    assert await rejected(stack, "no-replies") == ["1-answer"]
     asked = {"text": NO, "ts": SECOND, "user_id": "ann"}
     async with stack.client() as http:
         known = await http.post(f"{BASE}/its-own/detect", json={**asked, "message_id": "2-question"})
-        foreign = await http.post(f"{BASE}/unknown/detect", json={**asked, "message_id": "2-other"})
+        unlogged = await http.post(f"{BASE}/no-replies/detect", json={**asked, "message_id": "2-other"})
     assert known.json()["target"]["turn_id"] == "1-answer"
-    assert foreign.json()["target"] is None
+    assert unlogged.json()["target"]["turn_id"] == "2-answer"
 
 
 # Message references: ids shared by several conversations, and messages sent as replies.

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from servicekit.log.messages import Message
+from standalone.one_process.lines import Routed, route
 from tests.support.post_events import Given, commented, discussions, published, reacted, recount
 from tests.support.running_stack import RunningStack, message
 
@@ -29,6 +31,13 @@ async def ingest(stack: RunningStack, *events: Any, tenant: str = "acme") -> Non
             answer = await http.post(f"/ingest/{tenant}/support/events", content=body.encode(), headers=headers)
     assert answer.status_code == 200, answer.text
     assert answer.json()["refused"] == []
+
+
+async def publish(stack: RunningStack, *events: Any) -> None:
+    """Write events to the log like a forum with a Kafka client."""
+    records = [record for event in events if isinstance(record := route(json.dumps(event).encode()), Routed)]
+    assert len(records) == len(events)
+    await stack.stack.log.send([Message(record.topic, record.key, record.value) for record in records])
 
 
 async def given(stack: RunningStack, *posts: str) -> set[Given]:
@@ -190,7 +199,7 @@ async def test_an_erasure_covers_comments_and_reactions_that_wait_or_come_late(s
         published("late", 60, "dora", authorType="human", content="Private words of Dora"),
         reacted("never", "👎", 61, "dora"),
     )
-    await ingest(stack, *by_dora, *late, published("later"))
+    await publish(stack, *by_dora, *late, published("later"))
     await stack.quiet()
     assert not await search(stack, user_id="dora")
     for table in ("reporting.messages", "reporting.replies", "feedback.feedback", "chat_bridge.parked"):
