@@ -259,7 +259,7 @@ def test_a_mutant_is_noticed_in_a_copy_and_the_tree_stays_whole(tree: Tree) -> N
     condition = "own if raw.coordinates.topic in FOREIGN else "
     run = tree.test(TESTS, of(condition, ""), 120)
     assert (run.failed, run.error) == (True, "")
-    assert "test_cause.py" in run.first
+    assert "test_producer.py" in run.first
     assert not tree.test(TESTS, of(condition, condition + "False or "), 120).failed
     assert tree.test(TESTS, of("from __future__", "from __past__"), 120).failed
     for root in (ROOT, tree.folder):
