@@ -149,7 +149,9 @@ async def test_a_watermark_of_a_replica_skips_no_open_transaction(monkeypatch: p
                 await asyncio.sleep(0.05)
         async with reads.acquire() as reader:
             earlier = (await snapshot_of(reader)).seen
-        unseen = "select exists (select from feedbacks where not pg_visible_in_snapshot(written_by, $1::text::pg_snapshot))"
+        unseen = """
+            select exists (select from feedbacks where not pg_visible_in_snapshot(written_by, $1::text::pg_snapshot))
+        """
         await open_one.commit()
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not await reads.fetchval(unseen, earlier):
