@@ -102,7 +102,11 @@ async def test_a_log_that_is_gone(postgres_url: str, monkeypatch: pytest.MonkeyP
     async with running_stack(postgres_url) as running, running.client("ann") as http:
         path = "/conversations/acme/support/c1/turns/{}/feedback"
         await running.publish(*exchange("c1", "known"))
-        assert (await http.post(path.format("known"), json={"reaction": "ok"})).status_code == 202
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            # On a loaded machine, the log may need longer than the limit of a second: 503 means to send again.
+            while (accepted := await http.post(path.format("known"), json={"reaction": "ok"})).status_code == 503:
+                await asyncio.sleep(0.1)
+        assert accepted.status_code == 202
         await running.quiet()
         running.broker.stop()
         for turn in ("known", "nowhere"):
