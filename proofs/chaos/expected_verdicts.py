@@ -20,7 +20,7 @@ def expected_verdicts(messages: dict[Where, list[Event]], detector: Detector) ->
     conversations: defaultdict[tuple[str, str, str], list[Message]] = defaultdict(list)
     for versions in sorted(messages.values(), key=_position):
         latest = max(versions, key=version)
-        first, _ = _position(versions)
+        first, *_ = _position(versions)
         scope = latest["tenant"], latest["project"], latest["conversationId"]
         replies = max(event.get("originalMessageId", "") for event in versions)
         conversations[scope].append(_message(latest, first, replies or None))
@@ -30,9 +30,9 @@ def expected_verdicts(messages: dict[Where, list[Event]], detector: Detector) ->
     return found
 
 
-def _position(versions: Iterable[Event]) -> tuple[int, int]:
-    """Return time and sequence of a message's earliest version; messages without a sequence are in log order."""
-    return min((parse_instant(event["occurredAt"]), event.get("sequence", -1)) for event in versions)
+def _position(versions: Iterable[Event]) -> tuple[int, int, tuple[int, int, int]]:
+    """Return the least time, sequence and position in the log (log time, partition, offset) of a message's versions."""
+    return min((parse_instant(event["occurredAt"]), event.get("sequence", -1), event["logged"]) for event in versions)
 
 
 def _of_conversation(

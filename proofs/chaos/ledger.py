@@ -24,6 +24,8 @@ class Entry:
     kind: str
     sha256: str
     value: str | None
+    log_time: int = -1
+    """Time at which the log has accepted the record, in milliseconds; -1 if it was sent over HTTP."""
 
     @property
     def place(self) -> tuple[str, int, int]:

@@ -58,7 +58,16 @@ class Writer:
                 continue
             text = record.value.decode() if record.fate == "good" and record.value is not None else None
             entries.append(
-                Entry(record.topic, place.partition, place.offset, record.fate, record.kind, digest(record.value), text)
+                Entry(
+                    record.topic,
+                    place.partition,
+                    place.offset,
+                    record.fate,
+                    record.kind,
+                    digest(record.value),
+                    text,
+                    place.timestamp,
+                )
             )
         await asyncio.to_thread(self.ledger.write, entries)
         if failed:

@@ -128,9 +128,10 @@ def _where(event: dict[str, Any], message: str) -> Where:
 
 def _message_in(entry: Entry, event: dict[str, Any]) -> dict[str, Any]:
     """Return the message in an event; a reply event has neither its turn nor its agent's name."""
+    logged = {"logged": (entry.log_time, entry.partition, entry.offset)}
     if entry.topic == MESSAGE:
-        return event | {"rank": 1}
-    return event | {"rank": 0, "agentId": event["senderId"]}
+        return event | logged | {"rank": 1}
+    return event | logged | {"rank": 0, "agentId": event["senderId"]}
 
 
 def version(event: dict[str, Any]) -> tuple[int, int, int]:
