@@ -229,9 +229,11 @@ async def test_without_statistics_an_answer_is_looked_up_in_its_conversation(rea
     no_feedback: dict[str, list[str]] = {
         f"{about}_{name}": [] for about, id_name in (("of", "answer"), ("turn", "id")) for name in (*columns, id_name)
     }
-    statement, *values = SQL.lock_answers.bulk(keys, **no_feedback)
-    plan = "\n".join(row[0] for row in await read_models.fetch(f"explain {statement}", *values))
-    assert "messages_of_thread" in plan and "messages_answers" not in plan
+    answers = [(*key[:3], key[3].replace("q", "a")) for key in keys]
+    for query in (SQL.lock_answers.bulk(keys, **no_feedback), SQL.candidates_of_answers.bulk(answers)):
+        plan = "\n".join(row[0] for row in await read_models.fetch(f"explain {query[0]}", *query[1:]))
+        assert "messages_of_thread" in plan
+        assert "messages_answers" not in plan and "messages_person" not in plan
 
 
 # A recount from the raw events equals pairs, searches, turns, turn logs and exports, whatever the order of arrival.

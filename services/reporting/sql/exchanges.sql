@@ -1,13 +1,13 @@
 -- fragment: key_order(row)
 {row}.tenant collate "C", {row}.project collate "C", {row}.conversation_id collate "C", {row}.message_id collate "C"
 
--- fragment: is_agents(message)
--- An expression, so that the planner does not take the index of all answers of a project to find those of a conversation.
--- Both cost it the same as long as a database has no statistics, which takes a minute or more.
-{message}.sender_type || '' = 'agent'
+-- fragment: is_from(message, sender_type)
+-- An expression, so that the planner does not take an index of all answers, or of all people, of a project to find the
+-- messages of a conversation. Both cost it the same as long as a database has no statistics, for a minute or more.
+{message}.sender_type || '' = {sender_type}
 
 -- fragment: is_of(row)
-a.conversation_id = {row}.conversation_id and a.tenant = {row}.tenant and a.project = {row}.project and {is_agents(a)}
+a.conversation_id = {row}.conversation_id and a.tenant = {row}.tenant and a.project = {row}.project and {is_from(a, 'agent')}
 
 -- fragment: in_thread(message, thread)
 {message}.thread = {thread} and hashtextextended({message}.thread, 0) = hashtextextended({thread}, 0)
@@ -20,7 +20,7 @@ where {is_of(p)} and {in_thread(a, thread)} and a.occurred_at >= p.occurred_at
   and a.occurred_at <= coalesce((
     select q.occurred_at from messages q
     where q.conversation_id = p.conversation_id and q.tenant = p.tenant and q.project = p.project
-      and {in_thread(q, thread)} and q.sender_type = 'human' and q.has_text and q.occurred_at > p.occurred_at
+      and {in_thread(q, thread)} and {is_from(q, 'human')} and q.has_text and q.occurred_at > p.occurred_at
     order by q.occurred_at, q.sequence offset {reach} limit 1), a.occurred_at)
 
 -- name: lock_answers
@@ -61,7 +61,7 @@ with changed as materialized (
     cross join lateral (select a.message_id from messages a where {is_of(f)} and a.turn_id = f.turn_id) a
 )
 select {key_of(m)}, m.turn_id from messages m join affected using ({key_columns})
-where {is_agents(m)}
+where {is_from(m, 'agent')}
 order by {key_order(m)} for update of m
 
 -- fragment: question_columns
@@ -69,7 +69,7 @@ order by {key_order(m)} for update of m
 q.message_id, coalesce(q.turn_id, q.message_id), q.thread, q.sender_id, q.occurred_at, q.sequence, q.log_time, q.log_offset
 
 -- fragment: may_be_question
-q.conversation_id = a.conversation_id and q.tenant = a.tenant and q.project = a.project and q.sender_type = 'human'
+q.conversation_id = a.conversation_id and q.tenant = a.tenant and q.project = a.project and {is_from(q, 'human')}
             and q.has_text
 
 -- fragment: latest_first
@@ -138,7 +138,7 @@ from unnest({key_arrays}) as k ({key_columns})
 join messages a using ({key_columns})
 left join exchanges x on x.answer_id = a.message_id and x.conversation_id = a.conversation_id
     and x.tenant = a.tenant and x.project = a.project
-where {is_agents(a)}
+where {is_from(a, 'agent')}
 
 -- name: answers_in_turns
 -- Agents' messages of turns.
@@ -175,7 +175,7 @@ with differing as materialized (
     select e.feedback_id, x.question_id, nullif(a.thread, '') as thread_id, a.strategy, a.attributes
     from {table} e
     join messages a on a.message_id = e.answer_id and a.conversation_id = e.conversation_id and a.tenant = e.tenant
-        and a.project = e.project and {is_agents(a)}
+        and a.project = e.project and {is_from(a, 'agent')}
     left join exchanges x on x.answer_id = a.message_id and x.conversation_id = a.conversation_id
         and x.tenant = a.tenant and x.project = a.project
     where {rows} and (e.question_message_id, e.thread_id, e.strategy, e.attributes)

@@ -24,18 +24,18 @@ select n.n, a.message_id, a.has_text, {text_until(a, n.judged_at)} as answer, a.
         a.reply_to <> a.thread and not exists (
             select from messages m
             where m.message_id = a.reply_to and m.conversation_id = a.conversation_id and m.tenant = :tenant
-              and m.project = :project and m.sender_type = 'agent'
+              and m.project = :project and {is_from(m, 'agent')}
         ) or a.turn_id is distinct from coalesce(q.turn_id, q.message_id) and exists (
             select from messages m
             where m.tenant = :tenant and m.project = :project and m.conversation_id = a.conversation_id
-              and {is_in_thread(a)} and m.sender_type = 'human' and not m.has_text
+              and {is_in_thread(a)} and {is_from(m, 'human')} and not m.has_text
               and m.occurred_at between q.occurred_at and a.occurred_at
         )
     ) is true as is_uncertain
 from unnest(:n::int[], :conversation_id::text[], :answer_id::text[], :judged_at::bigint[])
     as n (n, conversation_id, answer_id, judged_at)
 join messages a on a.message_id = n.answer_id and a.conversation_id = n.conversation_id and a.tenant = :tenant
-    and a.project = :project and a.sender_type = 'agent'
+    and a.project = :project and {is_from(a, 'agent')}
 {question_of_answer(a)}
 
 -- fragment: is_before_question
@@ -68,7 +68,7 @@ from unnest(:n::int[], :conversation_id::text[], :answer_id::text[], :question_i
 join effective_by_answer e on e.tenant = :tenant and e.project = :project and e.conversation_id = n.conversation_id
     and e.reaction = 'ok' and e.origin <> 'machine' and e.answer_id <> n.answer_id
 join messages a on a.message_id = e.answer_id and a.conversation_id = e.conversation_id and a.tenant = :tenant
-    and a.project = :project and a.sender_type = 'agent'
+    and a.project = :project and {is_from(a, 'agent')}
 {question_of_answer(a)}
 where {text_until(a, e.occurred_at)} is not null and (q.message_id = n.question_id
     or q.occurred_at > n.asked_at and lower(btrim({text_until(q, a.occurred_at)})) = lower(btrim(n.question)))
