@@ -61,13 +61,13 @@ from reporting.reviews.sample import pending
 from reporting.turns.conversations import conversations_in_period
 from reporting.turns.latest import LatestQuestion, latest
 from reporting.turns.turns import turns_with_feedbacks
-from servicekit import Caller
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
 from servicekit.garbage_collection import tune_gc
 from servicekit.web import paths  # noqa: F401  # registers the convertor of the routes
+from servicekit.web.auth import Caller
 from standalone.embedded.postgres import EmbeddedPostgres
 
 Read = Callable[[], Awaitable[Any]]

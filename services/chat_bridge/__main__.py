@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from servicekit import run_service
+from servicekit.interrupts import run_service
 
 if __name__ == "__main__":
     run_service("chat_bridge")

@@ -12,7 +12,9 @@ from chat_bridge.ingest import LINES_LIMIT, REFUSED_LIMIT, IngestProject, Intake
 from contracts.base import Name
 from contracts.scopes import INGEST
 from contracts.topics import INBOUND_TOPICS
-from servicekit import RequestRefused, Routes, read_body
+from servicekit.errors import RequestRefused
+from servicekit.web.bodies import read_body
+from servicekit.web.routes import Routes
 
 INGEST_LIMIT = 8 * 1024 * 1024
 """Maximum size of a request body, in bytes."""

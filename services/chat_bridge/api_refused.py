@@ -11,7 +11,8 @@ from chat_bridge.refused_store import SHOWN, RefusedEvents
 from contracts.base import Name
 from contracts.instants import format_instant, parse_instant
 from contracts.scopes import INGEST
-from servicekit import RequestRefused, Routes
+from servicekit.errors import RequestRefused
+from servicekit.web.routes import Routes
 
 REFUSED = "/conversations/{tenant}/{project}/refused"
 ANSWERS = {

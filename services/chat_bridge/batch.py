@@ -19,7 +19,8 @@ from contracts.exchange import Position
 from contracts.message_fields import MessageKey
 from contracts.posts import About, PostReacted, about_in
 from contracts.versions import COPY, message_in, place_of, same_source, version_of
-from servicekit import Outcome, Received
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 PARKED = Outcome.parked("original_unknown")
 NO_ANSWER = Outcome.ignored("no_answer")

@@ -25,7 +25,11 @@ from chat_bridge.parking import Parking
 from chat_bridge.store import MessageStore
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.message_fields import MessageKey
-from servicekit import Clock, Handler, Outcome, Producer, Received
+from servicekit.clock import Clock
+from servicekit.log.handler import Handler
+from servicekit.log.messages import Producer
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 
 class ChatHandler(Handler):

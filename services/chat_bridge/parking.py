@@ -14,7 +14,10 @@ from chat_bridge.store import MessageStore
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.headers import Headers, derived_headers
 from contracts.instants import SECOND, format_instant
-from servicekit import Clock, Message, Outcome, Producer, Received
+from servicekit.clock import Clock
+from servicekit.log.messages import Message, Producer
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 SWEEP_BATCH = 500
 LISTED = 1_000

@@ -19,7 +19,7 @@ from chat_bridge.sources.registry import OpenSources, open_sources
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import ErasedAt
 from contracts.instants import DAY
-from servicekit import Service
+from servicekit.service import Service
 
 SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 

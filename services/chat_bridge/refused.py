@@ -9,7 +9,7 @@ from pydantic_core import from_json
 
 from contracts.base import ID_PATTERN
 from contracts.topics import INBOUND_TOPICS
-from servicekit import Outcome
+from servicekit.log.outcome import Outcome
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ID: Final = re.compile(ID_PATTERN)

@@ -12,7 +12,8 @@ import structlog
 from chat_bridge import metrics
 from chat_bridge.refused import EventRefusal, refusal_of_record
 from chat_bridge.sql import SQL
-from servicekit import Clock, Outcome
+from servicekit.clock import Clock
+from servicekit.log.outcome import Outcome
 
 TENANT_LIMIT: Final = 10_000
 """Maximum number of stored rejections per tenant. The oldest are deleted first."""

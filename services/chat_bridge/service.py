@@ -11,7 +11,8 @@ from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sql import SQL
-from servicekit import Keeps, Periodic, Service, ServiceDefinition
+from servicekit.definition import Keeps, ServiceDefinition
+from servicekit.service import Periodic, Service
 
 
 def _connect(parts: ChatBridgeParts, service: Service) -> None:

@@ -14,7 +14,8 @@ from contracts.exchange import ExchangeMessage, Position
 from contracts.message_fields import MESSAGE_KEY, MessageKey
 from contracts.provenance import Provenance
 from contracts.versions import FROM_MESSAGES
-from servicekit import Database, Statements
+from servicekit.db.database import Database
+from servicekit.db.statements import Statements
 
 _ATTRIBUTES: Final = {
     **{name: f"key.{name}" for name in MESSAGE_KEY},

@@ -14,7 +14,8 @@ from contracts.headers import Headers
 from contracts.ids import derived_id
 from contracts.posts import About
 from contracts.topics import EXPLICIT_RECEIVED, REACTION_RECEIVED, REPLY_RECEIVED, Topic
-from servicekit import Message, Outcome
+from servicekit.log.messages import Message
+from servicekit.log.outcome import Outcome
 
 Translated = FeedbackReplyReceived | FeedbackReactionReceived | FeedbackExplicitReceived
 TOPIC_OF: dict[type[Translated], Topic] = {

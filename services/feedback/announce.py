@@ -14,7 +14,7 @@ from contracts.headers import Headers
 from contracts.ids import conversation_key, revision_event_id
 from contracts.topics import FEEDBACK_CREATED
 from feedback.model import Key, Payload, Record
-from servicekit import Message
+from servicekit.log.messages import Message
 
 _SAID: Final = {field.name: field.default for field in fields(Payload) if field.name != "provenance"}
 """Default values of a payload's fields, by their names in the event."""

@@ -14,7 +14,10 @@ from feedback.rate_limit import LimitReached
 from feedback.registry import TurnKey
 from feedback.submission import ExplicitIntake, PersonErased, RegistryBehind, UnknownTurn
 from feedback.submission_body import EXAMPLES, GivenFeedback, given
-from servicekit import Caller, RequestRefused, Routes, read_body
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
+from servicekit.web.bodies import read_body
+from servicekit.web.routes import Routes
 
 TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/feedback"
 JSON = "application/json"

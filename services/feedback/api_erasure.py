@@ -14,7 +14,11 @@ from contracts.scopes import ADMIN
 from contracts.topics import ERASURE_REQUESTED
 from feedback.erasure_status import ErasureProgress, PostgresErasureStatuses
 from feedback.turn_erasures import TurnErasures
-from servicekit import Caller, Clock, Message, Producer, RequestRefused, Routes
+from servicekit.clock import Clock
+from servicekit.errors import RequestRefused
+from servicekit.log.messages import Message, Producer
+from servicekit.web.auth import Caller
+from servicekit.web.routes import Routes
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
 ERASURE = "/tenants/{tenant}/erasures/{request_id:segment}"

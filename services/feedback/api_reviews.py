@@ -20,7 +20,10 @@ from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
 from feedback.submission import ExplicitIntake, Judgement, PersonErased, RegistryBehind, UnknownTurn
-from servicekit import Caller, RequestRefused, Routes, read_body
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
+from servicekit.web.bodies import read_body
+from servicekit.web.routes import Routes
 
 REVIEWS: Final = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/reviews"
 JSON: Final = "application/json"

@@ -12,7 +12,10 @@ from agent_feedback_kit.sessions.record import MemoryMode
 from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
-from servicekit import Caller, RequestRefused, Routes, read_body
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
+from servicekit.web.bodies import read_body
+from servicekit.web.routes import Routes
 
 JSON = "application/json"
 THREAD_END = "/api/threads/{thread_id:segment}/end"

@@ -13,7 +13,9 @@ from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequeste
 from contracts.instants import format_instant
 from feedback.sql import SQL
 from feedback.turn_erasures import TurnErasures
-from servicekit import Handler, Outcome, Received
+from servicekit.log.handler import Handler
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
 """Services that store user data. An erasure is complete when all of them have confirmed it."""

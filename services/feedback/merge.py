@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from feedback.model import ONLY_SLOT, Change, Entry, Payload, Record
-from servicekit import Outcome
+from servicekit.log.outcome import Outcome
 
 _values_of: Final = attrgetter(*[field.name for field in fields(Payload) if field.name != "causation_id"])
 SUPERSEDED = Outcome.ignored("superseded")

@@ -15,7 +15,7 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from feedback.mongo_errors import transient_as_unavailable
-from servicekit import StartError, Unavailable
+from servicekit.errors import StartError, Unavailable
 
 Client = AsyncMongoClient[dict[str, Any]]
 _SELECT_SECONDS = 5.0

@@ -16,7 +16,7 @@ from pymongo.errors import (
     WriteConcernError,
 )
 
-from servicekit import Unavailable
+from servicekit.errors import Unavailable
 
 DUPLICATE_KEY = 11_000
 _WAITING_HELPS = frozenset(

@@ -21,7 +21,10 @@ from feedback.store_postgres import PostgresStore
 from feedback.submission import ExplicitIntake, TurnProgress
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler
-from servicekit import Database, Producer, Service, TopicHandlers
+from servicekit.db.database import Database
+from servicekit.log.messages import Producer
+from servicekit.log.topic_handlers import TopicHandlers
+from servicekit.service import Service
 
 ANNOUNCEMENTS: Final = "session_announcements"
 """Name of the periodic task that announces session ratings."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from contracts.erasure import Person
 from feedback.sql import SQL
-from servicekit import Database
+from servicekit.db.database import Database
 
 _MINUTE: Final = 60.0
 

@@ -16,7 +16,8 @@ from contracts.message_fields import MESSAGE_KEY, MessageKey
 from contracts.provenance import Provenance
 from feedback.registry import RegisteredMessage, Registry, TurnAnswer, TurnFacts, TurnKey
 from feedback.sql import SQL
-from servicekit import Database, Statements
+from servicekit.db.database import Database
+from servicekit.db.statements import Statements
 
 Lookup = tuple[TurnKey, str]
 """Arguments of a look-up: turn and user id."""

@@ -28,7 +28,7 @@ from feedback.emojis import DEFAULT_REWARDS, normalise, reward_of
 from feedback.merge import UNMAPPED
 from feedback.model import ONLY_SLOT, Change, Entry, Key, Payload, Stamp
 from feedback.ratings import meaning_of
-from servicekit import Outcome
+from servicekit.log.outcome import Outcome
 
 REPLY_VALUE = 0.4
 EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}

@@ -15,7 +15,8 @@ from feedback.parts import ANNOUNCEMENTS, FeedbackParts, open_parts
 from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
 from feedback.widget.routes import widget_router
-from servicekit import Keeps, Periodic, Service, ServiceDefinition
+from servicekit.definition import Keeps, ServiceDefinition
+from servicekit.service import Periodic, Service
 
 # A stub has the ids and the revision that an erasure leaves. It prevents the revision from decreasing if the
 # record is created again. It is no longer needed when the topics have deleted all records before the erasure,

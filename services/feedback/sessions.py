@@ -19,7 +19,9 @@ from contracts.ids import derived_id
 from contracts.instants import parse_instant
 from contracts.topics import SESSION_CREATED
 from feedback.sessions_postgres import StoredRating
-from servicekit import Clock, Message, Producer, Unavailable
+from servicekit.clock import Clock
+from servicekit.errors import Unavailable
+from servicekit.log.messages import Message, Producer
 
 log = structlog.get_logger(part="feedback")
 _AT_ONCE = 500

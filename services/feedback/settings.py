@@ -11,7 +11,7 @@ from pydantic_settings import SettingsConfigDict
 
 from contracts.base import Name
 from feedback.emojis import DEFAULT_REWARDS, RewardChanges, changed_rewards
-from servicekit import ReadSettings
+from servicekit.settings import ReadSettings
 
 _PROJECT = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
 STORE_SCHEMES = frozenset({"postgresql", "postgres", "mongodb", "mongodb+srv"})

@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from feedback.store import Store
 from feedback.store_postgres import PostgresStore
-from servicekit import Service, StartError
+from servicekit.errors import StartError
+from servicekit.service import Service
 
 SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 

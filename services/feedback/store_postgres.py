@@ -17,7 +17,7 @@ from feedback.model import Key, Record
 from feedback.registry import TurnKey
 from feedback.sql import SQL
 from feedback.store import NOBODY, Changes, Save, Saved, Totals, sum_up
-from servicekit import Database
+from servicekit.db.database import Database
 
 
 class PostgresStore:

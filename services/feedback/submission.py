@@ -17,7 +17,8 @@ from contracts.sources import REVIEW
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.rate_limit import PersonLimit
 from feedback.registry import Registry, TurnFacts, TurnKey
-from servicekit import Clock, Message, Producer
+from servicekit.clock import Clock
+from servicekit.log.messages import Message, Producer
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from contracts.fields import MOST_POINTS, Tags
 from contracts.instants import Instant
 from feedback.ratings import meaning_of
 from feedback.submission import GivenRating, Judgement
-from servicekit import RequestRefused
+from servicekit.errors import RequestRefused
 
 
 class GivenFeedback(BaseModel):

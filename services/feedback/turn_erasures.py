@@ -11,7 +11,7 @@ from typing import Final
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from feedback.sql import SQL
-from servicekit import Database
+from servicekit.db.database import Database
 
 _AT_ONCE: Final = 2_000
 """Maximum number of rows per statement, to stay below the statement timeout."""

@@ -11,7 +11,9 @@ from contracts.topics import CHAT_MESSAGE, CHAT_REPLY, POST_COMMENTED, POST_PUBL
 from contracts.versions import MessageEvent
 from feedback.registry import RegisteredMessage, Registry, collapse, registered
 from feedback.turn_erasures import TurnErasures
-from servicekit import Handler, Outcome, Received
+from servicekit.log.handler import Handler
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 TURN_TOPICS: Final = (CHAT_MESSAGE, CHAT_REPLY, POST_PUBLISHED, POST_COMMENTED)
 """Topics from which the registry is filled."""

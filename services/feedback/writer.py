@@ -22,7 +22,8 @@ from feedback.model import Change, Key, Record
 from feedback.overrule import ReviewOfTurn, overrule, reviews_that_count
 from feedback.registry import TurnKey
 from feedback.store import NOBODY, Save, Saved, Store, unknown_erasures
-from servicekit import Message, Outcome, Producer
+from servicekit.log.messages import Message, Producer
+from servicekit.log.outcome import Outcome
 
 ERASED = Outcome.ignored("erased")
 """Outcome of a change that is covered by the erasure of its author."""

@@ -19,7 +19,11 @@ from inference.store import ConversationKey, ConversationStore, IndexedMessage, 
 from inference.strategies import strategies_that_worked
 from inference.turns.rules import TurnKey
 from inference.turns.store import StrategyFilter, TurnSearch
-from servicekit import Caller, Clock, RequestRefused, Routes, read_body
+from servicekit.clock import Clock
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
+from servicekit.web.bodies import read_body
+from servicekit.web.routes import Routes
 
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"

@@ -22,7 +22,9 @@ from inference.settings import InferenceSettings
 from inference.timed_network import TimedNetwork
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from servicekit import Clock, Producer, StartError
+from servicekit.clock import Clock
+from servicekit.errors import StartError
+from servicekit.log.messages import Producer
 
 
 async def open_detector(settings: InferenceSettings, say: Callable[[str], None]) -> Detector:

@@ -18,7 +18,10 @@ from inference.store import ConversationKey, ConversationStore, IndexedMessage, 
 from inference.turns.facts import facts_of
 from inference.turns.store import TurnIntake
 from inference.window import message_ranges
-from servicekit import Handler, Outcome, Producer, Received
+from servicekit.log.handler import Handler
+from servicekit.log.messages import Producer
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 
 class ConversationHandler(Handler):

@@ -20,8 +20,9 @@ from inference.store import IndexedMessage, MessageKey, Placed, VerdictStamp
 from inference.turns.facts import Facts, joined
 from inference.turns.store import PreviousVerdict, TurnIntake
 from inference.window import MessageRange
-from servicekit import Message as Record
-from servicekit import Producer, stage
+from servicekit.log.messages import Message as Record
+from servicekit.log.messages import Producer
+from servicekit.stages import stage
 
 BLOCKED_SECONDS = 0.25
 """Maximum time in seconds for which judging may block the event loop.

@@ -19,7 +19,7 @@ from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
-from servicekit import Service
+from servicekit.service import Service
 
 SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 

@@ -13,7 +13,7 @@ import asyncpg
 from inference.differences import AnnouncedVerdict
 from inference.sql import SQL
 from inference.store import MessageKey
-from servicekit import StartError
+from servicekit.errors import StartError
 
 Cursor = tuple[str, str, str, str, str]
 """Sort key of the last judged message: conversation id, tenant, project, position in hexadecimal, message id."""

@@ -13,7 +13,8 @@ from inference.settings import InferenceSettings
 from inference.sql import SQL
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.search_postgres import PostgresTurnSearch
-from servicekit import Keeps, Periodic, Service, ServiceDefinition
+from servicekit.definition import Keeps, ServiceDefinition
+from servicekit.service import Periodic, Service
 
 # A conversation expires as a whole, when its last message is too old. `evaluation` counts the messages of a
 # conversation, and it must not decrease while any of them may be judged again.

@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from chat_completions.setting_types import EndpointKey, EndpointUrl
-from servicekit import ReadSettings
+from servicekit.settings import ReadSettings
 
 
 class InferenceSettings(ReadSettings):

@@ -12,7 +12,8 @@ from contracts.provenance import Provenance
 from detector.model import NEIGHBOURHOOD, Message
 from inference.sql import SQL
 from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
-from servicekit import Database, Statements
+from servicekit.db.database import Database
+from servicekit.db.statements import Statements
 
 _OF_MESSAGE: Final = ("turn_id", "sender_id", "role", "agent_id", "text", "reply_to")
 _ATTRIBUTES: Final = (

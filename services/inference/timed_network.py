@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from detector.encoders.embedder import ExchangeNetwork, Vectors
-from servicekit import stage
+from servicekit.stages import stage
 
 
 class TimedNetwork:

@@ -32,7 +32,10 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.settings import ReportingSettings
-from servicekit import Clock, Database, Producer, Service
+from servicekit.clock import Clock
+from servicekit.db.database import Database
+from servicekit.log.messages import Producer
+from servicekit.service import Service
 
 SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 

@@ -15,7 +15,8 @@ from reporting.parts import ReportingParts, open_parts
 from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
-from servicekit import Keeps, Periodic, Service, ServiceDefinition
+from servicekit.definition import Keeps, ServiceDefinition
+from servicekit.service import Periodic, Service
 
 
 def _connect(parts: ReportingParts, service: Service) -> None:

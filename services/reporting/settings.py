@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import AliasChoices, Field
 from pydantic_settings import SettingsConfigDict
 
-from servicekit import ReadSettings
+from servicekit.settings import ReadSettings
 
 
 class ReportingSettings(ReadSettings):

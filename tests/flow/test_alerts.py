@@ -23,8 +23,8 @@ from reporting.figures.gauges import FeedbackMetrics
 from reporting.model.selection import HOUR, Project
 from reporting.pages.routes import pages_router
 from reporting.read_models.generation import Generation
-from servicekit import Database
 from servicekit.clock import FixedClock
+from servicekit.db.database import Database
 from tests.support.issue_turns import TOPICS, issue_job, rejected_turn
 from tests.support.receiver import Receiver, Taken, receiver
 from tests.support.reporting_client import client

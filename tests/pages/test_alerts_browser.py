@@ -16,8 +16,8 @@ import uvicorn
 
 from reporting.alerts.channels import MOST_CHANNELS, AlertChannels
 from reporting.model.selection import Project
-from servicekit import Database
 from servicekit.clock import SystemClock
+from servicekit.db.database import Database
 from servicekit.db.row_security import READER
 from servicekit.errors import RequestRefused
 from tests.pages.test_alerts_page import Site

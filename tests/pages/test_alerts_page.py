@@ -20,8 +20,8 @@ from reporting.alerts.store import MOST_RULES, AlertMessages
 from reporting.http.alerts import alerts_router
 from reporting.model.selection import Project
 from reporting.pages.routes import pages_router
-from servicekit import Database
 from servicekit.clock import FixedClock
+from servicekit.db.database import Database
 from tests.support.receiver import Receiver, receiver
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback

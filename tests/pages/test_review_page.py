@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from reporting.pages.routes import pages_router
-from servicekit import Database
 from servicekit.clock import FixedClock
+from servicekit.db.database import Database
 from tests.support.chromium import expect, needs_chromium, opened, picture
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import client

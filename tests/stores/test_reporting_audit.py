@@ -19,8 +19,8 @@ from reporting.model.selection import ALWAYS, Filters, Project, TimeSpan, where
 from reporting.reviews import sample
 from reporting.reviews.sample import reviewed_kinds, samples
 from reporting.sql import SQL
-from servicekit import Database
 from servicekit.clock import FixedClock
+from servicekit.db.database import Database
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Event, Take, feedback, message
 

@@ -8,8 +8,8 @@ import pytest
 
 from reporting.model.selection import HOUR
 from reporting.read_models.rollups import Rollups
-from servicekit import Database
 from servicekit.clock import SystemClock
+from servicekit.db.database import Database
 from tests.support.reporting_events import START
 
 QUIET, LONGEST = 100.0, 1_000.0

@@ -16,7 +16,7 @@ from contracts.feedback import FeedbackCreated
 from reporting.figures.counts import totals
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit import Received
+from servicekit.log.records import Received
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import Event, batch, feedback, message, reply
 

@@ -15,8 +15,8 @@ from reporting.model.projection import FeedbackRow
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit import Database
 from servicekit.clock import SystemClock
+from servicekit.db.database import Database
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.reporting_events import START, batch, feedback, message, reply

@@ -20,9 +20,9 @@ from reporting.model.selection import Project
 from reporting.pages.exports import _cell
 from reporting.pages.view import View
 from reporting.pages.visits import Navigation, PageSources, Visit, Visits
-from servicekit import Caller
 from servicekit.db.pools import open_pool
 from servicekit.web.application import add_routes, application, guarded
+from servicekit.web.auth import Caller
 from tests.support.running_stack import Tokens
 
 SERVICES = {

@@ -22,7 +22,8 @@ from chat_bridge.sources.source import (
     SourceAnswer,
     SourceKind,
 )
-from servicekit import RequestRefused, Routes
+from servicekit.errors import RequestRefused
+from servicekit.web.routes import Routes
 
 SOURCE_LIMIT = 1024 * 1024
 """Maximum size of a request body, in bytes."""

@@ -13,7 +13,7 @@ from chat_bridge.sources.source import Dropped, Payload, Source, SourceAnswer, S
 from chat_bridge.sources.webhook_map import Signature
 from chat_bridge.sources.webhook_signature import is_signed
 from contracts.base import Id, Name
-from servicekit import Settings
+from servicekit.settings import Settings
 
 SIGNATURE: Final = Signature(
     kind="hmac-sha256",

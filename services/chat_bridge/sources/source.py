@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from servicekit import Settings
+from servicekit.settings import Settings
 
 Payload = Mapping[str, Any]
 """JSON object in a request or response body."""

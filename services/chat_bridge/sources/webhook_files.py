@@ -14,7 +14,8 @@ from chat_bridge.sources.source import Source, SourceKind
 from chat_bridge.sources.webhook import answer_to, chat_events
 from chat_bridge.sources.webhook_map import MappedWebhook, Signature, WebhookMap
 from chat_bridge.sources.webhook_signature import decoded, is_signed
-from servicekit import Settings, StartError
+from servicekit.errors import StartError
+from servicekit.settings import Settings
 
 
 class WebhookMapSettings(Settings):

@@ -19,7 +19,7 @@ from pydantic import (
 
 from chat_bridge.sources.webhook_time import TimeKind
 from contracts.base import Id, Label, Name, Reaction
-from servicekit import FileSettings
+from servicekit.settings import FileSettings
 
 ITEM = "@"
 """First part of a path that starts at the current item of the rule's list, not at the payload."""

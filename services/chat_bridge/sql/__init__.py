@@ -5,7 +5,7 @@ from typing import Final
 
 from contracts.exchange import REACH
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
-from servicekit import Statements
+from servicekit.db.statements import Statements
 
 _STORED: Final[Fields] = {
     "truncated": "boolean",

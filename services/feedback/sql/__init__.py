@@ -6,7 +6,7 @@ from typing import Final
 from contracts.exchange import REACH
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from contracts.sources import REVIEW
-from servicekit import Statements
+from servicekit.db.statements import Statements
 
 _REGISTERED: Final[Fields] = {
     "user_type": "text",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from servicekit import Routes
+from servicekit.web.routes import Routes
 
 _FOLDER: Final = Path(__file__).parent
 FILES: Final = ("/widget", "/widget.js", "/widget-demo.js", "/widget-demo.css")

@@ -15,7 +15,8 @@ from inference import metrics
 from inference.llm_gate.answer import LlmAnswer, answer_in
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Digest
-from servicekit import CircuitBreaker, Clock
+from servicekit.circuit_breaker import CircuitBreaker
+from servicekit.clock import Clock
 
 Reason = Literal["slow", "broken", "wrong", "open", "late"]
 """Reason for a missing answer.

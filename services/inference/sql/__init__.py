@@ -6,7 +6,7 @@ from typing import Final
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from inference.turns.store import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION
-from servicekit import Statements
+from servicekit.db.statements import Statements
 
 _RENAMED: Final = {"sender_type": "role", "content": "text"}
 _QUESTION: Final[Fields] = {

@@ -20,7 +20,7 @@ from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store import NO_VERDICT, PreviousVerdict, UserReaction
 from inference.turns.vectors import TurnVectors
-from servicekit import Database
+from servicekit.db.database import Database
 
 _LOCKS: Final = 2**31 - 1
 _NO_QUESTION: Final = (None,) * 4

@@ -8,7 +8,9 @@ from uuid import UUID
 from contracts.feedback import FeedbackCreated, FeedbackErased
 from inference.turns.rules import TurnKey, status_of
 from inference.turns.store import TurnIndex, UserReaction
-from servicekit import Handler, Outcome, Received
+from servicekit.log.handler import Handler
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 NO_REACTION = Outcome.ignored("no_reaction_of_a_person")
 

@@ -16,7 +16,10 @@ from contracts.instants import DAY, MINUTE
 from contracts.scopes import ADMIN, ALL_SCOPES
 from reporting.access.secret_values import KEY, digest, is_secret, new_secret
 from reporting.sql import SQL
-from servicekit import Caller, Clock, ProjectSet, RequestRefused, member_name
+from servicekit.clock import Clock
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
+from servicekit.web.projects import ProjectSet, member_name
 
 DEFAULT_DAYS: Final = 365
 MOST_DAYS: Final = 3_650

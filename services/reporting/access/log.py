@@ -12,7 +12,8 @@ import structlog
 from contracts.feedback import FeedbackErasureRequested
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit import Clock, ProjectSet
+from servicekit.clock import Clock
+from servicekit.web.projects import ProjectSet
 
 AccessAction = Literal["read", "searched", "exported", "erased", "changed rule", "changed access"]
 _ALL: Final = "*"

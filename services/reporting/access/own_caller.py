@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contracts.access import OWN_CALLER, CallerFacts
-from servicekit import Caller, Routes
+from servicekit.web.auth import Caller
+from servicekit.web.routes import Routes
 
 
 def callers_router() -> Routes:

@@ -12,7 +12,10 @@ from urllib.parse import parse_qs, urlencode
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from servicekit import COOKIE, Routes, Unavailable, brings_token
+from servicekit.errors import Unavailable
+from servicekit.web.auth import COOKIE
+from servicekit.web.guard import brings_token
+from servicekit.web.routes import Routes
 
 R = TypeVar("R", bound=Response)
 _STYLE: Final = (

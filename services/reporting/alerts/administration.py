@@ -31,7 +31,9 @@ from reporting.alerts.store import (
 )
 from reporting.model.selection import Project
 from reporting.outbox.sending import AttemptResult
-from servicekit import Caller, Clock, RequestRefused
+from servicekit.clock import Clock
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
 
 MOST_TESTS: Final = 10
 """Maximum number of test messages per project and minute."""

@@ -20,7 +20,8 @@ from reporting.outbox.addresses import NotAllowed, address_of
 from reporting.outbox.endpoints import SECRET_PREFIX
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit import Clock, RequestRefused
+from servicekit.clock import Clock
+from servicekit.errors import RequestRefused
 
 ChannelKind = Literal["slack", "teams", "webhook"]
 CHANNEL_KINDS: Final[tuple[ChannelKind, ...]] = get_args(ChannelKind)

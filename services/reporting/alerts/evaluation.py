@@ -18,7 +18,8 @@ from reporting.alerts.rules import AlertRule
 from reporting.alerts.store import AlertRow, AlertTransaction, alert_states, projects_with_alerts, stored_rules
 from reporting.model.selection import Project
 from reporting.sql import SQL
-from servicekit import Clock, Database
+from servicekit.clock import Clock
+from servicekit.db.database import Database
 
 BEHIND: Final = 1_000
 """Maximum number of records waiting in the log. If there are more, the reports are too old to evaluate rules."""

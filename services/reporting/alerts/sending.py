@@ -19,7 +19,7 @@ from reporting.model.selection import Project
 from reporting.outbox.courier import ATTEMPT_SECONDS
 from reporting.outbox.schedule import next_attempt
 from reporting.outbox.sending import AttemptResult, CheckedHttp
-from servicekit import Clock
+from servicekit.clock import Clock
 
 AT_ONCE: Final = 2
 """Maximum number of concurrent attempts per channel of a project."""

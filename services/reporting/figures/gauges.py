@@ -14,7 +14,8 @@ from reporting.figures.votes import Votes
 from reporting.model.selection import Filters, Project, TimeSpan
 from reporting.read_models.projects import projects
 from reporting.sql import SQL
-from servicekit import Clock, Database
+from servicekit.clock import Clock
+from servicekit.db.database import Database
 
 MOST_AGENTS: Final = 100
 """Maximum number of agents with metrics. The agents with the most verdicts are chosen."""

@@ -17,7 +17,8 @@ from reporting.alerts.store import AlertRow
 from reporting.http.conversations import FAILURES, PROJECT
 from reporting.model.responses import ResponseModel, Time
 from reporting.model.selection import Project
-from servicekit import Caller, Routes
+from servicekit.web.auth import Caller
+from servicekit.web.routes import Routes
 
 ALERTS: Final = PROJECT + "/alerts"
 RULES, REMOVALS, TESTS = ALERTS + "/rules", ALERTS + "/removals", ALERTS + "/tests"

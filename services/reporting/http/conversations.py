@@ -19,7 +19,9 @@ from reporting.turns.artifacts import Artifacts, artifacts
 from reporting.turns.conversations import ConversationsInPeriod, conversations_in_period
 from reporting.turns.latest import Latest, LatestQuestion, OwnFeedback, latest, own_feedback
 from reporting.turns.turns import TurnsWithFeedbacks, turns_with_feedbacks
-from servicekit import Caller, Clock, Routes
+from servicekit.clock import Clock
+from servicekit.web.auth import Caller
+from servicekit.web.routes import Routes
 
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"

@@ -20,7 +20,9 @@ from reporting.http.bodies import FilterBody
 from reporting.http.conversations import FAILURES, PROJECT
 from reporting.model.selection import Filters, Project
 from reporting.read_models.projects import is_known
-from servicekit import Caller, RequestRefused, Routes
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
+from servicekit.web.routes import Routes
 
 EXPORTS = PROJECT + "/exports/{wanted:segment}"
 COUNTS = EXPORTS + "/counts"

@@ -27,7 +27,8 @@ from reporting.http.query_parameters import (
 )
 from reporting.model.dimensions import dimension
 from reporting.model.selection import Project
-from servicekit import Clock, Routes
+from servicekit.clock import Clock
+from servicekit.web.routes import Routes
 
 SESSIONS = "/conversations/{tenant}/sessions"
 """Path without a project. It requires a token for all projects of the tenant."""

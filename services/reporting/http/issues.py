@@ -31,7 +31,10 @@ from reporting.issues.job import is_available
 from reporting.issues.reading import find_issue, list_issues, waiting
 from reporting.issues.store import IssueChange, change, merge, split
 from reporting.model.selection import Project
-from servicekit import Clock, RequestRefused, Routes, read_body
+from servicekit.clock import Clock
+from servicekit.errors import RequestRefused
+from servicekit.web.bodies import read_body
+from servicekit.web.routes import Routes
 
 ISSUES: Final = PROJECT + "/issues"
 ISSUE: Final = ISSUES + "/{issue:segment}"

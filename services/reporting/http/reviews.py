@@ -23,7 +23,10 @@ from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Audit
 from reporting.reviews.kinds import kinds_of
 from reporting.reviews.sample import draw, pending, pending_count, reviewed_kinds, samples
-from servicekit import Clock, Database, Routes, read_body
+from servicekit.clock import Clock
+from servicekit.db.database import Database
+from servicekit.web.bodies import read_body
+from servicekit.web.routes import Routes
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"

@@ -12,7 +12,9 @@ from contracts.scopes import ADMIN
 from reporting.http.conversations import FAILURES
 from reporting.outbox.endpoints import WebhookEndpoint
 from reporting.outbox.store import Deliveries
-from servicekit import Clock, RequestRefused, Routes
+from servicekit.clock import Clock
+from servicekit.errors import RequestRefused
+from servicekit.web.routes import Routes
 
 WEBHOOKS = "/tenants/{tenant}/webhooks"
 REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"

@@ -15,7 +15,8 @@ import structlog
 from contracts.instants import DAY
 from reporting.issues.store import AgentScope
 from reporting.sql import SQL
-from servicekit import Clock, StartError
+from servicekit.clock import Clock
+from servicekit.errors import StartError
 
 if TYPE_CHECKING:
     from detector.encoders.embedder import Embedder

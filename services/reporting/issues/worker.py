@@ -18,7 +18,7 @@ from reporting.issues.words import titles, words_of
 from reporting.model.selection import Project
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit import Clock
+from servicekit.clock import Clock
 
 _AT_ONCE: Final = 200
 """Maximum number of changed turns per transaction."""

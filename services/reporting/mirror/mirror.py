@@ -23,7 +23,8 @@ from reporting.mirror.receipts import HeldReceipts
 from reporting.mirror.store_setting import mark_more
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit import Clock, Unavailable
+from servicekit.clock import Clock
+from servicekit.errors import Unavailable
 
 DELETE_AGAIN_AFTER: Final = 15 * MINUTE
 """Delay in microseconds before a deleted object is deleted again, because a write that timed out may still arrive."""

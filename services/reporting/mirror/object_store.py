@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from contracts.extras import install_command
-from servicekit import StartError
+from servicekit.errors import StartError
 
 T = TypeVar("T")
 SECONDS: Final = 10

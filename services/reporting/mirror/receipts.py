@@ -13,7 +13,7 @@ import asyncpg
 
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit import Message, Producer
+from servicekit.log.messages import Message, Producer
 
 
 class HeldReceipts:

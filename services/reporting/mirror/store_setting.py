@@ -11,7 +11,7 @@ import asyncpg
 
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit import StartError
+from servicekit.errors import StartError
 
 _SECONDS: Final = 3_600.0
 _CONVERSATION: Final = ("tenant", "project", "conversation_id")

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from contracts.base import Id
-from servicekit import RequestRefused
+from servicekit.errors import RequestRefused
 
 CURSOR_LIMIT: Final = 8_000
 """Maximum length of a cursor or watermark, in characters."""

@@ -17,7 +17,7 @@ from contracts.feedback import FeedbackCreated, FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.sources import REVIEW
 from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, place_of, same_source, version_of
-from servicekit import Outcome
+from servicekit.log.outcome import Outcome
 
 FeedbackTable = Literal["feedbacks", "replies"]
 FEEDBACK_TABLES: Final[tuple[FeedbackTable, ...]] = get_args(FeedbackTable)

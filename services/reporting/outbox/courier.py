@@ -16,7 +16,8 @@ from reporting.outbox.payload import WebhookDelivery
 from reporting.outbox.schedule import next_attempt
 from reporting.outbox.sending import AttemptResult, Sender
 from reporting.outbox.store import Deliveries
-from servicekit import CircuitBreaker, Clock
+from servicekit.circuit_breaker import CircuitBreaker
+from servicekit.clock import Clock
 
 AT_ONCE: Final = 8
 """Maximum number of concurrent attempts per endpoint."""

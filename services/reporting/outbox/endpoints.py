@@ -14,7 +14,8 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from contracts.base import Name
 from contracts.topics import ERASURE_REQUESTED, FEEDBACK_CREATED, SESSION_CREATED
-from servicekit import FileSettings, StartError
+from servicekit.errors import StartError
+from servicekit.settings import FileSettings
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 # prefix of every webhook secret
 EVENTS = (FEEDBACK_CREATED.name, SESSION_CREATED.name, ERASURE_REQUESTED.name)

@@ -14,7 +14,10 @@ from contracts.feedback import (
 from reporting.outbox.endpoints import WebhookEndpoint
 from reporting.outbox.payload import WebhookDelivery
 from reporting.outbox.store import Deliveries
-from servicekit import Clock, Handler, Outcome, Received
+from servicekit.clock import Clock
+from servicekit.log.handler import Handler
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 UNWANTED = Outcome.ignored("no_webhook")
 

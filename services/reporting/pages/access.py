@@ -16,7 +16,11 @@ from reporting.pages.alerts import FormOutcome
 from reporting.pages.erasure import tenants_of
 from reporting.pages.rendering import page
 from reporting.read_models.projects import projects
-from servicekit import Caller, Form, ProjectSet, RequestRefused, Routes
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
+from servicekit.web.forms import Form
+from servicekit.web.projects import ProjectSet
+from servicekit.web.routes import Routes
 
 ACCESS: Final = "/dashboard/access"
 KEYS: Final = ACCESS + "/keys"

@@ -26,7 +26,8 @@ from reporting.model.selection import Project
 from reporting.pages.rendering import error_page
 from reporting.pages.visits import PageSources, Visit, Visits
 from reporting.read_models.projects import agent_ids
-from servicekit import Form, RequestRefused
+from servicekit.errors import RequestRefused
+from servicekit.web.forms import Form
 
 CHANNEL_NAMES: Final[Mapping[ChannelKind, str]] = {
     "slack": "Slack",

@@ -21,7 +21,7 @@ from reporting.pages.visits import NO_PROJECT, PageSources, view_of
 from reporting.read_models.projects import projects
 from reporting.reviews.kinds import KindCounts, VerdictKind, kind_of
 from reporting.reviews.sample import reviewed_kinds
-from servicekit import Caller
+from servicekit.web.auth import Caller
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from reporting.access.sign_in import refused_page
 from reporting.pages.rendering import error_page, page
 from reporting.read_models.projects import projects
 from reporting.sql import SQL
-from servicekit import Caller, Routes
+from servicekit.web.auth import Caller
+from servicekit.web.routes import Routes
 
 ERASE: Final = "/dashboard/erase"
 ERASED: Final[Mapping[FeedbackKeeper, str]] = {

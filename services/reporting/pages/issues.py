@@ -30,7 +30,7 @@ from reporting.pages.view import Link, View, path_of, trace_url
 from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import local, zone_of
 from reporting.read_models.projects import agent_ids
-from servicekit import Caller
+from servicekit.web.auth import Caller
 
 UNSOLVED: Final[tuple[IssueState, ...]] = ("open", "regressed")
 _CARD: Final = 6

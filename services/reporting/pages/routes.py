@@ -27,7 +27,8 @@ from reporting.pages.review import show_review
 from reporting.pages.review_queue import CONVERSATION, REVIEW_PAGE
 from reporting.pages.sessions import show_sessions
 from reporting.pages.visits import PageRoute, PageSources, Show, Visits
-from servicekit import Clock, Routes
+from servicekit.clock import Clock
+from servicekit.web.routes import Routes
 
 ASSET: Final = ASSETS_AT + "/{name:segment}"
 LIST: Final = "/dashboard/feedback"

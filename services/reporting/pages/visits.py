@@ -20,7 +20,10 @@ from reporting.pages.view import View, address, chosen
 from reporting.pages.zones import known_zones
 from reporting.read_models.projects import first_reaction, is_known, projects
 from reporting.sql import SQL
-from servicekit import Caller, Clock, GuardedRoute, RequestRefused
+from servicekit.clock import Clock
+from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
+from servicekit.web.routes import GuardedRoute
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
 PROJECT_COOKIE: Final = "agent_feedback_project"

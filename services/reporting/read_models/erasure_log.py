@@ -7,7 +7,9 @@ from typing import Any
 
 from contracts.feedback import FeedbackErasureRequested
 from reporting.read_models.handlers import ProjectionHandler
-from servicekit import Handler, Outcome, Received
+from servicekit.log.handler import Handler
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 
 class ErasureLogHandler(Handler, tombstones=True):

@@ -17,7 +17,7 @@ from reporting.read_models.exchanges import correct_all
 from reporting.read_models.store_postgres import IS_LIVE, by_table, given_feedbacks
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit import StartError
+from servicekit.errors import StartError
 
 _SWITCH_SECONDS: Final = 3_600.0
 

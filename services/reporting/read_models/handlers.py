@@ -18,7 +18,9 @@ from reporting.model.projection import (
     session_row,
 )
 from reporting.read_models.store import ReadModelStore
-from servicekit import Handler, Outcome, Received
+from servicekit.log.handler import Handler
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Received
 
 _MESSAGES: Final = frozenset(get_args(MessageEvent))
 

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from reporting.sql import SQL
-from servicekit import Clock, Database
+from servicekit.clock import Clock
+from servicekit.db.database import Database
 
 QUIET_SECONDS: Final = 10.0
 """Time without changes after which a stale hour is counted, in seconds."""

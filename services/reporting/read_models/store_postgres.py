@@ -21,7 +21,8 @@ from reporting.model.projection import (
 from reporting.read_models.exchanges import completed, settle
 from reporting.read_models.store import Applied
 from reporting.sql import SQL
-from servicekit import Database, Statements
+from servicekit.db.database import Database
+from servicekit.db.statements import Statements
 
 _SEPARATOR: Final = "\x1f"
 _FEEDBACK: Final = (*(f"feedback_{name}" for name in FeedbackRow._fields), "feedback_is_verdict")

@@ -12,7 +12,7 @@ from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from reporting.model.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
 from reporting.model.projection import FeedbackRow
 from reporting.model.selection import BINS, HOUR
-from servicekit import Statements
+from servicekit.db.statements import Statements
 
 _DETAILS: Final = (
     *("user_type", "intent", "strategy", "track_id", "bundle_id", "agent_version", "model", "trace_id"),

@@ -11,8 +11,8 @@ import pytest
 from chat_bridge.batch import batched, latest_versions, message_outcomes
 from contracts.chat import ChatMessageIngested
 from contracts.topics import BY_NAME
-from servicekit import Outcome, Received
-from servicekit.log.records import Coordinates, RawRecord
+from servicekit.log.outcome import Outcome
+from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.logs import example
 
 TOPIC, REPLY = "chat.message.ingested", "chat.message.reply.ingested"

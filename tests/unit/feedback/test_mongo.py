@@ -23,7 +23,7 @@ from pymongo.errors import (
 
 from feedback.mongo_connection import client_of, database_of
 from feedback.mongo_errors import transient_as_unavailable, waiting_helps
-from servicekit import StartError, Unavailable
+from servicekit.errors import StartError, Unavailable
 
 PASSING = {
     6, 7, 11, 13, 18, 24, 46, 50, 64, 79, 89, 91, 100, 112, 134, 175, 189, 202, 262, 290, 317, 384, 9_001, 10_107,

@@ -23,10 +23,10 @@ from feedback.store_choice import SCHEMA
 from feedback.submission import Judgement
 from feedback.submission_body import given
 from feedback.turn_erasures import TurnErasures
-from servicekit import RequestRefused
 from servicekit.clock import SystemClock
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
+from servicekit.errors import RequestRefused
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from tests.support.feedback_events import explicit
 

@@ -13,8 +13,8 @@ from agent_feedback_kit.sessions.record import MemoryMode, SessionFeedbackRecord
 from contracts.topics import SESSION_CREATED
 from feedback import sessions
 from feedback.sessions_postgres import StoredRating
-from servicekit import Unavailable
 from servicekit.clock import SystemClock
+from servicekit.errors import Unavailable
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog
 
