@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 _SHOWN = 5
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _PARTS_OF_A_REQUEST = frozenset({"body", "path", "query", "header"})
 
 
 def error_summary(faults: Sequence[Any]) -> str:
     """Return the first few validation errors as `field: rule; field: rule`, in ASCII and without the invalid input.
 
-    The names of unknown fields are omitted too, because they may be a person's text. Unknown query parameters are
-    named.
+    An unknown field is named if its name is an identifier. Any other name may be a person's text.
     """
     sentences = list(dict.fromkeys(_one_error(fault) for fault in faults))
     more = f"; and {len(sentences) - _SHOWN} more" if len(sentences) > _SHOWN else ""
@@ -23,15 +22,14 @@ def error_summary(faults: Sequence[Any]) -> str:
 
 
 def _one_error(fault: Any) -> str:
-    place = [str(part)[:64] for part in fault["loc"]]
-    unknown = fault.get("type") == "extra_forbidden"
-    if unknown and place[0] == "query" and _PARAMETER.fullmatch(place[-1]):
-        return f"{place[-1]}: an unknown parameter"
-    if len(place) > 1 and place[0] in _PARTS_OF_A_REQUEST:
-        del place[0]
-    if unknown:
-        return ": ".join([*filter(None, [".".join(place[:-1])]), "an unknown field"])
-    return f"{'.'.join(place) or 'body'}: {rule_of(fault)}"
+    location = [str(part)[:64] for part in fault["loc"]]
+    if len(location) > 1 and location[0] in _PARTS_OF_A_REQUEST:
+        del location[0]
+    if fault.get("type") != "extra_forbidden":
+        return f"{'.'.join(location) or 'body'}: {rule_of(fault)}"
+    if not _IDENTIFIER.fullmatch(location[-1]):
+        del location[-1]
+    return ": ".join([*filter(None, [".".join(location)]), "an unknown field"])
 
 
 def rule_of(fault: Any) -> str:

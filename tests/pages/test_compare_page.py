@@ -260,7 +260,7 @@ async def test_every_dimension_is_a_filter_by_selection(read_models: asyncpg.Poo
             filtered = await http.get(f"{PROJECT}/feedback/{route}?attributes.arm=b{compared}")
             assert filtered.status_code == 200, filtered.text
         wrong = await http.get(f"{PROJECT}/feedback/summary?attribute.arm=b")
-        assert (wrong.status_code, "attribute.arm: an unknown parameter" in wrong.text) == (422, True)
+        assert (wrong.status_code, "attribute.arm: an unknown field" in wrong.text) == (422, True)
         one = (await http.get(f"{PROJECT}/feedback/agents?bundle_id=shop0&min_votes=1")).json()
         assert one["agents"][0]["total"] == 40
 

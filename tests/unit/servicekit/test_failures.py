@@ -331,7 +331,7 @@ class Body(Inner):
     inner: Inner = Inner()
 
 
-async def test_the_names_of_unknown_fields_are_not_repeated() -> None:
+async def test_an_unknown_field_is_named_unless_its_name_may_be_a_text() -> None:
     routes = public()
 
     @routes.at("POST", "/body", "no token")
@@ -341,11 +341,12 @@ async def test_the_names_of_unknown_fields_are_not_repeated() -> None:
     async with served(routes) as http:
         answer = await http.post("/body", json={SECRET: 1, "another": 2, "inner": {SECRET: 3}, "size": "many"})
     assert answer.status_code == 422
-    assert SECRET not in answer.text and "another" not in answer.text
+    assert SECRET not in answer.text
     assert set(answer.json()["detail"].split("; ")) == {
         "size: Input should be a valid integer, unable to parse string as an integer",
         "inner: an unknown field",
         "an unknown field",
+        "another: an unknown field",
     }
 
 
@@ -452,9 +453,9 @@ FIVE = "; ".join(f"f{number}: is wrong" for number in range(5))
         ([fault("a", "what Ann wrote", kind="extra_forbidden")], "a: an unknown field"),
         ([fault("what Ann wrote", kind="extra_forbidden")], "an unknown field"),
         ([fault("body", "what Ann wrote", kind="extra_forbidden")], "an unknown field"),
-        ([fault("body", "Ann", kind="extra_forbidden")], "an unknown field"),
+        ([fault("body", "a", "agnt_id", kind="extra_forbidden")], "a.agnt_id: an unknown field"),
         ([fault("query", "what Ann wrote", kind="extra_forbidden")], "an unknown field"),
-        ([fault("query", "attributes.lang", kind="extra_forbidden")], "attributes.lang: an unknown parameter"),
+        ([fault("query", "attributes.lang", kind="extra_forbidden")], "attributes.lang: an unknown field"),
     ],
 )
 def test_the_first_five_rules_are_named_once_each(faults: Sequence[Any], said: str) -> None:

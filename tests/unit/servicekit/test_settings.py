@@ -152,7 +152,7 @@ ENDPOINT = '[[endpoint]]\nname = "crm"\nurl = "https://crm.example/hook"\ntenant
             ENDPOINT + "\n# another\n  [[endpoint]]\n" + ENDPOINT.split("\n", 2)[2],
             "is not valid: endpoint.1.name: Field required.",
         ),
-        (ENDPOINT + "  secret = 1\n", "is not valid: endpoint.0: an unknown field."),
+        (ENDPOINT + "  secret = 1\n", "is not valid: endpoint.0.secret: an unknown field."),
         (
             ENDPOINT.replace('["CRM_SECRET"]', '[\n  "CRM_SECRET",\n  "secret",\n]'),
             "is not valid: endpoint.0.secrets.1: String should match pattern '^[A-Z][A-Z0-9_]{2,99}$'.",
