@@ -14,17 +14,20 @@ import argparse
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 from uuid import UUID
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
 
+from contracts.base import NO_VERDICTS
 from contracts.feedback import FeedbackAggregated, FeedbackCreated
 from contracts.ids import derived_id, revision_event_id
 from contracts.intervals import Interval, wilson
 from contracts.topics import FEEDBACK_AGGREGATED, FEEDBACK_CREATED
-from feedback.effective import TurnId, effective, reaction_to_turn
+
+TurnId = tuple[str, str, str, str]
+"""Ids of a turn: tenant, project, conversation and turn."""
 
 
 def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
@@ -36,6 +39,23 @@ def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
     total, count = fsum(rewards), len(rewards)
     low, high = wilson((total + count) / 2, count)
     return total / count, Interval(2 * low - 1, 2 * high - 1)
+
+
+def effective(verdicts: Iterable[FeedbackCreated]) -> list[FeedbackCreated]:
+    """Return the verdicts on a turn that count: the newest of each person, the newest review, and all of the machine's.
+
+    A cleared verdict counts for nothing. Only a person's cleared judgement also replaces earlier ones.
+    """
+
+    def rank(verdict: FeedbackCreated) -> tuple[bool, int, UUID]:
+        replaces = verdict.reaction is not None or (verdict.origin, verdict.feedback_type) == ("user", "explicit")
+        return replaces, verdict.occurred_at, verdict.feedback_id
+
+    newest: dict[tuple[str, str], FeedbackCreated] = {}
+    for verdict in sorted(verdicts, key=rank):
+        names = {"user": verdict.user_id, "reviewer": "", "machine": str(verdict.feedback_id)}
+        newest[verdict.origin, names[verdict.origin]] = verdict
+    return [verdict for verdict in newest.values() if verdict.reaction is not None]
 
 
 class Aggregates:
@@ -53,7 +73,7 @@ class Aggregates:
             self.note(FeedbackAggregated.from_wire(record.value))
             return set()
         event = FeedbackCreated.from_wire(record.value) if record.value else None
-        if event is not None and reaction_to_turn(event) is None:
+        if event is not None and event.feedback_type in NO_VERDICTS:
             return set()  # a reply
         revision = event.revision if event else int(dict(record.headers)["revision"])
         return self._store(UUID(record.key.decode()), (revision, event is None), event)
@@ -84,8 +104,7 @@ class Aggregates:
         """Yield the aggregates of a turn that differ from the announced ones, one for each agent."""
         verdicts, announced = self._verdicts[turn], self._announced[turn]
         rewards: dict[str, list[float]] = {agent_id: [] for agent_id in announced}
-        for reaction in effective(found for event in verdicts.values() if (found := reaction_to_turn(event))):
-            verdict = verdicts[reaction.feedback_id]
+        for verdict in effective(verdicts.values()):
             rewards.setdefault(verdict.agent_id, []).append(verdict.value or 0.0)
         for agent_id, values in sorted(rewards.items()):
             mean, (low, high) = mean_reward(sorted(values)) if values else (None, (None, None))
