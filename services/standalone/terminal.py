@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -114,6 +114,21 @@ async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
 
 def print_json(facts: Any) -> None:
     sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+
+
+def pairs_of(options: Iterable[str], option: str, *, last: bool = False) -> list[tuple[str, str]]:
+    """Split values of the repeatable `option` at their first `=`, or at their last one.
+
+    Raises:
+        typer.BadParameter: A value has no `=`, or nothing on one side of it.
+    """
+    pairs = []
+    for text in options:
+        name, equals, value = text.rpartition("=") if last else text.partition("=")
+        if not (equals and name and value):
+            raise typer.BadParameter(f"{option} {text}: write NAME=VALUE.")
+        pairs.append((name, value))
+    return pairs
 
 
 def instant(text: str | None) -> int | None:

@@ -15,9 +15,11 @@ import pytest_asyncio
 
 import agent_feedback_kit as kit
 from agent_feedback_kit import events
+from agent_feedback_kit.answers import FilterArguments
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Timeline, Turn
 from contracts.topics import BY_NAME
+from reporting.http.bodies import FilterBody
 from servicekit.log.messages import Message
 from tests.support.running_stack import RunningStack
 from tests.support.served import served
@@ -212,3 +214,7 @@ async def test_feedback_comes_back_at_the_next_load_until_it_is_worked_in(stack:
         await stack.quiet()
         assert "reaction=null" in await load("cold")
         assert len(timeline.turns[0].blocks) == 1
+
+
+def test_the_kit_has_every_filter_of_the_list_page() -> None:
+    assert set(FilterArguments.__annotations__) == set(FilterBody.model_fields)

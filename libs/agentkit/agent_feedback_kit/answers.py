@@ -263,8 +263,22 @@ class FilterArguments(TypedDict, total=False):
     tag: str
     min_confidence: float
     text: str
+    words: str
     user_id: str
+    user_type: str
     given_by: Literal["person", "agent"]
+    source: Literal["chat", "post", "api", "inference", "review"]
     conversation_id: str
+    thread: str
+    bundle_id: str
+    track_id: str
+    intent: str
+    strategy: str
+    attributes: dict[str, str]
+    issue: int
+    detector: str
+    decided_by: Literal["rules", "learned", "llm"]
+    judged: Literal["ok", "not_ok", "neutral", "any"]
+    confidence_bin: int
     start: str
     end: str

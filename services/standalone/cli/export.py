@@ -19,7 +19,7 @@ from rich.progress import DownloadColumn, Progress, TextColumn, TimeElapsedColum
 
 from standalone.operations.remote import address_of, explain
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, State, print_json, say
+from standalone.terminal import FAILED, AsJson, State, pairs_of, print_json, say
 
 if TYPE_CHECKING:
     import httpx
@@ -64,26 +64,23 @@ def export(
     token: Annotated[
         str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope export.")
     ] = None,
-    agent_id: Annotated[str | None, typer.Option(help="Only answers of this agent.")] = None,
-    agent_version: Annotated[str | None, typer.Option(help="Only answers of this agent version.")] = None,
-    model: Annotated[str | None, typer.Option(help="Only answers of this language model.")] = None,
-    reaction: Annotated[str | None, typer.Option(help="ok, not_ok or neutral.")] = None,
-    feedback_type: Annotated[str | None, typer.Option(help="reaction, explicit, inferred, implicit or rating.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only feedback with this reason.")] = None,
-    user_id: Annotated[str | None, typer.Option(help="Only feedback from this person.")] = None,
-    conversation_id: Annotated[str | None, typer.Option(help="Only this conversation.")] = None,
-    min_confidence: Annotated[
-        float | None,
+    filters: Annotated[
+        list[str] | None,
         typer.Option(
-            min=0,
-            max=1,
-            help="Minimum confidence. The learned layer's rejections after long answers have at most 0.83.",
+            "--filter",
+            help="Only feedback that matches this filter of the list page, such as agent_id=helper, reaction=ok, "
+            "min_confidence=0.8, start=2026-11-01T00:00:00Z or attributes.language=de. May be repeated.",
+            metavar="NAME=VALUE",
         ),
     ] = None,
-    start: Annotated[str | None, typer.Option(help="Only feedback given at or after this RFC 3339 time.")] = None,
-    end: Annotated[str | None, typer.Option(help="Only feedback given at or before this RFC 3339 time.")] = None,
     everyone: Annotated[
         bool, typer.Option("--everyone", help="Include the detector's verdicts, not only people's.")
+    ] = False,
+    records: Annotated[
+        bool,
+        typer.Option(
+            "--records", help="Write every feedback record, not only the verdict that counts per answer and person."
+        ),
     ] = False,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
@@ -97,28 +94,14 @@ def export(
     import httpx
 
     url, token = address_of(url, token, state)
-    given: dict[str, str | float | None] = {
-        "agent_id": agent_id,
-        "agent_version": agent_version,
-        "model": model,
-        "reaction": reaction,
-        "feedback_type": feedback_type,
-        "tag": tag,
-        "user_id": user_id,
-        "conversation_id": conversation_id,
-        "min_confidence": min_confidence,
-        "start": start,
-        "end": end,
-    }
-    filters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if everyone:
-        filters["everyone"] = True
+    query = dict(pairs_of(filters or (), "--filter"))
+    query |= {name: "true" for name, is_set in (("everyone", everyone), ("records", records)) if is_set}
     if manifest is not None:
         source, rows = _read_manifest(manifest)
     elif wanted is None or tenant is None or project is None:
         raise typer.BadParameter("without --manifest, FORMAT, --tenant and --project are required")
     else:
-        source, rows = {"format": wanted.value, "tenant": tenant, "project": project, "filters": filters}, None
+        source, rows = {"format": wanted.value, "tenant": tenant, "project": project, "filters": query}, None
     path = f"/conversations/{source['tenant']}/{source['project']}/exports/{source['format']}"
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
         received = _downloaded(http, path, source["filters"], out, rows, quiet=as_json)

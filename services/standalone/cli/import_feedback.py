@@ -13,7 +13,7 @@ import typer
 from standalone.cli.progress import progress_bar
 from standalone.data_import.formats import FORMATS, Fact, TimeUnit
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, Running, State, print_json, run, say
+from standalone.terminal import FAILED, AsJson, Running, State, pairs_of, print_json, run, say
 
 if TYPE_CHECKING:
     from standalone.data_import.mapping import ImportMapping
@@ -88,14 +88,13 @@ def import_feedback(
     try:
         if source not in FORMATS:
             raise MappingInvalid(f"There is no format {source}: it is one of {', '.join(FORMATS)}.")
-        verdicts = [_pair(option, "--verdict", last=True) for option in verdict or ()]
         mapping = ImportMapping(
             tenant=tenant,
             project=project,
             format=FORMATS[source],
             columns=_columns(column or ()),
             constants={fact: value for fact, value in ((Fact.agent, agent), (Fact.person, person)) if value},
-            verdicts=verdicts_of(verdicts or FORMATS[source].verdicts.items()),
+            verdicts=verdicts_of(pairs_of(verdict or (), "--verdict", last=True) or FORMATS[source].verdicts.items()),
             name=name,
             zone=time_zone,
             time_unit=time_unit,
@@ -132,19 +131,10 @@ def _columns(options: Sequence[str]) -> dict[Fact, str]:
     """
     from standalone.data_import.verdicts import MappingInvalid
 
-    columns = dict(_pair(option, "--column") for option in options)
+    columns = dict(pairs_of(options, "--column"))
     if unknown := sorted(set(columns) - set(Fact)):
         raise MappingInvalid(f"--column has no fact {unknown[0]}: facts are {', '.join(Fact)}.")
     return {Fact(fact): column for fact, column in columns.items()}
-
-
-def _pair(text: str, option: str, *, last: bool = False) -> tuple[str, str]:
-    from standalone.data_import.verdicts import MappingInvalid
-
-    first, equals, second = text.rpartition("=") if last else text.partition("=")
-    if not (equals and first and second):
-        raise MappingInvalid(f"{option} {text}: write NAME=VALUE.")
-    return first, second
 
 
 def _check_columns(mapping: ImportMapping, file: Path, delimiter: str) -> None:

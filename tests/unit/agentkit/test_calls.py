@@ -131,9 +131,10 @@ def test_a_call_that_only_reads_has_a_query_and_no_body(call: Call[Any], path: s
 
 
 def test_an_export_is_of_people_unless_everyone_is_asked_for() -> None:
-    asked = [calls.export_request(PLACE, "kto", everyone, {"agent_id": "bot"}) for everyone in (False, True)]
-    assert [(one.method, one.path, one.body) for one in asked] == [("GET", f"{ROOT}/exports/kto", None)] * 2
-    assert [one.query for one in asked] == [{"agent_id": "bot"}, {"agent_id": "bot", "everyone": "true"}]
+    for everyone, query in ((False, {"agent_id": "bot"}), (True, {"agent_id": "bot", "everyone": "true"})):
+        request = calls.export_request(PLACE, "kto", {"agent_id": "bot"}, everyone=everyone, records=False)
+        assert (request.method, request.path, request.body) == ("GET", f"{ROOT}/exports/kto", None)
+        assert request.query == query
 
 
 def test_a_session_end_has_a_key_only_with_a_rating() -> None:

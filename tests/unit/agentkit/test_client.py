@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 import agent_feedback_kit as kit
+from agent_feedback_kit.answers import FilterArguments
 from agent_feedback_kit.client import calls
 from agent_feedback_kit.client.calls import INGEST_BYTES, INGEST_LINES
 from agent_feedback_kit.json_text import json_bytes
@@ -248,15 +249,18 @@ async def test_an_event_without_an_id_is_not_sent(run: Run) -> None:
     assert seen == []
 
 
+FILTERS: FilterArguments = {"min_confidence": 0.8, "origin": "user", "attributes": {"language": "de"}}
+
+
 async def rows_async(url: str, options: dict[str, Any]) -> list[Any]:
     async with kit.AsyncClient(url, **PLACE, **options) as client:
-        return [row async for row in client.export("kto", min_confidence=0.8, origin="user")]
+        return [row async for row in client.export("kto", records=True, **FILTERS)]
 
 
 async def rows_sync(url: str, options: dict[str, Any]) -> list[Any]:
     def work() -> list[Any]:
         with kit.Client(url, **PLACE, **options) as client:
-            return list(client.export("kto", min_confidence=0.8, origin="user"))
+            return list(client.export("kto", records=True, **FILTERS))
 
     return await asyncio.to_thread(work)
 
@@ -269,7 +273,12 @@ async def test_an_export_is_rows_and_a_cut_off_one_is_an_error(rows: Any) -> Non
         {"a": 2},
     ]
     assert seen[0].url.path == "/conversations/acme/support/exports/kto"
-    assert dict(seen[0].url.params) == {"min_confidence": "0.8", "origin": "user"}
+    assert dict(seen[0].url.params) == {
+        "min_confidence": "0.8",
+        "origin": "user",
+        "attributes.language": "de",
+        "records": "true",
+    }
     with pytest.raises(kit.UnexpectedAnswer):
         await rows("http://x", answers(httpx.Response(200, text='{"a": 1}\n{"a":'), seen=seen))
     with pytest.raises(kit.Forbidden):

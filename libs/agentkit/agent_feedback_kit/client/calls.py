@@ -312,10 +312,15 @@ def search(
     return _one("POST", project.path("feedback", "search"), body, SearchPage)
 
 
-def export_request(project: ProjectPlace, kind: ExportKind, everyone: bool, filters: FilterArguments) -> Request:
+def export_request(
+    project: ProjectPlace, kind: ExportKind, filters: FilterArguments, *, everyone: bool, records: bool
+) -> Request:
     """Return the request for an export, whose response is in JSON Lines format."""
-    query = {name: str(value) for name, value in _given(**filters).items()}
-    return Request("GET", project.path("exports", kind), query=query | ({"everyone": "true"} if everyone else {}))
+    fields = _given(**filters, everyone=everyone or None, records=records or None)
+    attributes = fields.pop("attributes", {})
+    fields |= {f"attributes.{name}": value for name, value in attributes.items()}
+    query = {name: "true" if value is True else str(value) for name, value in fields.items()}
+    return Request("GET", project.path("exports", kind), query=query)
 
 
 def export_row(line: str) -> dict[str, Any]:

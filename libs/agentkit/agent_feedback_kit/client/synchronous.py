@@ -100,17 +100,18 @@ class Client:
         return call.read([self._answer(request, deadline) for request in call.requests])
 
     def export(
-        self, kind: ExportKind, *, everyone: bool = False, **filters: Unpack[FilterArguments]
+        self, kind: ExportKind, *, everyone: bool = False, records: bool = False, **filters: Unpack[FilterArguments]
     ) -> Iterator[dict[str, Any]]:
         """Yield the rows of an export as they arrive.
 
         The rows are streamed, so memory usage is constant. The client's timeout applies to each chunk. By default, only
         verdicts of people and reviewers are exported. Set `everyone` to include the detector's verdicts, or use the
-        filter `origin` to export only the verdicts of that origin.
+        filter `origin` to export only the verdicts of that origin. An export has one row per judged answer and person;
+        set `records` for every feedback record.
 
         Raises UnexpectedAnswer if a row is truncated, and Unreachable if the connection breaks before the end.
         """
-        request = calls.export_request(self.project, kind, everyone, filters)
+        request = calls.export_request(self.project, kind, filters, everyone=everyone, records=records)
         sent = self._settings.request(self._http, request, self._settings.timeout)
         try:
             answer = self._http.send(sent, stream=True)
