@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -66,14 +66,11 @@ class StateFolder:
 
         An empty file, which a full disk may leave behind, counts as missing.
         """
-        return chosen or self._kept("token", lambda: secrets.token_urlsafe(24))
-
-    def _kept(self, name: str, new: Callable[[], str]) -> str:
-        file = self.path / name
-        if file.exists() and (kept := file.read_text("utf-8", "replace").strip()):
-            return kept
-        token = new()
-        unfinished = file.with_name(f"{name}.part")
+        file = self.path / "token"
+        if chosen or (file.exists() and (chosen := file.read_text("utf-8", "replace").strip())):
+            return chosen
+        token = secrets.token_urlsafe(24)
+        unfinished = self.path / "token.part"
         with self.writing():
             unfinished.unlink(missing_ok=True)
             descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
+from rich.progress import ProgressColumn
 from rich.text import Text
 
 from servicekit.errors import StartError
 from servicekit.interrupts import raise_again
-from standalone.errors import DependencyLost
 
 T = TypeVar("T")
 FAILED = 1
@@ -35,6 +36,10 @@ Running = Annotated[
 StoreUrl = Annotated[
     str | None, typer.Option("--store", help="The feedback store's URL; default: FEEDBACK_STORE_URL, or the run's own.")
 ]
+
+
+class DependencyLost(Exception):
+    """Raised if the broker or the database of a running command no longer responds."""
 
 
 _OBEYED = dict.fromkeys(
@@ -110,6 +115,24 @@ async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
         if task is not None and task.cancelling():
             raise asyncio.CancelledError from error
         raise
+
+
+@contextmanager
+def progress_bar(
+    work: str, total: int | None, hidden: bool, *counts: ProgressColumn
+) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar and yield a function that advances it.
+
+    Args:
+        total: The value at the end, or None if it is unknown.
+        counts: Columns that show the progress in other units than numbers of rows.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), *(counts or [MofNCompleteColumn()]), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
+        task = bar.add_task(work, total=total)
+        yield lambda done: bar.advance(task, done)
 
 
 def print_json(facts: Any) -> None:

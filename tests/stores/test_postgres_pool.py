@@ -15,7 +15,7 @@ from servicekit.db.functions import KEPT
 from servicekit.db.pools import Plan, open_pool
 from servicekit.db.statements import Statement, Statements
 from servicekit.errors import StartError
-from standalone.operations.migrate import migrate_all
+from standalone.operations.service_databases import migrate_all
 from tests.support.databases import SCHEMA_FILES, new_database, schema_file
 
 SAID = "select query, state from pg_stat_activity where application_name = 'agent-feedback nothing'"

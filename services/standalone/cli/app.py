@@ -9,24 +9,22 @@ from typing import Annotated
 
 import typer
 
-from standalone.cli import (
-    dlq,
-    encoder,
-    erase,
-    evaluate,
-    explain,
-    export,
-    import_feedback,
-    keys,
-    ledger,
-    migrate,
-    rejudge,
-    run,
-    subject_access,
-    topics,
-    up,
-)
 from standalone.cli.command_group import PlainErrorGroup
+from standalone.cli.dlq import dlq
+from standalone.cli.encoder import encoder
+from standalone.cli.erase import erase
+from standalone.cli.evaluate import evaluate
+from standalone.cli.explain import explain
+from standalone.cli.export import export
+from standalone.cli.import_feedback import import_feedback
+from standalone.cli.keys import keys
+from standalone.cli.ledger import ledger
+from standalone.cli.migrate import migrate
+from standalone.cli.rejudge import rejudge
+from standalone.cli.run import run
+from standalone.cli.subject_access import subject_access
+from standalone.cli.topics import topics
+from standalone.cli.up import up
 from standalone.terminal import show
 
 app = typer.Typer(
@@ -54,21 +52,8 @@ def options(
     """Collect people's feedback on AI agents' answers, and publish it as one stream of reward events."""
 
 
-for command in (
-    up,
-    run,
-    topics,
-    explain,
-    evaluate,
-    encoder,
-    dlq,
-    erase,
-    subject_access,
-    export,
-    import_feedback,
-    keys,
-    ledger,
-    migrate,
-    rejudge,
-):
-    command.register(app)
+for command in (up, run, topics, explain, evaluate, encoder, erase, subject_access, export, migrate, rejudge):
+    app.command()(command)
+app.command("import")(import_feedback)
+for group in (dlq, keys, ledger):
+    app.add_typer(group)

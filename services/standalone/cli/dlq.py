@@ -14,9 +14,20 @@ from rich.table import Table
 
 from chat_bridge.dead_letter_reasons import REASONS as BRIDGE_REASONS
 from servicekit.log.dead_letter_reasons import REASONS, meaning_of
-from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, Running, State, harmless, instant, print_json, run, say, show
+from standalone.terminal import (
+    FAILED,
+    AsJson,
+    Running,
+    State,
+    harmless,
+    instant,
+    print_json,
+    progress_bar,
+    run,
+    say,
+    show,
+)
 
 if TYPE_CHECKING:
     from standalone.operations.dlq import Letter
@@ -31,12 +42,9 @@ Reason = Annotated[str | None, typer.Option(help="Only dead letters with this re
 Topic = Annotated[str | None, typer.Option(help="Only dead letters of this topic.")]
 Since = Annotated[str | None, typer.Option(help="Only dead letters written at or after this RFC 3339 time.")]
 Until = Annotated[str | None, typer.Option(help="Only dead letters written before this RFC 3339 time.")]
-dlq = typer.Typer(help="Dead letters: records that could not be processed, with the reason.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to `app`."""
-    app.add_typer(dlq, name="dlq")
+dlq = typer.Typer(
+    name="dlq", help="Dead letters: records that could not be processed, with the reason.", no_args_is_help=True
+)
 
 
 @dlq.command("list")

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from standalone.terminal import FAILED, say
-
-if TYPE_CHECKING:
-    pass
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("encoder")(encoder)
 
 
 def encoder() -> None:

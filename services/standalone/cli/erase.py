@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 _BETWEEN_LOOKS = 0.5
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("erase")(erase)
-
-
 def erase(
     tenant: Annotated[str, typer.Option(help="The tenant of the user.")],
     user: Annotated[

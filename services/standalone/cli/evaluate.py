@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from detector.evaluation.messages import By
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("evaluate")(evaluate)
-
-
 def evaluate(
     files: Annotated[
         list[Path],

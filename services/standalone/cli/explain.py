@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("explain")(explain)
-
-
 def explain(
     message: Annotated[str, typer.Argument(help="The person's message; omit with --rows.")] = "",
     previous_assistant: Annotated[str, typer.Option(help="The agent's answer before the message.")] = "",

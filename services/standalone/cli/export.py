@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
-from rich.console import Console
-from rich.progress import DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
+from rich.progress import DownloadColumn
 
 from standalone.operations.remote import address_of, explain
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, State, pairs_of, print_json, say
+from standalone.terminal import FAILED, AsJson, State, pairs_of, print_json, progress_bar, say
 
 if TYPE_CHECKING:
     import httpx
@@ -37,11 +36,6 @@ class Format(StrEnum):
     sft = "sft"
     events = "events"
     detector = "detector"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("export")(export)
 
 
 def export(
@@ -157,22 +151,13 @@ def _downloaded(
     import httpx
 
     digest, size, rows, left = hashlib.sha256(), 0, list[str](), None if only is None else only.copy()
-    bar = Progress(
-        TextColumn("Exporting"),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        disable=quiet,
-        transient=True,
-    )
+    progress = progress_bar("Exporting", None, quiet, DownloadColumn())
     try:
-        with bar, _written(out) as file, http.stream("GET", path, params=query) as answer:
+        with progress as advance, _written(out) as file, http.stream("GET", path, params=query) as answer:
             if answer.is_error:
                 answer.read()
                 say(explain(answer), "red")
                 raise typer.Exit(FAILED)
-            task = bar.add_task("Exporting", total=None)
             for line in _lines(answer.iter_bytes()):
                 row = hashlib.sha256(line).hexdigest()[:_ROW_DIGITS]
                 if left is not None:
@@ -183,7 +168,7 @@ def _downloaded(
                 digest.update(line)
                 size += len(line)
                 rows.append(row)
-                bar.update(task, completed=size)
+                advance(len(line))
     except httpx.HTTPError as error:
         say(f"{http.base_url} broke off the export ({type(error).__name__}); nothing was written.", "red")
         raise typer.Exit(FAILED) from None

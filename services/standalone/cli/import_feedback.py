@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from standalone.cli.progress import progress_bar
 from standalone.data_import.formats import FORMATS, Fact, TimeUnit
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, Running, State, pairs_of, print_json, run, say
+from standalone.terminal import FAILED, AsJson, Running, State, pairs_of, print_json, progress_bar, run, say
 
 if TYPE_CHECKING:
     from standalone.data_import.mapping import ImportMapping
     from standalone.operations.data_import import ImportCounts
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("import")(import_feedback)
 
 
 def import_feedback(

@@ -22,13 +22,10 @@ Database = Annotated[
     typer.Option(help="Reporting's PostgreSQL URL; default: that of the running `up`, or the settings."),
 ]
 keys = typer.Typer(
-    no_args_is_help=True, help="API keys of colleagues and programs, with scopes, projects and an expiry date."
+    name="keys",
+    no_args_is_help=True,
+    help="API keys of colleagues and programs, with scopes, projects and an expiry date.",
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    app.add_typer(keys, name="keys")
 
 
 @keys.command("add")

@@ -8,49 +8,46 @@ from uuid import UUID
 
 import typer
 
-from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE, running_database
-from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, instant, print_json, run, say, show
+from standalone.terminal import (
+    FAILED,
+    AsJson,
+    Running,
+    State,
+    StoreUrl,
+    instant,
+    print_json,
+    progress_bar,
+    run,
+    say,
+    show,
+)
 
 SHOWN = 50
 """Maximum number of records to print."""
 BEGINNING = "earliest"
 ledger = typer.Typer(
+    name="ledger",
     help="The ledger feedback.created: compare it with the store, announce again, read the log again, rebuild reports.",
     no_args_is_help=True,
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to `app`."""
-    app.add_typer(ledger, name="ledger")
-
-
 @ledger.command("verify")
 def verify(
-    clear: Annotated[
-        bool, typer.Option("--clear", help="First publish a tombstone for each record that announces no feedback.")
-    ] = False,
     store: StoreUrl = None,
     broker: Running = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
     """Compare the whole topic feedback.created with the feedback store. The exit code is 1 if they differ."""
-    from standalone.operations.ledger import agrees, clear_junk
+    from standalone.operations.ledger import agrees
     from standalone.operations.ledger import verify as compared
-    from standalone.operations.log_access import store_of, target_of, writing_to
+    from standalone.operations.log_access import store_of, target_of
 
     async def work() -> dict[str, Any]:
         target = target_of(broker, state, store)
         async with store_of(target) as records:
-            if clear:
-
-                async def is_stored(feedback_id: UUID) -> bool:
-                    return bool(await records.load([feedback_id]))
-
-                async with writing_to(target) as producer:
-                    await clear_junk(target.bootstrap, producer, is_stored)
             return await compared(target.bootstrap, records, (lambda _: None) if as_json else say)
 
     facts = run(work())
@@ -62,8 +59,7 @@ def verify(
         if facts["unreadable"]:
             places = ", ".join(facts["unreadable_at"][:SHOWN])
             say(f"{facts['unreadable']:,} records of the ledger are not announcements: {places}")
-            say("Consumers skip them. `ledger verify --clear` lets compaction remove them. If the key is a stored")
-            say("feedback record's, use `ledger republish`.")
+            say("Consumers skip them. Compaction removes each once another record or a null with its key follows.")
         if facts["first_difference"]:
             say(facts["first_difference"])
             kinds = ("missing", "extra", "differing", "stale", "impossible")

@@ -9,11 +9,6 @@ import typer
 from standalone.terminal import AsJson, print_json, run, say, show
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("migrate")(migrate)
-
-
 def migrate(
     database: Annotated[
         str | None, typer.Option(help="A PostgreSQL URL for all services; default: the services' settings.")
@@ -25,7 +20,7 @@ def migrate(
     Run it before a rollout: if the tables are of another version, the rollout stops and the running release keeps
     serving.
     """
-    from standalone.operations.migrate import migrate_all
+    from standalone.operations.service_databases import migrate_all
 
     created = run(migrate_all(database, say=say))
     if as_json:

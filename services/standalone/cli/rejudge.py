@@ -11,9 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from standalone.cli.progress import progress_bar
 from standalone.state import DEFAULT_STATE, running
-from standalone.terminal import AsJson, Running, State, harmless, instant, print_json, run, say
+from standalone.terminal import AsJson, Running, State, harmless, instant, print_json, progress_bar, run, say
 
 if TYPE_CHECKING:
     from inference.differences import AnnouncedVerdict, Differences
@@ -22,11 +21,6 @@ if TYPE_CHECKING:
 QUOTED = 160
 """Number of characters of a message that are printed."""
 _KINDS = ("unchanged", "withdrawn", "added", "reversed", "moved")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("rejudge")(rejudge)
 
 
 def rejudge(

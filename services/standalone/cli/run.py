@@ -13,11 +13,6 @@ from standalone.terminal import run as run_work
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("run")(run)
-
-
 def run(
     service: Annotated[str, typer.Argument(help="chat_bridge, feedback, inference or reporting.")],
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",

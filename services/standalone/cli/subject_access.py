@@ -15,11 +15,6 @@ from standalone.state import DEFAULT_STATE, running_database
 from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_json, run, say
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("subject-access")(subject_access)
-
-
 def subject_access(
     tenant: Annotated[str, typer.Option(help="The tenant of the user.")],
     user: Annotated[str, typer.Option(help="The id of the user, in all of the tenant's projects.")],

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from standalone.terminal import ANSWER_SECONDS, AsJson, print_json, say
 from standalone.terminal import run as run_work
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("topics")(topics)
 
 
 def topics(
@@ -36,8 +32,6 @@ def topics(
     as_json: AsJson = False,
 ) -> None:
     """List every topic with its meaning, writers and readers; with --broker, create and check them."""
-    from standalone.operations.topic_table import print_topics, topic_rows
-
     if create and broker is None:
         raise typer.BadParameter("--create needs --broker: the brokers to create the topics on.")
     if partitions is not None and not create:
@@ -65,3 +59,37 @@ def topics(
         print_json(topic_rows())
     else:
         print_topics(Console())
+
+
+def topic_rows() -> list[dict[str, Any]]:
+    """Return one row per topic, in the order of the topic table. `partitions` is the default number in a Kafka."""
+    from contracts.topics import DEAD_LETTER_PARTITIONS, KAFKA_PARTITIONS, TOPICS
+
+    return [
+        {
+            "topic": topic.name,
+            "means": topic.meaning,
+            "key": topic.key_name,
+            "partitions": KAFKA_PARTITIONS,
+            "retention_ms": topic.retention_ms,
+            "compacted": topic.compacted,
+            "producer": topic.producer,
+            "consumers": list(topic.consumers),
+            "dead_letters": topic.dead_letters,
+            "dead_letter_partitions": DEAD_LETTER_PARTITIONS,
+        }
+        for topic in TOPICS
+    ]
+
+
+def print_topics(console: Console) -> None:
+    """Print three lines per topic, which fit into 80 columns, and the default number of partitions."""
+    from contracts.topics import DAY_MS, FOREVER, KAFKA_PARTITIONS, TOPICS
+
+    for topic in TOPICS:
+        console.print(Text(topic.name, "bold"), Text(f"  {topic.meaning}"), soft_wrap=True, sep="")
+        kept = "forever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // DAY_MS} days"
+        kept += ", compacted" if topic.compacted else ""
+        console.print(f"    {topic.producer} -> {', '.join(topic.consumers) or 'any subscriber'}", soft_wrap=True)
+        console.print(f"    key {topic.key_name}; kept {kept}", soft_wrap=True)
+    console.print(f"Topics are created with {KAFKA_PARTITIONS} partitions by default (--partitions).", soft_wrap=True)

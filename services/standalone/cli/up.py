@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from standalone.cli.event_files import checked_files
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, AsJson, State, instant, print_json, say
 from standalone.terminal import run as run_work
@@ -24,14 +23,12 @@ _EXIT = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("up")(up)
-
-
 def up(
     replay: Annotated[
-        list[Path] | None, typer.Option(help="A file of chat events, one JSON object per line. May be repeated.")
+        list[Path] | None,
+        typer.Option(
+            help="A file of chat events, one JSON object per line. May be repeated.", exists=True, dir_okay=False
+        ),
     ] = None,
     sample: Annotated[bool, typer.Option("--sample", help="Replay the included sample conversations.")] = False,
     exit: Annotated[bool, typer.Option("--exit", help=_EXIT)] = False,
@@ -57,7 +54,7 @@ def up(
     server listens on this machine only. AGENT_FEEDBACK_TOKEN sets the access token; by default, one is generated and
     kept in the state folder.
     """
-    files = checked_files(replay or [])
+    files = replay or []
     judge_at = instant(now)
     # Imported late, because it loads all services, which takes a second.
     from standalone.one_process.up import Options

@@ -1,4 +1,4 @@
-"""Routing of the lines of an event file to their topics, and their validation. No I/O.
+"""Routing of the lines of an event file to their topics.
 
 Invalid events are published too. The services turn them into dead letters, which contain the reason.
 """
@@ -6,25 +6,21 @@ Invalid events are published too. The services turn them into dead letters, whic
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json
 
-from contracts.base import RECORD_LIMIT, Envelope
+from contracts.base import RECORD_LIMIT
 from contracts.ids import conversation_key
-from contracts.instants import LAST
 from contracts.sources import POST_PREFIX
 from contracts.topics import EXPLICIT_RECEIVED, INBOUND_TOPICS, SESSION_CREATED
-from servicekit.log.records import Coordinates, RawRecord, Unreadable, read
 
 KEY_LIMIT = 512
 """Maximum length of a record key in characters. Only events that are rejected anyway have a longer key."""
-_MODELS: Mapping[str, type[Envelope]] = {
-    topic.name: topic.event for topic in (*INBOUND_TOPICS, EXPLICIT_RECEIVED, SESSION_CREATED)
-}
+_TOPICS = frozenset(topic.name for topic in (*INBOUND_TOPICS, EXPLICIT_RECEIVED, SESSION_CREATED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +48,9 @@ def route(line: bytes) -> Routed | str:
     topic = event.get("topic")
     if not isinstance(topic, str):
         return "no topic"
-    if topic not in _MODELS:
+    if topic not in _TOPICS:
         return "not a topic that this system reads"
     return Routed(topic, _key_of(event), value)
-
-
-def violation_of(routed: Routed) -> tuple[str, str] | None:
-    """Return the reason and the violated rule if all services would reject the record, otherwise None.
-
-    Neither string contains content of the record. Times in the future are not checked, because only the services know
-    the time of the log.
-    """
-    raw = RawRecord(Coordinates(routed.topic, 0, 0), None, routed.value, (), LAST)
-    result = read(raw, _MODELS)
-    return (result.reason, result.detail) if isinstance(result, Unreadable) else None
 
 
 def _key_of(event: dict[str, Any]) -> str | None:

@@ -19,7 +19,7 @@ from aiokafka.errors import KafkaError
 
 from servicekit.errors import shown
 from servicekit.log.cluster import Bootstrap, client_options
-from standalone.errors import DependencyLost
+from standalone.terminal import DependencyLost
 
 T = TypeVar("T")
 PROBE_SECONDS: Final = 2.0

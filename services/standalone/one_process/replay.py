@@ -8,7 +8,7 @@ from pathlib import Path
 
 from servicekit.log.messages import Message, Producer
 from servicekit.log.records import Coordinates
-from standalone.one_process.lines import Routed, lines_of, route, violation_of
+from standalone.one_process.lines import Routed, lines_of, route
 
 BATCH = 500
 
@@ -55,7 +55,6 @@ async def replay(
     account: ReplayResult,
     *,
     keep_places: bool = False,
-    check_models: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Publish the lines of `files` in order.
@@ -63,7 +62,6 @@ async def replay(
     Args:
         account: Result, which is updated in the course of the replay.
         keep_places: True to record all lines and their log positions.
-        check_models: True to also report the lines that the services will reject.
         progress: Called with the number of bytes read since its last call.
     """
     for file in files:
@@ -79,8 +77,6 @@ async def replay(
             if isinstance(routed, str):
                 account.rejected.append(RejectedLine(line, routed))
                 continue
-            if check_models and (broken := violation_of(routed)):
-                account.rejected.append(RejectedLine(line, *broken))
             batch.append((line, routed))
             if len(batch) >= BATCH:
                 await _publish(batch, producer, account, keep_places)

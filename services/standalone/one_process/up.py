@@ -34,7 +34,6 @@ from servicekit.web.settings import HttpSettings
 from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.postgres import EmbeddedPostgres
-from standalone.errors import DependencyLost
 from standalone.log import facts_of_log, open_log
 from standalone.one_process.outage_watch import Dependency, broker_at, database_at, while_answered
 from standalone.one_process.outcomes import Outcomes, write_outcomes
@@ -44,7 +43,7 @@ from standalone.one_process.startup import each_once, start_stack
 from standalone.one_process.summary import print_summary, summary
 from standalone.sample import write_sample
 from standalone.state import StateFolder
-from standalone.terminal import ANSWER_SECONDS, INTERRUPTED
+from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, DependencyLost
 from standalone.waiting import once_answered, within
 
 Say = Callable[[str], None]
@@ -133,7 +132,9 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
             return None
         if options.outcomes is not None:
             write_outcomes(options.outcomes, outcomes, account)
-        if files and not options.json:
+        if files and not account.lines:
+            say(f"Nothing was replayed: {', '.join(map(str, files))} {'is' if len(files) == 1 else 'are'} empty.")
+        elif files and not options.json:
             print_summary(console, facts)
         if not options.exit:
             if not options.json:

@@ -22,8 +22,8 @@ from servicekit.settings import read_settings
 from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
 from standalone.data_import.rows import FileRow, rows_of
 from standalone.data_import.verdicts import number_of
-from standalone.errors import DependencyLost
 from standalone.operations.log_access import LogTarget, target_of, writing_to
+from standalone.terminal import DependencyLost
 
 BATCH: Final = 1_000
 SHOWN: Final = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -12,19 +12,18 @@ from aiokafka import ConsumerRecord, TopicPartition
 from pydantic import ValidationError
 
 from contracts.feedback import FeedbackCreated
-from contracts.headers import REVISION, revision_named
+from contracts.headers import revision_named
 from contracts.topics import FEEDBACK_CREATED
 from feedback.announce import announcement, message_of
 from feedback.model import Record
 from feedback.store import Store
 from feedback.writer import FeedbackWriter, Update
 from servicekit.log.cluster import Bootstrap
-from servicekit.log.messages import Message, Producer
+from servicekit.log.messages import Producer
 from servicekit.log.reader import records_of
 from servicekit.validation_errors import error_summary
 from standalone.terminal import say
 
-IsStored = Callable[[UUID], Awaitable[bool]]
 ROUNDS = 5
 """Number of times that differences are checked again, because a record may not have reached the log yet."""
 ROUND_SECONDS = 1.0
@@ -181,41 +180,6 @@ async def verify(
 def agrees(facts: Mapping[str, Any]) -> bool:
     """Return True if the result of `verify` contains no difference."""
     return facts["first_difference"] is None and not facts["unreadable"]
-
-
-async def clear_junk(bootstrap: Bootstrap, producer: Producer, is_stored: IsStored) -> int:
-    """Write tombstones for the records in the ledger that are not announcements, and return their number."""
-    ledger = Ledger()
-    await read_on(bootstrap, ledger)
-    return len(await producer.send(await nulls_behind(ledger.junk, is_stored)))
-
-
-async def nulls_behind(junk: Collection[tuple[int, bytes]], is_stored: IsStored) -> list[Message]:
-    """Return tombstones of revision 0 that let compaction remove the records in `junk`.
-
-    Keys of stored feedback records are skipped, because `ledger republish` overwrites those records. Keys that are not
-    valid UTF-8 are skipped too.
-
-    Args:
-        junk: Partition and key of each record to remove.
-    """
-    nulls = []
-    for partition, key in sorted(junk):
-        try:
-            text = key.decode("utf-8")
-        except UnicodeDecodeError:
-            continue
-        if not await _names_a_stored_one(text, is_stored):
-            nulls.append(Message(FEEDBACK_CREATED.name, text, None, [(REVISION, b"0")], partition))
-    return nulls
-
-
-async def _names_a_stored_one(key: str, is_stored: IsStored) -> bool:
-    try:
-        feedback_id = UUID(key)
-    except ValueError:
-        return False
-    return await is_stored(feedback_id)
 
 
 async def read_on(bootstrap: Bootstrap, ledger: Ledger) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,10 @@ from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
+from servicekit.db.pools import create_tables
 from servicekit.db.retention import Expiry
 from servicekit.settings import ReadSettings, read_settings
+from standalone.operations.log_access import database_answers
 
 _SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
     (chat_bridge.service, chat_bridge.service.PROGRAM, ChatBridgeSettings),
@@ -62,3 +64,22 @@ def service_databases(url: str | None) -> list[ServiceDatabase]:
             ServiceDatabase("feedback", store, feedback.store_choice.SCHEMA, expiries, settings.row_security)
         )
     return databases
+
+
+async def migrate_all(database_url: str | None, *, say: Callable[[str], None]) -> dict[str, bool]:
+    """Create the missing tables of all services, and return by service if any were created.
+
+    Args:
+        database_url: Database to use instead of those in the services' settings, or None.
+
+    Raises:
+        StartError: A database does not respond, or its tables are of another version.
+    """
+    created: dict[str, bool] = {}
+    for database in service_databases(database_url):
+        await database_answers(database.url)
+        is_created = await create_tables(
+            database.url, database.service, database.schema_file, say=say, tenants_apart=database.row_security
+        )
+        created[database.service] = created.get(database.service, False) or is_created
+    return created

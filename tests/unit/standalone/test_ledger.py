@@ -24,9 +24,7 @@ from standalone.operations.ledger import (
     ROUNDS,
     Ledger,
     agrees,
-    clear_junk,
     differences,
-    nulls_behind,
     republish,
     verify,
 )
@@ -149,22 +147,6 @@ def test_a_tombstone_that_names_no_revision_of_ours_ends_what_came_before_it(nam
     key = str(id_).encode()
     ledger.take(record(None, 1, key, [(REVISION, named)]))
     assert (ledger.highest, ledger.ended) == ({}, {id_: 0})
-
-
-async def test_nulls_are_written_behind_junk_but_not_over_a_stored_feedback() -> None:
-    known, unknown, log = UUID(int=1), UUID(int=2), RecordingLog()
-    found = {(3, b"no id"), (1, b"\xff"), (0, str(known).encode()), (0, str(unknown).encode())}
-
-    async def is_stored(feedback_id: UUID) -> bool:
-        return feedback_id == known
-
-    nulls = await nulls_behind(found, is_stored)
-    await log.send(nulls)
-    assert [(null.partition, null.key, null.value) for null in log.messages] == [
-        (0, str(unknown), None),
-        (3, "no id", None),
-    ]
-    assert all(dict(null.headers)[REVISION] == b"0" for null in nulls), "it ends no revision of anything"
 
 
 async def test_a_stored_feedback_that_cannot_be_announced_stops_nothing() -> None:
@@ -337,27 +319,6 @@ async def test_an_unreadable_record_alone_is_a_difference(monkeypatch: pytest.Mo
     topic_with(monkeypatch, [announced(stored(5), 0), record(b"junk", 1, b"no id")])
     facts = await verify("localhost:1", await store_with(stored(5)))
     assert (facts["first_difference"], agrees(facts)) == (None, False)
-
-
-async def test_junk_is_cleared_by_tombstones_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    topic_with(monkeypatch, [announced(stored(5), 0), record(b"junk", 1, b"no id"), record(b"x", 2, b"\xff")])
-    log = RecordingLog()
-
-    async def is_stored(_: UUID) -> bool:
-        return False
-
-    assert await clear_junk("localhost:1", log, is_stored) == 1
-    assert [(one.topic, one.key, one.value, one.partition) for one in log.messages] == [
-        (FEEDBACK_CREATED.name, "no id", None, 3)
-    ]
-
-
-async def test_keys_that_are_no_text_keep_no_other_back() -> None:
-    async def is_stored(_: UUID) -> bool:
-        return False
-
-    nulls = await nulls_behind({(0, b"\xff"), (1, b"a"), (2, b"b")}, is_stored)
-    assert [null.key for null in nulls] == ["a", "b"]
 
 
 async def test_a_republication_tells_its_progress_by_page() -> None:

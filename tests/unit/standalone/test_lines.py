@@ -25,7 +25,7 @@ from standalone.data_import import rows
 from standalone.data_import.mapping import RejectedRow
 from standalone.data_import.rows import ROW_LIMIT, header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid
-from standalone.one_process.lines import KEY_LIMIT, Routed, lines_of, route, violation_of
+from standalone.one_process.lines import KEY_LIMIT, Routed, lines_of, route
 from standalone.one_process.replay import BATCH, Line, RejectedLine, ReplayResult, replay
 from tests.support.running_stack import message
 
@@ -103,15 +103,6 @@ def test_a_line_has_the_key_of_its_conversation(fields: dict[str, Any], key: str
     assert route(b"  " + line + b"\r") == Routed(TOPIC, key, line)
 
 
-def test_a_line_that_every_service_rejects_names_its_field() -> None:
-    good, typeless = route(GOOD), route(TYPELESS)
-    assert isinstance(good, Routed) and isinstance(typeless, Routed)
-    assert violation_of(good) is None
-    reason, detail = violation_of(typeless) or ("", "")
-    assert reason == "invalid_event"
-    assert detail.startswith("senderType: ")
-
-
 def events(folder: Path, name: str, *lines: bytes) -> Path:
     file = folder / name
     file.write_bytes(b"".join(line + b"\n" for line in lines))
@@ -131,20 +122,6 @@ async def test_a_replay_publishes_every_line_with_a_topic_and_reports_the_others
     ]  # fmt: skip
     assert (account.places, account.seen) == ({}, [])
     assert read == [first.stat().st_size, second.stat().st_size]
-
-
-async def test_a_replay_that_checks_also_reports_what_services_will_reject(tmp_path: Path) -> None:
-    file = events(tmp_path, "events.jsonl", GOOD, TYPELESS, b"{", GOOD)
-    log, account = Sheet(), ReplayResult()
-    await replay([file], log, account, check_models=True)
-    assert [one.value for one in log.written] == [GOOD, TYPELESS, GOOD], "the services say why"
-    typeless, broken = account.rejected
-    assert (typeless.line.number, typeless.reason) == (2, "invalid_event")
-    assert typeless.detail.startswith("senderType: ")
-    assert typeless.row() == {
-        "file": str(file), "line": 2, "fate": "bad", "reason": "invalid_event", "detail": typeless.detail
-    }  # fmt: skip
-    assert broken.row() == {"file": str(file), "line": 3, "fate": "bad", "reason": "not JSON"}
 
 
 async def test_a_replay_keeps_the_place_of_each_line_if_asked(tmp_path: Path) -> None:

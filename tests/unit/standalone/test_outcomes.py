@@ -228,13 +228,3 @@ async def test_each_line_is_found_by_its_place_in_the_log(tmp_path: Path) -> Non
         f"{CHAT_MESSAGE.name}:0:0": Line(str(file), 2),
         f"{CHAT_MESSAGE.name}:0:1": Line(str(file), 4),
     }
-
-
-async def test_an_event_that_the_services_will_reject_is_named_on_request_and_sent(tmp_path: Path) -> None:
-    file = tmp_path / "events.jsonl"
-    file.write_text(event(1))
-    for check, rejected in ((False, []), (True, [(1, "invalid_event")])):
-        log, account = RecordingLog(), ReplayResult()
-        await replay([file], log, account, check_models=check)
-        assert [(one.line.number, one.reason) for one in account.rejected] == rejected
-        assert (account.events, len(log.messages)) == (1, 1)

@@ -7,7 +7,7 @@ import json
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import asyncpg
@@ -17,11 +17,20 @@ from typer.testing import CliRunner
 
 from servicekit.errors import StartError, Unavailable
 from standalone import waiting
-from standalone.cli import app as app_module
 from standalone.cli.app import app
-from standalone.errors import DependencyLost
 from standalone.operations.log_access import target_of
-from standalone.terminal import INTERRUPTED, NOT_STARTED, harmless, instant, print_json, run, say, sentence, show
+from standalone.terminal import (
+    INTERRUPTED,
+    NOT_STARTED,
+    DependencyLost,
+    harmless,
+    instant,
+    print_json,
+    run,
+    say,
+    sentence,
+    show,
+)
 from standalone.waiting import once_answered, within
 from tests.support.command import HANG_SECONDS
 
@@ -193,7 +202,7 @@ def test_a_style_is_applied_to_the_text() -> None:
             "up --port 99999",
             "Invalid value for '--port': Input should be less than or equal to 65535; see `agent-feedback up --help`.",
         ),
-        ("up --replay no/such/file", "There is no file no/such/file."),
+        ("up --replay no/such/file", "file 'no/such/file' does not exist; see `agent-feedback up --help`."),
         ("evaluate no/such/file", "file 'no/such/file' does not exist; see `agent-feedback evaluate --help`."),
         (
             "export --out x --url http://service --token secret",
@@ -245,19 +254,6 @@ def test_every_command_is_there() -> None:
         "keys": ["add", "list", "renew", "revoke"],
         "ledger": ["rebuild", "republish", "rewind", "verify"],
     }
-
-
-MODULES = [one for one in vars(app_module).values() if isinstance(one, ModuleType) and hasattr(one, "register")]
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_each_module_of_a_command_registers_it(module: Any) -> None:
-    own = typer.Typer()
-    module.register(own)
-    found: list[Any] = [*own.registered_commands, *own.registered_groups]
-    [registered] = found
-    last = module.__name__.rpartition(".")[2]
-    assert registered.name == ("import" if last == "import_feedback" else last.replace("_", "-"))
 
 
 # Commands that wait for a server: they say why once, and give up with an error of one sentence.
