@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.store import ConversationKey
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.log.reader import records_of
+from standalone.cli.evaluate import evaluate
 from tests.support.gate_memory import MemoryGateAnswers
 from tests.support.hand_clock import HandClock
 from tests.support.llm_server import ACCEPTED, NEUTRAL, REJECTED, LlmServer, completion, llm_server, response
@@ -452,3 +454,25 @@ async def test_with_a_dead_endpoint_everything_flows(
         assert model.asked, "it was tried"
         assert len(model.asked) < 12, "and then left alone"
     assert KEY not in "".join(capsys.readouterr())
+
+
+async def test_evaluate_measures_the_detector_with_the_model_behind_it(
+    server: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, key = tmp_path / "rows.jsonl", "sk-measure"
+    fields = {"previous_user": "which bus", "previous_assistant": "The 4.", "source": "hand"}
+    rows = [
+        {"message": "the 5 says the lady here", "label": "rejected", "gate": "not_ok"},
+        {"message": "that's wrong", "label": "rejected", "gate": "not_ok"},
+    ]
+    file.write_text("\n".join(json.dumps(fields | row) for row in rows))
+    server.respond = lambda request: completion(REJECTED)
+    monkeypatch.setenv("INFERENCE_GATE_KEY", key)
+    command = partial(evaluate, [file], "", 0, False, None, None, sentence_encoder="none", as_json=True)
+    reports = []
+    for gate in ("", server.url):
+        await asyncio.to_thread(command, gate=gate, gate_model="small")
+        reports.append(json.loads(capsys.readouterr().out))
+    assert [report["at_emission"]["rejected"]["announced"] for report in reports] == [1, 2]
+    assert [report["decided_by"]["llm"] for report in reports] == [0, 1]
+    assert (server.messages(), server.authorizations) == ([rows[0]["message"]], {f"Bearer {key}"})

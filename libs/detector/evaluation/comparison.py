@@ -58,11 +58,11 @@ Outcomes = Mapping[str, RowOutcome]
 _Share = tuple[Callable[[RowOutcome], bool], Callable[[RowOutcome], bool]]
 """Definition of a rate: the condition for the denominator, and the condition for the numerator."""
 FIGURES: Final[Mapping[str, _Share]] = {
-    "accuracy": (lambda one: True, lambda one: one.called == one.label),
-    "announced rejections: precision": (lambda one: one.announced == "not_ok", lambda one: one.label == "rejected"),
-    "announced rejections: recall": (lambda one: one.label == "rejected", lambda one: one.announced == "not_ok"),
-    "announced ok: precision": (lambda one: one.announced == "ok", lambda one: one.gate == "ok"),
-    "announced ok: recall": (lambda one: one.gate == "ok", lambda one: one.announced == "ok"),
+    "accuracy": (lambda row: True, lambda row: row.called == row.label),
+    "announced rejections: precision": (lambda row: row.announced == "not_ok", lambda row: row.label == "rejected"),
+    "announced rejections: recall": (lambda row: row.label == "rejected", lambda row: row.announced == "not_ok"),
+    "announced ok: precision": (lambda row: row.announced == "ok", lambda row: row.gate == "ok"),
+    "announced ok: recall": (lambda row: row.gate == "ok", lambda row: row.announced == "ok"),
 }
 
 
@@ -86,7 +86,7 @@ def differences(before: Outcomes, after: Outcomes) -> list[Difference]:
     """
     shared = sorted(before.keys() & after.keys())
     drawn = np.random.default_rng(_SEED).multinomial(len(shared), [1 / len(shared)] * len(shared), RESAMPLES)
-    return [_difference(name, [[one[key] for key in shared] for one in (before, after)], drawn) for name in FIGURES]
+    return [_difference(name, [[side[key] for key in shared] for side in (before, after)], drawn) for name in FIGURES]
 
 
 def by_file(before: Mapping[str, Outcomes], after: Mapping[str, Outcomes]) -> dict[str, list[Difference]]:
@@ -95,10 +95,10 @@ def by_file(before: Mapping[str, Outcomes], after: Mapping[str, Outcomes]) -> di
     Raises:
         UnknownRows: No file has rows that occur in both measurements.
     """
-    shared = {name: found for name, found in after.items() if before.get(name, {}).keys() & found.keys()}
+    shared = {name: rows for name, rows in after.items() if before.get(name, {}).keys() & rows.keys()}
     if not shared:
         raise UnknownRows("The saved outcomes and these files share no labelled message")
-    return {name: differences(before[name], found) for name, found in shared.items()}
+    return {name: differences(before[name], rows) for name, rows in shared.items()}
 
 
 def write(path: Path, measured: Mapping[str, Outcomes]) -> None:
@@ -113,8 +113,8 @@ def read(path: Path) -> dict[str, dict[str, RowOutcome]]:
         UnknownRows: The file has a different format.
     """
     try:
-        found = json.loads(path.read_bytes())
-        return {name: {key: RowOutcome(*one) for key, one in rows.items()} for name, rows in found.items()}
+        files = json.loads(path.read_bytes())
+        return {name: {key: RowOutcome(*outcome) for key, outcome in rows.items()} for name, rows in files.items()}
     except (ValueError, RecursionError, TypeError, AttributeError):
         raise UnknownRows(f"{path} was not written by `evaluate --save`") from None
 
@@ -134,7 +134,7 @@ def _share(
 
     The rate over all rows is None if its denominator is 0.
     """
-    counted, hit = (np.array([test(one) for one in side]) for test in figure)
+    counted, hit = (np.array([test(row) for row in side]) for test in figure)
     share = float(hit[counted].mean()) if counted.any() else None
     return share, (drawn @ (counted & hit)) / np.maximum(1, drawn @ counted)
 

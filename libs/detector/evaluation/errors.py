@@ -45,5 +45,5 @@ def cut(text: str) -> str:
 
 def _answer(row: Row) -> str:
     history: Sequence[Mapping[str, Any]] = row.get("history", ())
-    said = [turn["text"] for turn in history if turn["role"] == "assistant"]
-    return str(row.get("previous_assistant") or (said[-1] if said else ""))
+    answers = [turn["text"] for turn in history if turn["role"] == "assistant"]
+    return str(row.get("previous_assistant") or (answers[-1] if answers else ""))

@@ -9,7 +9,7 @@ from typing import Any
 from detector.detector import Detector
 from detector.evaluation import scoring
 from detector.evaluation.messages import By, score_messages
-from detector.evaluation.rows import Row, UnknownRows, kind_of, neighbourhood, read_rows
+from detector.evaluation.rows import Judge, Row, UnknownRows, kind_of, neighbourhood, read_rows
 from detector.evaluation.unlabelled import score_phrases, score_unlabelled
 
 Report = dict[str, Any]
@@ -17,7 +17,7 @@ Report = dict[str, Any]
 
 def evaluate(
     path: Path,
-    detector: Detector | None = None,
+    detector: Judge | None = None,
     by: Sequence[By] = (),
     errors: int = 0,
     keep_outcomes: bool = False,
@@ -39,7 +39,7 @@ def evaluate(
     """
     rows = read_rows(path)
     kind = kind_of(rows, path)
-    judge = detector or Detector.default()
+    judge: Judge = detector or Detector.default()
     try:
         match kind:
             case "messages":
@@ -57,7 +57,7 @@ def evaluate(
     return {"kind": kind, **report}
 
 
-def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
+def score_targets(rows: Sequence[Row], detector: Judge) -> Report:
     """Evaluate the selection of targets, i.e. of the agents' messages that feedback is about.
 
     Returns:
@@ -67,26 +67,26 @@ def score_targets(rows: Sequence[Row], detector: Detector) -> Report:
     """
     items = [neighbourhood(row) for row in rows]
     meant = [{f"m{number:06}" for number in row["target_indices"]} for row in rows]
-    back = [row["assistant_turns_back"] > 1 for row in rows]
-    best = [found[0].message_id if (found := detector.locate(item)) else None for item in items]
+    is_earlier = [row["assistant_turns_back"] > 1 for row in rows]
+    best = [ranking[0].message_id if (ranking := detector.locate(item)) else None for item in items]
     verdicts = detector.judge(items)
-    said = [v.target.message_id if v.target else None for v in verdicts]
-    ruled = [t if v.decided_by == "rules" else None for t, v in zip(said, verdicts, strict=True)]
+    judged = [v.target.message_id if v.target else None for v in verdicts]
+    ruled = [t if v.decided_by == "rules" else None for t, v in zip(judged, verdicts, strict=True)]
     return {
-        **_found(best, meant, back),
-        "by_verdict": _found(said, meant, back, found_only=True),
-        "by_rules": _found(ruled, meant, back, found_only=True),
+        **_found(best, meant, is_earlier),
+        "by_verdict": _found(judged, meant, is_earlier, found_only=True),
+        "by_rules": _found(ruled, meant, is_earlier, found_only=True),
     }
 
 
 def _found(
-    targets: Sequence[str | None], meant: Sequence[set[str]], back: Sequence[bool], found_only: bool = False
+    targets: Sequence[str | None], meant: Sequence[set[str]], is_earlier: Sequence[bool], found_only: bool = False
 ) -> dict[str, float]:
-    """Return the accuracy of the targets, overall and for the rows marked in `back`.
+    """Return the accuracy of the targets, overall and for the rows marked in `is_earlier`.
 
     With `found_only`, rows without a target are left out.
     """
-    rows = [(t in m, b) for t, m, b in zip(targets, meant, back, strict=True) if t is not None or not found_only]
+    rows = [(t in m, b) for t, m, b in zip(targets, meant, is_earlier, strict=True) if t is not None or not found_only]
     right, further = [r for r, _ in rows], [r for r, b in rows if b]
     return {
         "rows": len(right),

@@ -1,24 +1,20 @@
 """Scores on labelled messages, overall and by group.
 
-Labels, gates (stricter verdicts) and announcements are scored, and the time per message is measured.
+Labels, gates (stricter verdicts) and announcements are scored.
 """
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import eq
 from typing import Any, Final, Literal, get_args
 
-import numpy as np
-
-from detector.detector import Detector
 from detector.evaluation import scoring
 from detector.evaluation.comparison import outcomes
 from detector.evaluation.errors import worst
-from detector.evaluation.rows import Row, neighbourhood, source_of
-from detector.model import Neighbourhood, Verdict
+from detector.evaluation.rows import Judge, Row, neighbourhood, source_of
+from detector.model import Verdict
 
 Scores = dict[str, Any]
 By = Literal["length", "source", "language"]
@@ -26,8 +22,6 @@ GROUPS: Final[tuple[By, ...]] = get_args(By)
 
 LABELS: Final = ("rejected", "accepted", "neutral")
 GATES: Final = ("not_ok", "ok", "neutral")
-#: Minimum number of rows of a source that is included in the mean over sources.
-ENOUGH: Final = 20
 #: Upper bounds of the groups by `length`, in words.
 LENGTHS: Final = (5, 10, 25, 60)
 
@@ -69,7 +63,7 @@ _NAME_OF: Final[dict[By, Callable[[Row], str]]] = {
 
 def score_messages(
     rows: Sequence[Row],
-    detector: Detector,
+    detector: Judge,
     by: Sequence[By],
     errors: int,
     keep_outcomes: bool,
@@ -84,44 +78,31 @@ def score_messages(
         keep_outcomes: Report each row's outcome under `outcomes`, for `comparison.differences`.
 
     Returns:
-        The scores for `label` and `gate` (overall, by source, and for announcements), and the time per message.
+        The scores for `label` and `gate` (overall, by group, and for announcements).
     """
-    items = [neighbourhood(row) for row in rows]
-    verdicts = detector.judge(items)
-    labels = [label_of(v) for v in verdicts]
-    truth = [str(row["label"]) for row in rows]
-    sources = [source_of(row) for row in rows]
-    recall, false = scoring.called(truth, [p == "rejected" for p in labels], "rejected")
-    per_source = {name: _source(name, sources, truth, labels) for name in sorted(set(sources))}
-    strong = [number for number, row in enumerate(rows) if row.get("tier") == "strong"]
-    report = {
-        **_core(rows, verdicts),
-        "per_source": per_source,
-        "macro_f1_source_mean": _mean(s["balanced_accuracy"] for s in per_source.values() if s["rows"] >= ENOUGH),
-        "macro_f1_strong": _macro([truth[i] for i in strong], [labels[i] for i in strong], LABELS),
-        "macro_f1_lenient": _lenient(rows, "acceptable", truth, labels, LABELS),
-        "macro_f1_without": {
-            name: _macro(
-                [t for t, s in zip(truth, sources, strict=True) if s != name],
-                [p for p, s in zip(labels, sources, strict=True) if s != name],
-                LABELS,
-            )
-            for name in per_source
-        },
-        "reliability": _bins(truth, verdicts),
-        "rejected_auc": scoring.auc([t == "rejected" for t in truth], [rejection(v) for v in verdicts]),
-        "rejected_precision_at_8pct": scoring.at_prevalence(recall, false),
-        "gate": _gate(rows, verdicts),
-        "decided_by": {who: sum(1 for v in verdicts if v.decided_by == who) for who in ("rules", "learned")},
-        "latency_ms": _latency(items, detector),
-    }
+    verdicts = detector.judge([neighbourhood(row) for row in rows])
+    report = {**_core(rows, verdicts), **_further(rows, verdicts)}
     if by:
         report["by"] = {group: _by(_NAME_OF[group], rows, verdicts) for group in by}
     if keep_outcomes:
-        report["outcomes"] = outcomes(rows, labels, verdicts)
+        report["outcomes"] = outcomes(rows, [label_of(v) for v in verdicts], verdicts)
     if errors:
         report["errors"] = worst(rows, verdicts, errors)
     return report
+
+
+def _further(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
+    """Return the scores that are reported for all rows only."""
+    truth, labels = [str(row["label"]) for row in rows], [label_of(v) for v in verdicts]
+    recall, false = scoring.called(truth, [label == "rejected" for label in labels], "rejected")
+    return {
+        "macro_f1_lenient": _lenient(rows, "acceptable", truth, labels, LABELS),
+        "reliability": _bins(truth, verdicts),
+        "rejected_auc": scoring.auc([label == "rejected" for label in truth], [rejection(v) for v in verdicts]),
+        "rejected_precision_at_8pct": scoring.at_prevalence(recall, false),
+        "gate": _gate(rows, verdicts),
+        "decided_by": {who: sum(1 for v in verdicts if v.decided_by == who) for who in ("rules", "learned", "llm")},
+    }
 
 
 def _core(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
@@ -151,13 +132,13 @@ def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> 
         name: The kind: rejected, accepted or ok.
     """
     wanted = {"ok": "accepted"}.get(name, name)
-    said = [v.emitted and v.feedback == wanted for v in verdicts]
-    recall, false = scoring.called(truth, said, name)
-    hits = [t == name for t, s in zip(truth, said, strict=True) if s]
+    announced = [v.emitted and v.feedback == wanted for v in verdicts]
+    recall, false = scoring.called(truth, announced, name)
+    hits = [t == name for t, s in zip(truth, announced, strict=True) if s]
     right = sum(hits)
     return {
-        "announced": sum(said),
-        **scoring.share("precision", right, sum(said)),
+        "announced": sum(announced),
+        **scoring.share("precision", right, sum(announced)),
         **scoring.share("recall", right, truth.count(name)),
         "false_share": false,
         "precision_at_8pct": scoring.at_prevalence(recall, false),
@@ -166,31 +147,19 @@ def _announced(truth: Sequence[str], verdicts: Sequence[Verdict], name: str) -> 
 
 def _by(name_of: Callable[[Row], str], rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
     names = [name_of(row) for row in rows]
-    found = {}
+    groups = {}
     for name in sorted(Counter(names)):
         kept = [i for i, own in enumerate(names) if own == name]
-        found[name] = _core([rows[i] for i in kept], [verdicts[i] for i in kept])
+        groups[name] = _core([rows[i] for i in kept], [verdicts[i] for i in kept])
     foreign = [i for i, own in enumerate(names) if own != "en"]
-    if "en" in found and len(found) > 2:
-        found["other than en"] = _core([rows[i] for i in foreign], [verdicts[i] for i in foreign])
-    return found
+    if "en" in groups and len(groups) > 2:
+        groups["other than en"] = _core([rows[i] for i in foreign], [verdicts[i] for i in foreign])
+    return groups
 
 
 def _bins(truth: Sequence[str], verdicts: Sequence[Verdict]) -> list[dict[str, float]]:
     right = [t == label_of(v) for t, v in zip(truth, verdicts, strict=True)]
     return scoring.reliability([v.confidence for v in verdicts], right)
-
-
-def _source(name: str, sources: Sequence[str], truth: Sequence[str], labels: Sequence[str]) -> Scores:
-    own = [t for t, s in zip(truth, sources, strict=True) if s == name]
-    said = [p for p, s in zip(labels, sources, strict=True) if s == name]
-    classes = scoring.per_class(own, said, sorted(set(own)))
-    return {
-        "rows": len(own),
-        "accuracy": scoring.accuracy(own, said),
-        "balanced_accuracy": scoring.balanced_accuracy(own, said),
-        "recall": {label: scores["recall"] for label, scores in classes.items()},
-    }
 
 
 def _macro(truth: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> float:
@@ -212,22 +181,3 @@ def _gate(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> Scores:
         "accuracy": scoring.accuracy(truth, calls),
         "per_class": classes,
     }
-
-
-def _latency(items: Sequence[Neighbourhood], detector: Detector) -> dict[str, float]:
-    """Measure the time for judging a single message.
-
-    Returns:
-        The median and the 99th percentile, in milliseconds.
-    """
-    spent = []
-    for item in items:
-        started = time.perf_counter()
-        detector.judge([item])
-        spent.append((time.perf_counter() - started) * 1000)
-    return {"p50": float(np.percentile(spent, 50)), "p99": float(np.percentile(spent, 99))}
-
-
-def _mean(values: Iterable[float]) -> float:
-    listed = list(values)
-    return sum(listed) / max(1, len(listed))

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
-from detector.model import Message, Neighbourhood
+from detector.model import Message, Neighbourhood, Target, Verdict
 
 Row = Mapping[str, Any]
 #: Kinds of rows by their labels. Phrases have an expected verdict and announced reaction, messages a label,
@@ -32,6 +32,14 @@ _FIELDS: Final[tuple[tuple[RowKind, frozenset[str]], ...]] = (
     ("unlabelled", frozenset({"message", "history"})),
 )
 _MINUTE: Final = 60_000_000
+
+
+class Judge(Protocol):
+    """Detector that is measured: `Detector`, or one with a language model behind it."""
+
+    def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]: ...
+
+    def locate(self, item: Neighbourhood) -> tuple[Target, ...]: ...
 
 
 class UnknownRows(ValueError):
@@ -114,5 +122,5 @@ def source_of(row: Row) -> str:
 def _history(row: Row) -> list[Mapping[str, Any]]:
     if "history" in row:
         return list(row["history"])
-    said = [("user", row.get("previous_user")), ("assistant", row.get("previous_assistant"))]
-    return [{"role": role, "text": text} for role, text in said if text]
+    turns = [("user", row.get("previous_user")), ("assistant", row.get("previous_assistant"))]
+    return [{"role": role, "text": text} for role, text in turns if text]

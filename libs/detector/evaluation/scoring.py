@@ -16,14 +16,14 @@ BINS: Final = 10
 
 def per_class(truth: Sequence[str], predicted: Sequence[str], classes: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the precision, recall and F1 score of each class, with 0 for values whose denominator is zero."""
-    found = {}
+    scores = {}
     for name in classes:
         hit = sum(1 for t, p in zip(truth, predicted, strict=True) if t == p == name)
         precision = hit / max(1, sum(1 for p in predicted if p == name))
         recall = hit / max(1, sum(1 for t in truth if t == name))
         f1 = 2 * precision * recall / (precision + recall) if hit else 0.0
-        found[name] = {"precision": precision, "recall": recall, "f1": f1}
-    return found
+        scores[name] = {"precision": precision, "recall": recall, "f1": f1}
+    return scores
 
 
 def share(name: str, hits: int, rows: int) -> dict[str, float]:
@@ -43,12 +43,6 @@ def macro_f1(classes: Mapping[str, Mapping[str, float]]) -> float:
 def accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
     """Return the proportion of correct predictions."""
     return sum(1 for t, p in zip(truth, predicted, strict=True) if t == p) / max(1, len(truth))
-
-
-def balanced_accuracy(truth: Sequence[str], predicted: Sequence[str]) -> float:
-    """Return the mean recall of the classes that occur in `truth`."""
-    hits = {name: [p == name for t, p in zip(truth, predicted, strict=True) if t == name] for name in set(truth)}
-    return float(np.mean([sum(own) / len(own) for _, own in sorted(hits.items())]))
 
 
 def at_prevalence(recall: float, false_share: float) -> float:
@@ -72,13 +66,13 @@ def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict
 
     Bins include their upper bound but not their lower bound. Empty bins are omitted.
     """
-    found = []
+    bins = []
     sure, hits = np.asarray(confidence, dtype=float), np.asarray(right, dtype=float)
     for number in range(BINS):
         low, high = number / BINS, (number + 1) / BINS
         inside = (sure > low) & (sure <= high)
         if inside.any():
-            found.append(
+            bins.append(
                 {
                     "low": low,
                     "high": high,
@@ -87,7 +81,7 @@ def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[dict
                     "accuracy": float(hits[inside].mean()),
                 }
             )
-    return found
+    return bins
 
 
 def expected_calibration_error(bins: Sequence[Mapping[str, float]]) -> float:

@@ -56,11 +56,11 @@ def _scores(report: Report) -> tuple[str, ...]:
     )
 
 
-def _right(said: Report) -> str:
-    if not said["announced"]:
+def _right(scores: Report) -> str:
+    if not scores["announced"]:
         return "none announced"
-    right = round(said["precision"] * said["announced"])
-    return f"{right} of {said['announced']}, {_share(said, 'precision', 2)}"
+    right = round(scores["precision"] * scores["announced"])
+    return f"{right} of {scores['announced']}, {_share(scores, 'precision', 2)}"
 
 
 def _share(scores: Report, name: str, digits: int) -> str:

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from detector.detector import Detector
 from detector.evaluation import scoring
 from detector.evaluation.errors import worst
-from detector.evaluation.rows import Row, neighbourhood, source_of
+from detector.evaluation.rows import Judge, Row, neighbourhood, source_of
 from detector.model import Verdict
 
 Scores = dict[str, Any]
@@ -20,25 +19,25 @@ def announced(verdict: Verdict) -> str | None:
     return verdict.reaction if verdict.emitted else None
 
 
-def score_unlabelled(rows: Sequence[Row], detector: Detector) -> Scores:
+def score_unlabelled(rows: Sequence[Row], detector: Judge) -> Scores:
     """Return the rates of announced rejections, announced approvals and all rejections, overall and by source."""
     verdicts = detector.judge([neighbourhood(row) for row in rows])
     sources = [source_of(row) for row in rows]
 
     def of(name: str | None) -> dict[str, float]:
         own = [v for v, s in zip(verdicts, sources, strict=True) if name is None or s == name]
-        said = Counter(announced(v) for v in own)
+        counts = Counter(announced(v) for v in own)
         called = sum(1 for v in own if v.feedback == "rejected")
-        shares = {"announced_rejected": said["not_ok"], "announced_ok": said["ok"], "called_rejected": called}
-        found: dict[str, float] = {"rows": len(own)}
+        shares = {"announced_rejected": counts["not_ok"], "announced_ok": counts["ok"], "called_rejected": called}
+        report: dict[str, float] = {"rows": len(own)}
         for name_of_share, count in shares.items():
-            found |= scoring.share(name_of_share, count, len(own))
-        return found
+            report |= scoring.share(name_of_share, count, len(own))
+        return report
 
     return {**of(None), "per_source": {name: of(name) for name in sorted(set(sources))}}
 
 
-def score_phrases(rows: Sequence[Row], detector: Detector, errors: int) -> Scores:
+def score_phrases(rows: Sequence[Row], detector: Judge, errors: int) -> Scores:
     """Count the phrases with the expected label, those with the expected announced reaction, and those with both.
 
     `false_rejections` is the number of unexpected announced rejections. A new topic counts as accepted here, because it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from detector.evaluation.comparison import Difference
     from detector.evaluation.messages import By
+    from detector.evaluation.rows import Judge
 
 
 def evaluate(
@@ -38,6 +40,15 @@ def evaluate(
         Path | None,
         typer.Option(help="Compare with the outcomes in this file of an earlier --save.", exists=True, dir_okay=False),
     ] = None,
+    gate: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Ask the language model at this OpenAI-compatible endpoint about messages that the detector leaves "
+            "open, which sends their texts to it. The key is read from INFERENCE_GATE_KEY.",
+        ),
+    ] = "",
+    gate_model: Annotated[str, typer.Option(help="Name of the language model of --gate.")] = "",
     sentence_encoder: Encoder = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -65,7 +76,7 @@ def evaluate(
     from detector.evaluation.tables import markdown
 
     groups = _groups(by)
-    detector = detector_with(sentence_encoder)
+    detector = _judge(sentence_encoder, gate, gate_model)
     try:
         before = comparison.read(against) if against is not None else {}
         reports = {file.stem: scores_on(file, detector, groups, errors, keep_outcomes=True) for file in files}
@@ -93,6 +104,18 @@ def evaluate(
             _print_scores(Console(), report)
             _print_differences(Console(), compared.get(name, []))
             print_errors(report.get("errors", []))
+
+
+def _judge(encoder: str, gate: str, model: str) -> Judge:
+    """Return the detector, with the language model at `gate` behind it if there is one."""
+    detector = detector_with(encoder)
+    if not gate:
+        return detector
+    if not model:
+        raise typer.BadParameter("--gate needs --gate-model.")
+    from inference.llm_gate.measured import GatedDetector
+
+    return GatedDetector(detector, gate, model, os.environ.get("INFERENCE_GATE_KEY", ""))
 
 
 def _groups(names: str) -> list[By]:

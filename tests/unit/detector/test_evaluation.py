@@ -48,11 +48,9 @@ def test_message_rows(detector: Detector, tmp_path: Path) -> None:
     assert report["accuracy"] == 0.75
     assert report["per_class"]["rejected"] == {"precision": 2 / 3, "recall": 1.0, "f1": pytest.approx(0.8)}
     assert report["macro_f1"] == pytest.approx((0.8 + 1.0 + 0.0) / 3)
-    assert report["per_source"]["other"]["balanced_accuracy"] == 0.5
     assert report["at_emission"]["rejected"]["recall"] == 1.0
     assert report["at_emission"]["rejected"]["precision_at_8pct"] == pytest.approx(0.08 / (0.08 + 0.92 * 0.5))
     assert report["gate"]["accuracy"] == 0.75
-    assert set(report["latency_ms"]) == {"p50", "p99"}
 
 
 def test_target_rows(detector: Detector, tmp_path: Path) -> None:
@@ -170,7 +168,6 @@ def test_a_class_that_is_never_met_has_zeros() -> None:
         "c": nothing,
         "d": nothing,
     }
-    assert scoring.balanced_accuracy("abb", "acb") == 0.75
     assert scoring.accuracy("abb", "acb") == pytest.approx(2 / 3)
     assert (scoring.accuracy("", ""), scoring.share("x", 0, 0)) == (0.0, {"x": 0.0, "x_low": 0.0, "x_high": 1.0})
 
@@ -234,19 +231,12 @@ def test_scores_of_parts_of_the_messages(detector: Detector, tmp_path: Path) -> 
     weak = {"tier": "weak", "acceptable": ["rejected", "neutral"], "gate_acceptable": ["not_ok"]}
     rows = [*(one for one in ROWS[:2] for _ in range(10)), ROWS[2] | weak, ROWS[3]]
     report = evaluate(write(tmp_path / "rows.jsonl", rows), detector)
-    hand, other = report["per_source"]["hand"], report["per_source"]["other"]
-    assert (hand["rows"], hand["accuracy"], hand["recall"]) == (20, 1.0, {"accepted": 1.0, "rejected": 1.0})
-    assert (other["rows"], other["accuracy"], other["recall"]) == (2, 0.5, {"neutral": 0.0, "rejected": 1.0})
-    assert report["macro_f1_source_mean"] == 1.0, "a source with fewer than 20 rows does not count"
-    assert evaluate(write(tmp_path / "few.jsonl", rows[1:]), detector)["macro_f1_source_mean"] == 0
     of_two = pytest.approx(2 / 3)
-    assert (report["macro_f1_strong"], report["macro_f1_without"]["other"]) == (of_two, of_two)
-    assert report["macro_f1_without"]["hand"] == pytest.approx(2 / 3 / 3)
     rejected = 2 * (11 / 12) / (1 + 11 / 12)
     assert report["macro_f1"] == pytest.approx((rejected + 1) / 3)
     assert report["macro_f1_lenient"] == report["gate"]["macro_f1_lenient"] == of_two
     assert report["gate"]["macro_f1"] == pytest.approx((rejected + 1) / 3)
-    assert report["decided_by"] == {"rules": 22, "learned": 0}
+    assert report["decided_by"] == {"rules": 22, "learned": 0, "llm": 0}
     assert report["rejected_precision_at_8pct"] == pytest.approx(0.08 / (0.08 + 0.92 / 11))
     assert report["at_emission"]["rejected"]["false_share"] == pytest.approx(1 / 11)
 
