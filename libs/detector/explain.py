@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from contracts.detectors import ANNOUNCEMENT_THRESHOLD
@@ -11,6 +12,11 @@ from detector.encoders.choice import how_to_add_encoder
 from detector.model import Message, Neighbourhood, Verdict
 from detector.reasons import WORDS, reason_in_words
 from detector.rules import RULES
+
+#: Maximum number of words that are left out, and that are shown, and the minimum weight of a shown word.
+WORDS_LEFT_OUT: Final = 40
+WORDS_SHOWN: Final = 8
+LEAST_WEIGHT: Final = 0.05
 
 _MINUTE: Final = 60_000_000
 _SAYS: Final = {
@@ -27,33 +33,56 @@ _HOW: Final = {
 RULE_HEADS: Final = ("rule", "the message", "verdict", "confidence")
 
 
-def explain(
-    message: str, previous_user: str = "", previous_assistant: str = "", detector: Detector | None = None
-) -> Verdict:
-    """Judge a message that follows a single request and answer, sent at intervals of one minute.
-
-    Uses `Detector.default()` if `detector` is None.
-    """
-    said = [("human", previous_user), ("agent", previous_assistant)]
+def exchange(message: str, previous_user: str = "", previous_assistant: str = "") -> Neighbourhood:
+    """Return a message that follows a single request and answer, sent at intervals of one minute."""
+    turns = [("human", previous_user), ("agent", previous_assistant)]
     before = tuple(
         Message(
-            message_id=f"before-{place}",
+            message_id=f"before-{number}",
             turn_id="previous",
             sender_id=role,
             role="agent" if role == "agent" else "human",
             agent_id="agent" if role == "agent" else None,
             text=text,
-            at=place * _MINUTE,
+            at=number * _MINUTE,
         )
-        for place, (role, text) in enumerate(said)
+        for number, (role, text) in enumerate(turns)
         if text
     )
-    judged = Message("message", "now", "human", "human", None, message, 2 * _MINUTE)
-    return (detector or Detector.default()).judge([Neighbourhood(before, judged)])[0]
+    return Neighbourhood(before, Message("message", "now", "human", "human", None, message, 2 * _MINUTE))
 
 
-def render(verdict: Verdict) -> str:
-    """Return the verdict as a few lines of plain text."""
+def explain(
+    message: str, previous_user: str = "", previous_assistant: str = "", detector: Detector | None = None
+) -> Verdict:
+    """Judge a message that follows a single request and answer.
+
+    Uses `Detector.default()` if `detector` is None.
+    """
+    return (detector or Detector.default()).judge([exchange(message, previous_user, previous_assistant)])[0]
+
+
+def weighty_words(detector: Detector, item: Neighbourhood, verdict: Verdict) -> list[tuple[str, float]]:
+    """Return up to `WORDS_SHOWN` words of a message that the verdict depends on, with their weights, greatest first.
+
+    The weight of a word is the confidence that the verdict loses if the word is left out. If another feedback is then
+    more probable, it is the whole confidence. Only the first `WORDS_LEFT_OUT` words are left out, one at a time.
+    """
+    words = item.message.text.split()
+    shorter = [
+        replace(item, message=replace(item.message, text=" ".join(words[:number] + words[number + 1 :])))
+        for number in range(min(len(words), WORDS_LEFT_OUT))
+    ]
+    weights = [
+        (word, verdict.confidence - (without.confidence if without.feedback == verdict.feedback else 0.0))
+        for word, without in zip(words, detector.judge(shorter), strict=False)
+    ]
+    heaviest = sorted(weights, key=lambda weighted: -weighted[1])[:WORDS_SHOWN]
+    return [(word, round(weight, 2)) for word, weight in heaviest if weight >= LEAST_WEIGHT]
+
+
+def render(verdict: Verdict, words: Sequence[tuple[str, float]] = ()) -> str:
+    """Return the verdict, and the words that it depends on, as a few lines of plain text."""
     if verdict.status_only:
         head = "A new topic: the earlier turn's status becomes accepted, nothing is announced"
     else:
@@ -68,6 +97,8 @@ def render(verdict: Verdict) -> str:
         f"  because it  {'; '.join(reason_in_words(verdict.rules)) or 'says nothing that speaks either way'}",
         f"  rules       {', '.join(verdict.rules) or 'none'}",
     ]
+    if words:
+        lines.append("  words       " + ", ".join(f"{word} {weight:.2f}" for word, weight in words))
     if verdict.encoder is None:
         lines.append(f"  encoder     none: only patterns judge; to add one: {how_to_add_encoder()}")
     if verdict.target:

@@ -34,8 +34,7 @@ def explain(
 
     `agent-feedback explain "no, the other one" --previous-user "Show me the blue lamp" --previous-assistant "Here."`
     """
-    from detector.explain import explain as verdict_on
-    from detector.explain import render
+    from detector.explain import exchange, render, weighty_words
 
     if rules:
         _print_rules(as_json)
@@ -45,11 +44,13 @@ def explain(
         return
     if not message.strip():
         raise typer.BadParameter("Give a message, or a file with --rows.")
-    verdict = verdict_on(message, previous_user, previous_assistant, detector_with(sentence_encoder))
+    detector, item = detector_with(sentence_encoder), exchange(message, previous_user, previous_assistant)
+    [verdict] = detector.judge([item])
+    words = weighty_words(detector, item, verdict)
     if as_json:
-        print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores)})
+        print_json(asdict(verdict) | {"emitted": verdict.emitted, "scores": dict(verdict.scores), "words": words})
     else:
-        show(render(verdict))
+        show(render(verdict, words))
 
 
 def _print_rules(as_json: bool) -> None:

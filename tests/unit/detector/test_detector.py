@@ -17,7 +17,7 @@ import pytest
 from contracts.detectors import GATE, WORDS, precedence
 from detector.detector import Detector
 from detector.evaluation.rows import neighbourhood
-from detector.explain import explain, render
+from detector.explain import explain, render, weighty_words
 from detector.model import Message, Neighbourhood, Target, Verdict
 from detector.version import HOME, RELEASED, digest_of_files, version, version_with_gate
 
@@ -295,6 +295,15 @@ def test_a_line_shows_its_part_of_the_verdict(fields: dict[str, Any], lines: lis
 def test_what_a_verdict_lacks_has_no_line(fields: dict[str, Any], start: str) -> None:
     assert start in render(VERDICT)
     assert f"\n{start} " not in render(replace(VERDICT, **fields))
+
+
+def test_the_words_that_a_verdict_depends_on(detector: Detector) -> None:
+    item = exchange("I think you are wrong there", "where is the lamp", "On the right.")
+    [verdict] = detector.judge([item])
+    words = weighty_words(detector, item, verdict)
+    assert words == [("you", 0.9), ("are", 0.9), ("wrong", 0.9)]
+    assert "  words       you 0.90, are 0.90, wrong 0.90" in render(verdict, words).splitlines()
+    assert "  words " not in render(verdict)
 
 
 def test_a_message_follows_its_request_and_answer_by_a_minute_each() -> None:
