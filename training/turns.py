@@ -68,15 +68,15 @@ def turns(history: str) -> Iterator[Turn]:
 
 
 def _blocks(history: str) -> Iterator[tuple[str, str]]:
-    found: list[tuple[str, list[str]]] = []
+    blocks: list[tuple[str, list[str]]] = []
     for line in history.split("\n"):
         if head := _HEAD.match(line):
             speaker = "user" if head[1] == "User" else "agent"
-            if not found or found[-1][0] != speaker:
-                found.append((speaker, []))
-        elif found:
-            found[-1][1].append(line)
-    for speaker, lines in found:
+            if not blocks or blocks[-1][0] != speaker:
+                blocks.append((speaker, []))
+        elif blocks:
+            blocks[-1][1].append(line)
+    for speaker, lines in blocks:
         while lines and lines[-1].strip() in ("", "---"):
             lines.pop()
         block = "\n".join(lines)
@@ -97,17 +97,17 @@ def labelled(sources: Sequence[Mapping[str, Any]], histories: Mapping[Place, str
     """Return the labelled turns of the histories as rows; of equal messages in a history, each pointer takes the
     next."""
     waiting: defaultdict[tuple[Place, str], list[Turn]] = defaultdict(list)
-    for place, history in histories.items():
+    for pointer, history in histories.items():
         for turn in turns(history):
-            waiting[place, digest(turn.message)].append(turn)
+            waiting[pointer, digest(turn.message)].append(turn)
     rows = []
     for source in sources:
-        found = waiting[(source["repository"], source["commit"], source["path"]), source["digest"]]
-        if found:
+        matching = waiting[(source["repository"], source["commit"], source["path"]), source["digest"]]
+        if matching:
             label, kind, gate = _READ_AS[source["label"]]
-            request, answer, message = found.pop(0)
-            said = {"previous_user": request, "previous_assistant": answer, "message": message}
-            rows.append({"source": source["repository"], "label": label, "kind": kind, "gate": gate, **said})
+            request, answer, message = matching.pop(0)
+            exchange = {"previous_user": request, "previous_assistant": answer, "message": message}
+            rows.append({"source": source["repository"], "label": label, "kind": kind, "gate": gate, **exchange})
     return rows
 
 

@@ -64,7 +64,7 @@ def in_scope(item: Neighbourhood) -> Neighbourhood:
     Keeps at most the last `NEIGHBOURHOOD` messages.
     """
     thread = thread_of(item.message)
-    before = tuple(one for one in item.before if thread_of(one) == thread or one.message_id == thread)
+    before = tuple(message for message in item.before if thread_of(message) == thread or message.message_id == thread)
     return Neighbourhood(before[-NEIGHBOURHOOD:], item.message)
 
 
@@ -76,8 +76,8 @@ def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
     """
     parts = [exchange_message(message, number) for number, message in enumerate(before)]
     by_id = {message.message_id: message for message in before}
-    questions = (None if one.is_person else question_of(one, parts) for one in parts)
-    return tuple(None if one is None else by_id[one.message_id] for one in questions)
+    questions = (None if part.is_person else question_of(part, parts) for part in parts)
+    return tuple(None if part is None else by_id[part.message_id] for part in questions)
 
 
 def exchange_message(message: Message, number: int) -> ExchangeMessage:
@@ -115,18 +115,18 @@ def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Addre
     message, before = item.message, item.before
     if message.reply_to is None and _calls_a_person(item):
         return NOBODY
-    answers = [place for place, one in enumerate(before) if one.role == "agent"]
+    answers = [index for index, earlier in enumerate(before) if earlier.role == "agent"]
     if message.reply_to is not None and not _is_root(message.reply_to, item):
         return _named(message, before, questions, answers)
     if not answers:
         return NOBODY
-    own = [place for place in answers if _is_for(questions[place], message.sender_id)]
-    place = own[-1] if own else answers[-1]
+    own = [index for index in answers if _is_for(questions[index], message.sender_id)]
+    index = own[-1] if own else answers[-1]
     rule: TargetRule = "own_latest" if thread_of(message) is None else "thread"
-    aside = _aside(item, questions, place)
+    aside = _aside(item, questions, index)
     if aside is not None and addresses(aside.text, message.sender_id, bare=True):
         return NOBODY
-    return Address(before[place], questions[place] if own else None, rule, bool(own), aside)
+    return Address(before[index], questions[index] if own else None, rule, bool(own), aside)
 
 
 def _named(
@@ -139,9 +139,9 @@ def _named(
     opened, is addressed to the latest answer that replies to the same message, if that was for the author. All other
     replies are addressed to nobody.
     """
-    named = next((one for one in before if one.message_id == message.reply_to), None)
+    named = next((earlier for earlier in before if earlier.message_id == message.reply_to), None)
     if named is None:
-        alike = [place for place in answers if before[place].reply_to == message.reply_to]
+        alike = [index for index in answers if before[index].reply_to == message.reply_to]
         if not alike or not _is_for(questions[alike[-1]], message.sender_id):
             return NOBODY
         return Address(before[alike[-1]], questions[alike[-1]], "named")
@@ -149,8 +149,8 @@ def _named(
         return NOBODY
     if named.role == "agent":
         return Address(named, questions[before.index(named)], "named")
-    place = next((place for place in reversed(answers) if questions[place] is named), None)
-    return NOBODY if place is None else Address(before[place], named, "named")
+    index = next((index for index in reversed(answers) if questions[index] is named), None)
+    return NOBODY if index is None else Address(before[index], named, "named")
 
 
 def _is_for(question: Message | None, person: str) -> bool:
@@ -165,12 +165,14 @@ def _is_root(name: str, item: Neighbourhood) -> bool:
     thread = thread_of(item.message)
     if thread is None:
         return False
-    return name == thread or (len(item.before) < NEIGHBOURHOOD and name in {one.message_id for one in item.before[:1]})
+    return name == thread or (
+        len(item.before) < NEIGHBOURHOOD and name in {message.message_id for message in item.before[:1]}
+    )
 
 
 def _calls_a_person(item: Neighbourhood) -> bool:
     """Return True if the message addresses another person by name, as in "@carl ..." or "carl, are you coming?"."""
-    people = {one.sender_id for one in item.before if one.role == "human"} - {item.message.sender_id}
+    people = {message.sender_id for message in item.before if message.role == "human"} - {item.message.sender_id}
     if not people:
         return False
     text = item.message.text.lstrip().lower()
@@ -178,7 +180,10 @@ def _calls_a_person(item: Neighbourhood) -> bool:
     if called is None or called[1] in _OPENINGS:
         return any(addresses(text, name) for name in people)
     agents = {
-        name.lower() for one in item.before if one.role == "agent" for name in (one.sender_id, one.agent_id or "")
+        name.lower()
+        for message in item.before
+        if message.role == "agent"
+        for name in (message.sender_id, message.agent_id or "")
     }
     return called[1] not in agents
 
@@ -189,11 +194,13 @@ def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int)
     Replies to an agent's message do not count, because they are addressed to the agent.
     """
     answered = {question.message_id for question in questions[since:] if question}
-    agents = {one.message_id for one in item.before if one.role == "agent"} - {thread_of(item.message)}
-    for one in reversed(item.before[since + 1 :]):
-        to_others = one.role == "human" and one.sender_id != item.message.sender_id and one.reply_to not in agents
-        if to_others and one.message_id not in answered:
-            return one
+    agents = {message.message_id for message in item.before if message.role == "agent"} - {thread_of(item.message)}
+    for message in reversed(item.before[since + 1 :]):
+        to_others = (
+            message.role == "human" and message.sender_id != item.message.sender_id and message.reply_to not in agents
+        )
+        if to_others and message.message_id not in answered:
+            return message
     return None
 
 
@@ -223,36 +230,24 @@ class Exchange:
         """
         item = in_scope(item)
         questions = questions_of(item.before)
-        answers = [(one, asked) for one, asked in zip(item.before, questions, strict=True) if one.role == "agent"]
+        answers = [
+            (answer, question)
+            for answer, question in zip(item.before, questions, strict=True)
+            if answer.role == "agent"
+        ]
         return cls(
             item.message,
             item.before,
             addressed(item, questions),
-            tuple(one for one, _ in answers),
-            tuple(asked for _, asked in answers),
+            tuple(answer for answer, _ in answers),
+            tuple(question for _, question in answers),
         )
 
     def about(self, message_id: str) -> Exchange:
         """Return a copy of the exchange that is addressed to the candidate with the given id."""
-        place = next(place for place, one in enumerate(self.candidates) if one.message_id == message_id)
-        address = Address(self.candidates[place], self.requests[place], "older_named")
+        index = next(index for index, candidate in enumerate(self.candidates) if candidate.message_id == message_id)
+        address = Address(self.candidates[index], self.requests[index], "older_named")
         return replace(self, address=address)
-
-    def next_word(self) -> Exchange | None:
-        """Return the exchange for the author's first message after the answer.
-
-        Returns None if there is no answer. Also returns None if that first message is the judged message itself, or was
-        addressed to another answer.
-        """
-        if self.answered is None:
-            return None
-        since = self.before.index(self.answered)
-        for place in range(since + 1, len(self.before)):
-            one = self.before[place]
-            if one.role == "human" and one.sender_id == self.message.sender_id:
-                earlier = Exchange.of(Neighbourhood(self.before[:place], one))
-                return earlier if earlier.answered == self.answered else None
-        return None
 
     @property
     def request(self) -> str:

@@ -112,7 +112,7 @@ class Detector:
         [evidence] = evidence_of([x], self.embedder)
         if message_id is not None:
             targets = ranked(x, evidence, self.embedder, NEIGHBOURHOOD)
-            return next((one for one in targets if one.message_id == message_id), None)
+            return next((target for target in targets if target.message_id == message_id), None)
         named = older_named(x, evidence, self.embedder)
         return named[0] if named else addressed_target(x, evidence)
 
@@ -157,7 +157,7 @@ class Detector:
             target=target,
             rules=(
                 f"reader.{opinion.kind}" if opinion else f"rule.{rule.name}",
-                *(pattern.name for pattern in evidence.found if not pattern.kind.startswith("cue_")),
+                *(pattern.name for pattern in evidence.matches if not pattern.kind.startswith("cue_")),
             ),
             decided_by="learned" if opinion else "rules",
             gate=gate,

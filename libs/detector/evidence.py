@@ -34,7 +34,7 @@ class Evidence:
     """Facts about a person's message and the preceding answer.
 
     Attributes:
-        found: Patterns that match the message.
+        matches: Patterns that match the message.
         kinds: Kinds of the patterns that match the message.
         answer_kinds: Kinds of the patterns that match the answer.
         similarity: Cosine of message and previous request, in [0, 1].
@@ -47,7 +47,7 @@ class Evidence:
     message: Prepared
     request: Prepared
     answer: Prepared
-    found: tuple[Pattern, ...]
+    matches: tuple[Pattern, ...]
     kinds: Kinds
     answer_kinds: Kinds
     similarity: float = 0.0
@@ -96,13 +96,13 @@ def evidence_of(exchanges: list[Exchange], embedder: Embedder) -> list[Evidence]
         product = float(np.dot(vectors[left].astype(np.float64), vectors[right].astype(np.float64)))
         return round(min(1.0, max(0.0, product)), 6)
 
-    found = []
+    evidence = []
     for x in exchanges:
         message, answer = prepare(x.message.text), prepare(x.answer)
         language = language_of(x)
         hits = human_hits(message, language)
         kinds = frozenset(pattern.kind for pattern in hits)
-        found.append(
+        evidence.append(
             Evidence(
                 message,
                 prepare(x.request),
@@ -117,7 +117,7 @@ def evidence_of(exchanges: list[Exchange], embedder: Embedder) -> list[Evidence]
                 x.answered is not None and _is_for_agent(x, message, answer, kinds, language),
             )
         )
-    return found
+    return evidence
 
 
 def language_of(x: Exchange) -> str:

@@ -38,14 +38,14 @@ def vector(evidence: Evidence, logits: Logits) -> Vector:
     """
     read = shares(logits)
     matched = evidence.kinds | evidence.answer_kinds
-    similar, asked = float(evidence.similarity > REPHRASED_ABOVE), float("agent_asks" in evidence.answer_kinds)
+    similar, question = float(evidence.similarity > REPHRASED_ABOVE), float("agent_asks" in evidence.answer_kinds)
     return np.array(
         [
             *np.log(read),
             *(float(kind in matched) for kind in _KINDS),
             float(evidence.message.content.isdisjoint(evidence.request.content | evidence.answer.content)),
-            asked * read[CLASSES.index("explicit")],
-            asked * read[CLASSES.index("none")],
+            question * read[CLASSES.index("explicit")],
+            question * read[CLASSES.index("none")],
             similar * read[CLASSES.index("rephrased")],
         ]
     )

@@ -77,9 +77,9 @@ def likeness(
         word: math.log1p(len(candidates) / (seen[word] or 1)) * (JUDGED if word in JUDGING else 1.0)
         for word in message.content
     }
-    whole = math.fsum(weights.values()) or 1.0
+    total = math.fsum(weights.values()) or 1.0
     return [
-        WORDS * (math.fsum(weights[word] for word in own) / whole if own else 0.0) + (1 - WORDS) * cosine
+        WORDS * (math.fsum(weights[word] for word in own) / total if own else 0.0) + (1 - WORDS) * cosine
         for own, cosine in zip(shared, cosines, strict=True)
     ]
 
@@ -108,21 +108,21 @@ def locate(
     """
     scored = [
         target
-        for place, alike in enumerate(similarity)
-        if (target := place_at(candidates, place, alike, now)) is not None
+        for index, alike in enumerate(similarity)
+        if (target := place_at(candidates, index, alike, now)) is not None
     ]
-    scored.sort(key=lambda one: (-one.score, one.turns_back))
+    scored.sort(key=lambda target: (-target.score, target.turns_back))
     return tuple(scored[:top_k])
 
 
 def place_at(
-    candidates: Sequence[Message], place: int, similarity: float, now: int, rule: TargetRule = "own_latest"
+    candidates: Sequence[Message], index: int, similarity: float, now: int, rule: TargetRule = "own_latest"
 ) -> Target | None:
-    """Return `candidates[place]` as a target, or None if it is more than 365 days older than `now`."""
-    message = candidates[place]
+    """Return `candidates[index]` as a target, or None if it is more than 365 days older than `now`."""
+    message = candidates[index]
     if now - message.at > MAX_AGE_US:
         return None
-    turns_back = len(candidates) - place
+    turns_back = len(candidates) - index
     alike = min(1.0, max(0.0, float(similarity)))
     return Target(
         turn_id=message.turn_id,
@@ -153,8 +153,8 @@ def named_alone(
     """
     shared = names & latest
     elsewhere = not shared and not (answer.content | request.content) & latest
-    held = answer.content | request.content if points_back or elsewhere else answer.content
-    alone = (names & held) - latest
+    words = answer.content | request.content if points_back or elsewhere else answer.content
+    alone = (names & words) - latest
     return alone if len(alone) >= len(shared) else frozenset()
 
 
@@ -170,8 +170,8 @@ def points_back(message: Prepared) -> bool:
 
 def revises(latest: Prepared, older: Prepared, language: str) -> bool:
     """Return True if the latest answer revises an older one, i.e. if they have many topic words in common."""
-    held, again = topics_of((older,), language), topics_of((latest,), language)
-    return len(held & again) >= REVISED * max(1, min(len(held), len(again)))
+    earlier, again = topics_of((older,), language), topics_of((latest,), language)
+    return len(earlier & again) >= REVISED * max(1, min(len(earlier), len(again)))
 
 
 def topics_of(texts: tuple[Prepared, ...], language: str) -> frozenset[str]:
@@ -181,8 +181,8 @@ def topics_of(texts: tuple[Prepared, ...], language: str) -> frozenset[str]:
 
 def ranked(x: Exchange, e: Evidence, embedder: Embedder, top_k: int = TOP_K) -> tuple[Target, ...]:
     """Return the `top_k` best candidates as targets, ranked by a score that combines similarity and recency."""
-    texts = [prepare(one.text) for one in x.candidates]
-    vectors = embedder.embed([x.message.text, *(one.text for one in x.candidates)])
+    texts = [prepare(candidate.text) for candidate in x.candidates]
+    vectors = embedder.embed([x.message.text, *(candidate.text for candidate in x.candidates)])
     cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0).tolist()
     requests = [prepare(request.text if request else "") for request in x.requests]
     return locate(x.candidates, likeness(e.message, texts, cosines, requests), x.message.at, top_k)
@@ -192,8 +192,8 @@ def addressed_target(x: Exchange, e: Evidence) -> Target | None:
     """Return a target for the answer that the message is addressed to, or None if there is no such answer."""
     if x.answered is None:
         return None
-    place = x.candidates.index(x.answered)
-    return place_at(x.candidates, place, e.answer_similarity, x.message.at, x.address.rule)
+    index = x.candidates.index(x.answered)
+    return place_at(x.candidates, index, e.answer_similarity, x.message.at, x.address.rule)
 
 
 def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> tuple[Target, int] | None:
@@ -209,17 +209,17 @@ def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> tuple[Target, i
         return None
     names = names_in(e.message.content, e.language)
     latest = topics_of((e.answer, e.request), e.language)
-    back = points_back(e.message)
+    is_back = points_back(e.message)
     counts: dict[str, int] = {}
     for answer, request in zip(x.candidates, x.requests, strict=True):
         texts = prepare(answer.text), prepare(request.text if request else "")
         if revises(e.answer, texts[0], e.language):
             continue
-        if alone := named_alone(names, *texts, latest, points_back=back):
+        if alone := named_alone(names, *texts, latest, points_back=is_back):
             counts[answer.message_id] = len(alone)
     if not counts:
         return None
-    best = next((one for one in ranked(x, e, embedder, NEIGHBOURHOOD) if one.message_id in counts), None)
+    best = next((target for target in ranked(x, e, embedder, NEIGHBOURHOOD) if target.message_id in counts), None)
     if best is None:  # all named answers are too old
         return None
     return replace(best, rule="older_named"), counts[best.message_id]

@@ -35,8 +35,8 @@ def asks_otherwise(message: Prepared, request: Prepared, answer: Prepared) -> bo
     That is the case if it has another number, day or month, the opposite of a word, the same words in another
     direction ("from Porto to Lisbon"), or if it replaces a word that the answer took up.
     """
-    said, asked = frozenset(message.words), frozenset(request.words)
-    only_said, only_asked = said - asked, asked - said
+    words, requested = frozenset(message.words), frozenset(request.words)
+    only_said, only_asked = words - requested, requested - words
     if any(_OTHERS[word] & only_asked for word in only_said if word in _OTHERS):
         return True
     if message.numbers - request.numbers:

@@ -96,22 +96,22 @@ def _rejections(e: Evidence) -> list[str]:
     kinds: Kinds = frozenset({"reject", "abandon"} if e.asks_openly else {"reject", "reject_stated"})
     if e.asks_openly:
         kinds -= {"abandon"}
-    found = [pattern.name for pattern in e.found if pattern.kind in kinds]
-    if "veto" in e.kinds and len(found) < 2:
+    names = [pattern.name for pattern in e.matches if pattern.kind in kinds]
+    if "veto" in e.kinds and len(names) < 2:
         return []
     if "agent_suggests" in e.answer_kinds:
         # After "Have you seen it?", "No, I ..." is an answer. Only a rejection of the suggestion itself counts.
-        found = [name for name in found if name != "en.no_correction"]
+        names = [name for name in names if name != "en.no_correction"]
     repeats = "cue_no" in e.kinds and e.repeats_request
     if repeats or corrects_confirmation(e) or is_bare_no(e) or adds_detail(e):
-        found.append("no")
-    return found
+        names.append("no")
+    return names
 
 
 def corrects_confirmation(e: Evidence) -> bool:
     """Return True if the message corrects a detail that the agent wanted confirmed ("No, on Saturday")."""
-    asked = "agent_confirms" in e.answer_kinds and "agent_closes" not in e.answer_kinds
-    return asked and "cue_no" in e.kinds and not {"veto", "postpone"} & e.kinds and len(e.message.words) > 2
+    confirms = "agent_confirms" in e.answer_kinds and "agent_closes" not in e.answer_kinds
+    return confirms and "cue_no" in e.kinds and not {"veto", "postpone"} & e.kinds and len(e.message.words) > 2
 
 
 def is_bare_no(e: Evidence) -> bool:
@@ -223,8 +223,8 @@ def builds_on_answer(e: Evidence) -> bool:
 
 def hints_approval(e: Evidence) -> bool:
     """Return True if the message has a word of praise or a yes and nothing against the answer."""
-    asked = "agent_asks" in e.answer_kinds and "agent_confirms" not in e.answer_kinds
-    return bool({"cue_praise", "cue_yes"} & e.kinds) and _AGAINST.isdisjoint(e.kinds) and not asked
+    asks = "agent_asks" in e.answer_kinds and "agent_confirms" not in e.answer_kinds
+    return bool({"cue_praise", "cue_yes"} & e.kinds) and _AGAINST.isdisjoint(e.kinds) and not asks
 
 
 RULES: Final = (

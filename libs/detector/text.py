@@ -45,8 +45,8 @@ class Prepared:
         words: Its words, in order.
         content: Its words without very frequent ones.
         numbers: Its numbers.
-        said: The first and last sentences of a long text, or all of a short one. Feedback is usually found there, and a
-            longer text would match more patterns by chance.
+        excerpt: The first and last sentences of a long text, or all of a short one. Feedback is usually there, and
+            a longer text would match more patterns by chance.
         coded: True if the text contained a code block.
     """
 
@@ -54,7 +54,7 @@ class Prepared:
     words: tuple[str, ...]
     content: frozenset[str]
     numbers: frozenset[str]
-    said: str
+    excerpt: str
     coded: bool
 
 
@@ -88,7 +88,7 @@ def _prepared(shown: str) -> Prepared:
         words=words,
         content=frozenset(words) - STOP,
         numbers=frozenset(_NUMBER.findall(shown)),
-        said=shown if len(words) <= SAID else _ends(lines),
+        excerpt=shown if len(words) <= SAID else _ends(lines),
         coded=coded,
     )
 

