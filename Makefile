@@ -63,7 +63,8 @@ docs: $(VENV)/.dev ## Write what is made from the code: JSON schemas, docs/event
 
 MINUTES ?= 2
 SEEDS ?= 1000
-stress: $(VENV)/.dev ## Simulate SEEDS=n histories, then break real parts for MINUTES=n (SEED=s, RATE=events a second, FAULTS=kinds), and prove that nothing is lost or doubled
+stress: $(VENV)/.dev ## Recount 500 channels, simulate SEEDS=n histories, then break real parts for MINUTES=n (SEED=s, RATE=events a second, FAULTS=kinds), and prove that nothing is lost or doubled
+	@EXCHANGE_CHANNELS=500 $(BIN)/pytest -q tests/stores/test_reporting_exchanges.py -k recount_of_channels
 	@$(BIN)/python -m proofs.simulation --seeds $(SEEDS)
 	@$(BIN)/python -m proofs.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(RATE),--rate $(RATE)) $(if $(FAULTS),--faults $(FAULTS))
 
