@@ -50,6 +50,7 @@ from reporting.figures.reasons import reasons
 from reporting.figures.satisfaction import summary
 from reporting.http.reviews import figures
 from reporting.model.projection import FeedbackRow, person_slot
+from reporting.model.responses import Window
 from reporting.model.selection import Filters, FoundType, Project, TimeSpan
 from reporting.pages.overview import overview
 from reporting.pages.queries.breakdown import breakdown
@@ -150,7 +151,9 @@ async def measure(pool: Database, times: int) -> Figures:
     whole, month = TimeSpan(0, NOW + 1), TimeSpan(NOW - 30 * DAY, NOW + 1)
 
     async def period() -> None:
-        await conversations_in_period(pool, AT, month, include_turns=True, limit=100, cursor=None)
+        await conversations_in_period(
+            pool, AT, month, Window(start="", end=""), include_turns=True, limit=100, cursor=None
+        )
 
     async def turns() -> None:
         async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
 
 from contracts.base import Id, Label
-from contracts.instants import DAY, Instant
+from contracts.instants import DAY, Instant, parse_instant
 from reporting.model.cursor import CURSOR_LIMIT
 from reporting.model.selection import ALWAYS, Filters, ListFilter, TimeSpan, filters_of
 from reporting.turns.artifacts import KINDS, Operator, Search
@@ -19,8 +28,15 @@ def _text_only(value: object) -> object:
     return value
 
 
+def _moment_as_sent(text: str) -> str:
+    parse_instant(text)
+    return text
+
+
 Moment = Annotated[Instant, BeforeValidator(_text_only)]
 """Time, which is an RFC 3339 string in the request and an integer in microseconds since the epoch in Python."""
+SentMoment = Annotated[str, AfterValidator(_moment_as_sent), WithJsonSchema({"type": "string", "format": "date-time"})]
+"""RFC 3339 string, which stays as it was sent."""
 Days = Annotated[int, Field(ge=1, le=3650, strict=True, description="Length of the period up to now, in days.")]
 Limit = Annotated[int, Field(ge=1, le=500, strict=True, description="Maximum number of items in the response.")]
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
@@ -70,19 +86,19 @@ class PeriodBody(Paged):
         }
     )
 
-    start: Moment = Field(description="Start of the period, inclusive.")
-    end: Moment = Field(description="End of the period, inclusive.")
+    start: SentMoment = Field(description="Start of the period, inclusive.")
+    end: SentMoment = Field(description="End of the period, inclusive.")
     include_turns: Annotated[bool, Field(strict=True, description="Also return the turns and their reactions.")] = False
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Self:
-        if self.start > self.end:
+        if self.span.start >= self.span.end:
             raise ValueError("start must not be after end")
         return self
 
     @property
     def span(self) -> TimeSpan:
-        return TimeSpan(self.start, self.end + 1)
+        return TimeSpan(parse_instant(self.start), parse_instant(self.end) + 1)
 
 
 class LatestBody(Paged):

@@ -14,6 +14,7 @@ from contracts.scopes import DETECT, READ
 from reporting.access.log import AccessAction, AccessLog
 from reporting.feedback.search import FoundFeedbacks, search
 from reporting.http.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
+from reporting.model.responses import Window
 from reporting.model.selection import ConversationScope, Project
 from reporting.turns.artifacts import Artifacts, artifacts
 from reporting.turns.conversations import ConversationsInPeriod, conversations_in_period
@@ -68,6 +69,7 @@ def conversations_router(
             current,
             Project(tenant, project),
             body.span,
+            Window(start=body.start, end=body.end),
             include_turns=body.include_turns,
             limit=body.limit,
             cursor=body.cursor,

@@ -56,9 +56,16 @@ class ConversationsInPeriod(ResponseModel):
 
 
 async def conversations_in_period(
-    pool: asyncpg.Pool, project: Project, span: TimeSpan, *, include_turns: bool, limit: int, cursor: str | None
+    pool: asyncpg.Pool,
+    project: Project,
+    span: TimeSpan,
+    window: Window,
+    *,
+    include_turns: bool,
+    limit: int,
+    cursor: str | None,
 ) -> ConversationsInPeriod:
-    """Return a page of the conversations with reactions in a time window, most recently active first.
+    """Return a page of the conversations with reactions in `span`, the time window, most recently active first.
 
     No conversation is listed twice. If a conversation changes after the first page, it may be missing from later pages.
     A new query then lists it.
@@ -71,13 +78,13 @@ async def conversations_in_period(
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         now = await snapshot_of(connection)
         first, seen = await _first_page(connection, now, after)
-        window = {**project._asdict(), **span._asdict()}
+        scope = {**project._asdict(), **span._asdict()}
         moment, conversation = after[:2] if after else (None, None)
         heads = await connection.fetch(
-            *SQL.list_active_conversations(**window, after=moment, after_id=conversation, seen=seen, limit=limit + 1)
+            *SQL.list_active_conversations(**scope, after=moment, after_id=conversation, seen=seen, limit=limit + 1)
         )
         ids = [row["conversation_id"] for row in heads]
-        counted = await connection.fetch(*SQL.count_reactions_of_conversations(**window, ids=ids))
+        counted = await connection.fetch(*SQL.count_reactions_of_conversations(**scope, ids=ids))
         counts = {row["conversation_id"]: row for row in counted}
         sizes = (counts[id_]["size"] if include_turns else 0 for id_ in ids)
         page, more = page_of(heads, sizes, limit)
@@ -100,7 +107,7 @@ async def conversations_in_period(
     return ConversationsInPeriod(
         tenant=project.tenant,
         project=project.project,
-        window=Window(start=format_instant(span.start), end=format_instant(span.end - 1)),
+        window=window,
         items=items,
         next_cursor=encode(query, (last["occurred_at"], last["conversation_id"], str(first))) if last else None,
     )
