@@ -1,47 +1,62 @@
-"""Versions of detectors and their order of precedence, and the confidence from which verdicts are announced.
-
-A version is `YYYY-MM-DD.digest`. It consists of the date of the weights and the first eight hexadecimal digits of a
-digest of everything that affects a verdict. The suffix `-words` marks a detector without a sentence encoder, and
-`-gate` one that asks a language model.
-"""
+"""Versions of detectors and their order of precedence, and the confidence from which verdicts are announced."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
-WORDS: Final = "-words"
-"""Version suffix of a detector without a sentence encoder."""
-GATE: Final = "-gate"
-"""Version suffix of a detector that asks a language model if no rule decides. It is the last suffix."""
 ANNOUNCEMENT_THRESHOLD: Final = 0.70
 """Minimum confidence at which a verdict is announced as feedback.
 
 Verdicts with a lower confidence are dropped: they are neither announced nor stored as feedback, and they set no turn's
 status to rejected. The detector is calibrated for this threshold.
 """
-_VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.[0-9a-f]{8}(-words)?(-gate)?", re.ASCII)
+MODES: Final = ("-words", "", "-words-gate", "-gate")
+"""Version suffixes of the modes in ascending order: patterns alone, a sentence encoder, and each with a language model.
+
+A mode is stored as its index.
+"""
+_VERSION: Final = re.compile(r"([1-9]\d{0,8})\.([0-9a-f]{8})((?:-words)?(?:-gate)?)", re.ASCII)
+
+
+class DetectorVersion(NamedTuple):
+    """Version of a detector, written as `3.a1b2c3d4-words`.
+
+    Attributes:
+        release: Number of the detector's release, from 1. It grows with each change that affects verdicts.
+        mode: Index in MODES.
+        digest: Eight hexadecimal digits that identify the code, the weights and the models. They have no order.
+    """
+
+    release: int
+    mode: int
+    digest: str
+
+    @classmethod
+    def parse(cls, text: str) -> DetectorVersion:
+        """Parse a version.
+
+        Raises:
+            ValueError: The text is not a version.
+        """
+        match = _VERSION.fullmatch(text)
+        if match is None:
+            raise ValueError(f"not a detector version: {text}")
+        return cls(int(match[1]), MODES.index(match[3]), match[2])
+
+    def __str__(self) -> str:
+        return f"{self.release}.{self.digest}{MODES[self.mode]}"
 
 
 @lru_cache(maxsize=256)
-def precedence(version: str | None) -> str:
-    """Return the sort key of a detector version.
+def precedence(version: str | None) -> tuple[int, int]:
+    """Return the release and the mode of a detector version.
 
-    If there are several verdicts on a message in the same epoch, the one with the highest key wins. To have messages
-    judged again, an operator starts a new epoch.
-
-    Detectors with a language model rank above those without one. Within both groups, detectors with a sentence encoder
-    rank above those without one. Otherwise, the later date wins, then the greater digest. Versions of another format
-    have the lowest key. Keys are ASCII strings to be compared bytewise.
+    If there are several verdicts on a message, the one by the highest release counts, then the one by the highest mode.
+    Versions of another format have the lowest key.
     """
-    match = _VERSION.fullmatch(version) if version else None
-    if match is None:
-        return ""
-    rank = (1 if match[1] else 2) + (2 if match[2] else 0)
-    return f"{rank}:{version}"
-
-
-def version_of(precedence: str) -> str | None:
-    """Return the detector version for a sort key, or None for the empty key that all unknown versions share."""
-    return precedence[2:] or None
+    try:
+        return DetectorVersion.parse(version or "")[:2]
+    except ValueError:
+        return 0, 0

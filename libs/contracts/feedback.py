@@ -31,7 +31,6 @@ from contracts.fields import (
     ConversationId,
     Correction,
     CorrectionTypeField,
-    Epoch,
     Evaluation,
     OptionalText,
     Rating,
@@ -177,10 +176,10 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     detector: Label
     """The detector's name."""
     detector_version: Label
-    """The detector's version: a date and a digest of patterns, weights and sentence encoder, such as
-    `2026-11-23.a1b2c3d4`. Without an encoder it has the suffix `-words`, with a language model
-    `-gate`."""
-    epoch: Epoch = 0
+    """The detector's version: its release and a digest of code, weights and models, such as `3.a1b2c3d4`. Without a
+    sentence encoder it has the suffix `-words`, with a language model `-gate`. Of two verdicts on one message, the one
+    by the higher release counts, then the one with a language model, then the one with an encoder, then the one with
+    the higher `evaluation`."""
     evaluation: Evaluation
 
 
@@ -297,15 +296,13 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     overruled_reaction: Reaction | None = None
     """For an overruled machine verdict: the machine's own reaction, for measuring the machine. It does not count."""
     detector: Label | None = None
-    """For a machine verdict: the version of the detector, such as `2026-11-23.a1b2c3d4`. Null for people's feedback."""
+    """For a machine verdict: the version of the detector, such as `3.a1b2c3d4`. Null for people's feedback."""
     decided_by: DecidedBy | None = None
     """For a machine verdict: the part of the detector that decided, which is its rules (`rules`), its learned layer
     (`learned`), or a language model (`llm`)."""
     rating: Rating = None
     worst_rating: WorstRating = None
     best_rating: BestRating = None
-    epoch: Sequence64 | None = None
-    """For a machine verdict: its epoch. An operator raises the epoch to have messages judged again."""
 
 
 class FeedbackErased(NamedTuple):

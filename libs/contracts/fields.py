@@ -84,14 +84,6 @@ Evaluation = Annotated[
         "verdicts of one detector on one message, the one with the higher number counts."
     ),
 ]
-Epoch = Annotated[
-    Sequence64,
-    Field(
-        description="The epoch of the verdict. An operator raises the epoch to have messages judged again. Of two "
-        "verdicts on one message, the one with the later epoch counts. Ties are decided by the later detector, then "
-        "by the higher evaluation."
-    ),
-]
 CorrectionTypeField = Annotated[
     CorrectionType | None,
     Field(description="The kind of rejection: in plain words, by rephrasing the request, or by giving up."),

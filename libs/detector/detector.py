@@ -60,8 +60,7 @@ class Judgement(NamedTuple):
 class Detector:
     """Classifier of people's reactions to agents' answers.
 
-    The detector is pure: it uses no clock, no randomness and no network. Its version is described in
-    `contracts.detectors`.
+    The detector is pure: it uses no clock, no randomness and no network.
 
     Args:
         embedder: Encoder whose vectors show how similar texts are.
@@ -72,7 +71,7 @@ class Detector:
         self.embedder = embedder
         self._network = network
         self._classifier = Classifier.load() if network else None
-        self.version: str = version((embedder.name,), encoder=network.name if network else None)
+        self.version = version(embedder.name, network.name if network else None)
 
     @classmethod
     def default(cls, encoder: SentenceEncoder | None = None) -> Detector:

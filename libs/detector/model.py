@@ -21,11 +21,6 @@ CorrectionType = Literal["explicit", "rephrased", "abandonment"]
 #: (`thread`) or channel (`own_latest`), or words that only an older answer has (`older_named`).
 TargetRule = Literal["named", "thread", "own_latest", "older_named"]
 
-#: Reason for not announcing a verdict. In order: the detector does not read the message's language; the verdict is
-#: neutral; there is no answer that it could be about; the message starts a new topic; it continues the conversation
-#: without praise; the confidence is below `ANNOUNCEMENT_THRESHOLD`.
-HeldBack = Literal["language", "no_feedback", "no_answer", "topic_change", "follow_up", "below_threshold"]
-
 #: Maximum number of earlier messages of a conversation that affect a verdict.
 NEIGHBOURHOOD: Final = 24
 
@@ -123,20 +118,9 @@ class Verdict:
         (the stricter verdict) is ok. A follow-up question is not announced, because it says nothing about the quality
         of the answer.
         """
-        return self.held_back is None
-
-    @property
-    def held_back(self) -> HeldBack | None:
-        """The reason for not announcing the verdict, or None if it is announced."""
-        if self.feedback == "neutral":
-            return "language" if self.rule == "rule.language" else "no_feedback"
-        if self.target is None:
-            return "no_answer"
-        if self.status_only:
-            return "topic_change"
-        if self.feedback == "accepted" and self.gate != "ok":
-            return "follow_up"
-        return "below_threshold" if self.confidence < ANNOUNCEMENT_THRESHOLD else None
+        if self.target is None or self.status_only or self.confidence < ANNOUNCEMENT_THRESHOLD:
+            return False
+        return self.feedback == "rejected" or (self.feedback == "accepted" and self.gate == "ok")
 
     @property
     def status(self) -> Feedback:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
+from contracts.detectors import DetectorVersion
 from detector.model import Feedback, Neighbourhood, Reaction, Target, Verdict
 
 VERDICTS: tuple[Feedback, ...] = ("rejected", "accepted", "neutral", "neutral")
@@ -36,7 +37,7 @@ def judge(item: Neighbourhood) -> Verdict:
 
 
 class StubDetector:
-    version = "2026-01-01.00000000"
+    version = DetectorVersion(1, 1, "00000000")
 
     def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
         return [judge(item) for item in items]

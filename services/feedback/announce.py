@@ -22,7 +22,7 @@ _values_of: Final = attrgetter(*_SAID)
 _ALWAYS_SHOWN: Final = frozenset(
     {
         *("turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"),
-        *("detector", "decided_by", "epoch", "question_message_id", "thread_id"),
+        *("detector", "decided_by", "question_message_id", "thread_id"),
     }
 )
 _SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}

@@ -52,7 +52,7 @@ class Key(NamedTuple):
 class Stamp(NamedTuple):
     """Sort key of the changes to a slot. The change with the highest stamp is effective.
 
-    Stamps are comparable only within one detector and epoch. At equal times and sequences, a removal sorts after an
+    Stamps are comparable only within one detector. At equal times and sequences, a removal sorts after an
     addition. `event_id` and `digest` break ties, so different events never have equal stamps.
 
     Attributes:
@@ -98,7 +98,6 @@ class Payload:
     thread_id: str | None = None
     detector: str | None = None
     decided_by: DecidedBy | None = None
-    epoch: int | None = None
     rating: int | None = None
     worst_rating: int | None = None
     best_rating: int | None = None
@@ -116,13 +115,9 @@ class Entry:
     payload: Payload
 
     @property
-    def precedence(self) -> tuple[int, str, Stamp]:
-        """Sort key of the changes to a slot: epoch, detector, then stamp.
-
-        Only verdicts have an epoch and a detector. Both are stored in the payload and not in the stamp, because stamps
-        have a fixed number of fields.
-        """
-        return self.payload.epoch or 0, precedence(self.payload.detector), self.stamp
+    def precedence(self) -> tuple[tuple[int, int], Stamp]:
+        """Sort key of the changes to a slot: the detector's release and mode (only of verdicts), then the stamp."""
+        return precedence(self.payload.detector), self.stamp
 
 
 @dataclass(frozen=True)
@@ -159,7 +154,7 @@ class Record:
         removal = self.slots.get(ONLY_SLOT)
         bound = None if removal is None or removal.present else removal.precedence
 
-        def rank(entry: Entry) -> tuple[bool, tuple[int, str, Stamp]]:
+        def rank(entry: Entry) -> tuple[bool, tuple[tuple[int, int], Stamp]]:
             return entry.present and (bound is None or entry.precedence > bound), entry.precedence
 
         return max(self.slots.values(), key=rank)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.base import PERSON, TEXT_LIMIT
+from contracts.detectors import DetectorVersion
 from contracts.feedback import FeedbackInferredReceived, InferenceTarget
 from contracts.ids import derived_id, feedback_id
 from contracts.provenance import NO_PROVENANCE
@@ -23,14 +24,14 @@ def announcement(
     placed: Placed,
     verdict: Verdict,
     answer: IndexedMessage | None,
-    version: str,
+    version: DetectorVersion,
     *,
     question_message_id: str | None = None,
 ) -> FeedbackInferredReceived | None:
     """Build the event that announces or retracts the verdict on a person's message.
 
     A retraction does not contain the message's text, because the text may have been edited. The event id is derived
-    from the feedback id, the epoch, the detector version and the evaluation, so judging a message again produces the
+    from the feedback id, the detector version and the evaluation, so judging a message again produces the
     same event.
 
     Args:
@@ -50,7 +51,7 @@ def announcement(
         *where, source="inference", user_id=message.sender_id, agent_id="", source_id=f"{message.message_id}:{DETECTOR}"
     )
     return FeedbackInferredReceived(
-        event_id=str(derived_id(INFERRED_RECEIVED.name, str(about), placed.epoch, version, placed.evaluation)),
+        event_id=str(derived_id(INFERRED_RECEIVED.name, str(about), str(version), placed.evaluation)),
         occurred_at=message.at,
         tenant=where.tenant,
         project=where.project,
@@ -73,8 +74,7 @@ def announcement(
         reasons=reason_in_words(verdict.rules[:20]) if target else (),
         decided_by=verdict.decided_by,
         detector=DETECTOR,
-        detector_version=version,
-        epoch=placed.epoch,
+        detector_version=str(version),
         evaluation=placed.evaluation,
         question_message_id=question_message_id if target else None,
         thread_id=answer.message.thread_id if target and answer else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from typing import Any
 
 import asyncpg
 
@@ -52,18 +53,19 @@ async def open_detector(settings: InferenceSettings, say: Callable[[str], None])
 async def open_judging(
     settings: InferenceSettings,
     pool: asyncpg.Pool,
+    connection: Any,
     producer: Producer,
     detector: Detector,
     clock: Clock,
     resources: AsyncExitStack,
 ) -> Judging:
-    """Build a `Judging` for the message index in `pool`, for use outside the service.
+    """Build a `Judging` that stores verdicts through `connection`, for use outside the service.
 
-    It asks a language model if one is configured.
+    It asks a language model if one is configured, and stores its answers through `pool`.
     """
     endpoint = open_endpoint(settings, resources)
     gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, clock) if endpoint else None
-    turns = PostgresTurnIndex(pool, TurnVectors(detector.embedder))
+    turns = PostgresTurnIndex(connection, TurnVectors(detector.embedder))
     return Judging(turns, producer, detector, gate)
 
 

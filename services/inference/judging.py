@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from time import monotonic
 
-from contracts.detectors import version_of
+from contracts.detectors import DetectorVersion
 from contracts.headers import Headers
 from contracts.topics import INFERRED_RECEIVED
 from detector.addressing import in_scope, questions_of
@@ -75,8 +75,7 @@ class Judging:
     ) -> None:
         self.detector = detector
         self.version = gate.version(detector.version) if gate else detector.version
-        """Version of the detector and its gate; see `contracts.detectors`."""
-        self.judged = 0
+        """Version of the detector and its gate."""
         self._piece = FIRST_PIECE
         self._turns = turns
         self._producer = producer
@@ -108,7 +107,6 @@ class Judging:
         Args:
             headers: Returns the record headers for the event about a message.
         """
-        self.judged += len(judged)
         verdicts = [(one.placed, one.verdict) for one in judged]
         previous = await self._turns.take(joined(facts), verdicts, self.version)
         await self._producer.send(list(self._records(judged, previous, headers)))
@@ -160,8 +158,8 @@ def _neighbourhood(placed: Placed, before: Sequence[IndexedMessage]) -> Neighbou
 
 
 def _upheld(
-    placed: Placed, verdict: Verdict, version: str, previous: PreviousVerdict | None
-) -> tuple[Placed, Verdict, str]:
+    placed: Placed, verdict: Verdict, version: DetectorVersion, previous: PreviousVerdict | None
+) -> tuple[Placed, Verdict, DetectorVersion]:
     """Return the verdict to publish, with its message and the version of its detector.
 
     This is normally `verdict` itself. The exception is a stored verdict that takes precedence over `verdict`, but was
@@ -170,8 +168,9 @@ def _upheld(
     if previous is None:
         return placed, verdict, version
     placed = replace(placed, emitted_turn_id=previous.emitted_turn_id, emitted_agent_id=previous.emitted_agent_id)
-    stamp = previous.stamp
-    if previous.announced or stamp <= VerdictStamp.of(placed, version):
+    if previous.detector is None or previous.announced:
         return placed, verdict, version
-    placed = replace(placed, epoch=stamp.epoch, evaluation=stamp.evaluation)
-    return placed, silent(verdict), version_of(stamp.judged_by) or version
+    stored = replace(placed, evaluation=previous.evaluation)
+    if VerdictStamp.of(stored, previous.detector) <= VerdictStamp.of(placed, version):
+        return placed, verdict, version
+    return stored, silent(verdict), previous.detector

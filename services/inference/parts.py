@@ -8,7 +8,6 @@ from pathlib import Path
 import asyncpg
 
 from detector.detector import Detector
-from inference.detector_group import DetectorGroup
 from inference.detector_setup import gate_of, open_detector, open_endpoint
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
@@ -40,7 +39,6 @@ class InferenceParts:
     turns: PostgresTurnIndex
     gate: LlmGate | None
     conversations: ConversationHandler
-    group: DetectorGroup
     erasures: InferenceErasures
 
     def user_reaction_handler(self) -> UserReactionHandler:
@@ -63,8 +61,6 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
     turns = PostgresTurnIndex(pool, vectors)
     gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, context.clock) if endpoint else None
     conversations = ConversationHandler(PostgresConversationStore(pool), turns, service.producer, detector, gate)
-    group = DetectorGroup(pool, conversations.judging.version, lambda: conversations.judging.judged)
-    service.watched.append(lambda: group.warnings)
     return InferenceParts(
         settings=settings,
         service=service,
@@ -75,6 +71,5 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
         turns=turns,
         gate=gate,
         conversations=conversations,
-        group=group,
         erasures=InferenceErasures(pool, turns, service.pseudonym_of),
     )

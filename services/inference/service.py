@@ -7,14 +7,13 @@ from functools import partial
 from fastapi import APIRouter
 
 from inference.api import inference_router
-from inference.detector_group import CHECK_SECONDS
 from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.search_postgres import PostgresTurnSearch
 from servicekit.definition import Keeps, ServiceDefinition
-from servicekit.service import Periodic, Service
+from servicekit.service import Service
 
 # A conversation expires as a whole, when its last message is too old. `evaluation` counts the messages of a
 # conversation, and it must not decrease while any of them may be judged again.
@@ -29,7 +28,6 @@ def _connect(parts: InferenceParts, service: Service) -> None:
     conversations = service.erasing(parts.conversations, parts.pool, parts.erasures.erase, is_guarded=True)
     service.consume("inference", conversations)
     service.consume("inference_status", parts.user_reaction_handler())
-    service.every(Periodic("detectors", CHECK_SECONDS, parts.group.check, delay=CHECK_SECONDS))
 
 
 def _routers(parts: InferenceParts) -> list[APIRouter]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from contracts.detectors import precedence
+from contracts.detectors import DetectorVersion
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message
 
@@ -95,30 +95,28 @@ class Placed:
         evaluation: Number of message versions in the conversation.
         emitted_turn_id: Turn of the last announced verdict on the message, or None if none was announced.
         emitted_agent_id: Agent of the last announced verdict on the message, or None if none was announced.
-        epoch: Epoch of the message's next verdict.
     """
 
     indexed: IndexedMessage
     evaluation: int
     emitted_turn_id: str | None
     emitted_agent_id: str | None
-    epoch: int = 0
 
 
 class VerdictStamp(NamedTuple):
     """Sort key for the verdicts on a message: the verdict with the highest stamp is effective.
 
-    `judged_by` is the detector version in sortable form (see `precedence`).
+    `release` and `mode` are those of the detector (`contracts.detectors.DetectorVersion`).
     """
 
-    epoch: int
-    judged_by: str
+    release: int
+    mode: int
     evaluation: int
 
     @classmethod
-    def of(cls, placed: Placed, version: str) -> VerdictStamp:
+    def of(cls, placed: Placed, version: DetectorVersion) -> VerdictStamp:
         """Return the stamp of a verdict on `placed` by a detector of the given version."""
-        return cls(placed.epoch, precedence(version), placed.evaluation)
+        return cls(version.release, version.mode, placed.evaluation)
 
 
 class Scope(NamedTuple):

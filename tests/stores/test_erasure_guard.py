@@ -12,6 +12,7 @@ import pytest
 from chat_bridge.model import ParkedEvent, ParkedKey
 from chat_bridge.model import indexed as bridged
 from chat_bridge.store_postgres import PostgresMessageStore
+from contracts.detectors import DetectorVersion
 from contracts.erasure import Erasure, Person
 from contracts.message_fields import MessageKey
 from contracts.versions import version_of
@@ -70,7 +71,9 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
         await PostgresReadModels(one).apply([message_row(SAID)])
 
     async def take(pool: Any) -> None:
-        await PostgresTurnIndex(pool, vectors).take([facts_of(SAID, version_of(SAID))], [])
+        await PostgresTurnIndex(pool, vectors).take(
+            [facts_of(SAID, version_of(SAID))], [], DetectorVersion(1, 0, "00000000")
+        )
 
     async def register(pool: Any) -> None:
         connection = pool if isinstance(pool, Database) else OnConnection(pool)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import inference.service
-from contracts.detectors import precedence
+from contracts.detectors import DetectorVersion, precedence
 from contracts.feedback import FeedbackInferredReceived
 from contracts.provenance import Provenance
 from detector.encoders.embedder import WordLlamaEmbedder
@@ -318,16 +318,16 @@ async def test_of_many_at_once_all_get_the_same(answers: GateAnswers) -> None:
 
 # Two detectors in one group: the log ends with the same verdict in any order of their judgements.
 
-TABLES = "truncate messages, turns, verdicts, rejudgements"
+TABLES = "truncate messages, turns, verdicts"
 
 
-OLD = KnownDetector("2026-11-01.ffffffff", {"wrong": "rejected", "thanks": "accepted"})
+OLD = KnownDetector(DetectorVersion(9, 1, "ffffffff"), {"wrong": "rejected", "thanks": "accepted"})
 
 
-NEW = KnownDetector("2026-11-23.00000000", {"wrong": "accepted"})
+NEW = KnownDetector(DetectorVersion(10, 1, "00000000"), {"wrong": "accepted"})
 
 
-WORDS = KnownDetector("2026-11-24.00000000-words", {"thanks": "rejected"})
+WORDS = KnownDetector(DetectorVersion(10, 0, "ffffffff"), {"thanks": "rejected"})
 
 
 CHAT = [
@@ -359,12 +359,12 @@ class Group:
         return [FeedbackInferredReceived.model_validate_json(one.value or b"") for one in self.log.sent]
 
     @property
-    def standing(self) -> dict[str, tuple[str | None, str]]:
+    def standing(self) -> dict[str, tuple[str | None, DetectorVersion]]:
         """Return the final verdict of each message for a consumer, and its detector."""
         newest: dict[str, FeedbackInferredReceived] = {}
-        for event in sorted(self.events, key=lambda e: (e.epoch, precedence(e.detector_version), e.evaluation)):
+        for event in sorted(self.events, key=lambda e: (precedence(e.detector_version), e.evaluation)):
             newest[event.detected_in_message_id] = event
-        return {name: (event.verdict, event.detector_version) for name, event in newest.items()}
+        return {name: (event.verdict, DetectorVersion.parse(event.detector_version)) for name, event in newest.items()}
 
 
 @pytest_asyncio.fixture
@@ -391,19 +391,16 @@ async def test_processes_that_race_end_with_the_same_verdicts(group: Group) -> N
         group.log.sent.clear()
         await asyncio.gather(*(group.take(detector) for detector in (OLD, NEW, WORDS, OLD)))
         assert group.standing["q2"] == ("accepted", NEW.version)
-        assert group.standing.get("q3", (None, ""))[0] is None
+        assert group.standing.get("q3", (None, None))[0] is None
 
 
-async def test_a_repeated_judgement_is_the_same_event_and_a_later_epochs_another(group: Group) -> None:
+async def test_a_repeated_judgement_is_the_same_event_and_a_later_detectors_another(group: Group) -> None:
     await group.take(OLD)
     first = [event.event_id for event in group.events]
     await group.take(OLD)
     assert [event.event_id for event in group.events] == first * 2
-    await group.pool.execute("insert into rejudgements (epoch, since, detector) values (7, 0, 'x')")
-    await group.take(OLD)
-    last = group.events[len(first) * 2 :]
-    assert {event.epoch for event in last} == {7}
-    assert not {event.event_id for event in last} & set(first)
+    await group.take(NEW)
+    assert not {event.event_id for event in group.events[len(first) * 2 :]} & set(first)
 
 
 async def test_another_language_model_is_another_detector(group: Group) -> None:
@@ -413,17 +410,6 @@ async def test_another_language_model_is_another_detector(group: Group) -> None:
         handler = await group.handler(OLD, LlmGate(unasked, unasked, unasked, model=model, seconds=1))
         await handler.handle(batch(*CHAT))
         versions.append(handler.judging.version)
-        assert group.standing["q2"] == ("rejected", max(versions))
     assert len({*versions, OLD.version}) == 3
-    await group.take(NEW)
-    assert group.standing["q2"] == ("rejected", max(versions)), "a process that lacks the model overrides nothing"
-
-
-async def test_an_older_detector_holds_in_a_later_epoch(group: Group) -> None:
-    await group.take(NEW)
-    await group.pool.execute("insert into rejudgements (epoch, since, detector) values (7, 0, 'x')")
-    await group.take(OLD)
-    assert group.standing == {"q2": ("rejected", OLD.version), "q3": ("accepted", OLD.version)}
-    await group.pool.execute("delete from rejudgements")
-    await group.take(NEW)
-    assert group.standing["q2"] == ("rejected", OLD.version), "an epoch that was forgotten overrides nothing"
+    await group.take(KnownDetector(OLD.version, NEW.words))
+    assert group.standing["q2"][0] == "rejected", "a process that lacks the model overrides nothing"

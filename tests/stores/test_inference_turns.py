@@ -17,6 +17,7 @@ import pytest_asyncio
 import inference.service
 import inference.turns.search_postgres
 from contracts.chat import ChatMessageIngested
+from contracts.detectors import DetectorVersion
 from contracts.feedback import FeedbackCreated, FeedbackErased
 from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
@@ -27,7 +28,7 @@ from inference.store_postgres import PostgresConversationStore
 from inference.turns.facts import Facts, Question, Reply, facts_of, joined, looked_up
 from inference.turns.rules import Turn, TurnKey
 from inference.turns.search_postgres import LATEST, NEAREST
-from inference.turns.store import NO_VERDICT, PersonTurns, StrategyFilter, UserReaction
+from inference.turns.store import PersonTurns, PreviousVerdict, StrategyFilter, UserReaction
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, reaction_of
 from inference.turns.vectors import TurnVectors
@@ -42,6 +43,7 @@ SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
 
 
 HERE = ConversationKey("acme", "p", "c1")
+DETECTOR = DetectorVersion(3, 1, "a1b2c3d4")
 
 
 TABLES = "truncate messages, turns, verdicts, user_reactions"
@@ -140,12 +142,12 @@ async def test_halves_of_a_turn_join_in_any_order(turns: PostgresTurnIndex, pool
     for order in permutations(events):
         await pool.execute(TABLES)
         for event in order:
-            await turns.take([facts_of(event)], [])
+            await turns.take([facts_of(event)], [], DETECTOR)
         seen.add(await turns.find(key("t1")))
         alike = await pool.fetchrow(VECTORS, VECTOR.of("When exactly?"), VECTOR.of("At ten."))
         assert tuple(alike) == pytest.approx((1, 1), abs=1e-3)
         await pool.execute(TABLES)
-        await turns.take(joined(map(facts_of, order)), [])
+        await turns.take(joined(map(facts_of, order)), [], DETECTOR)
         seen.add(await turns.find(key("t1")))
     (turn,) = seen
     assert turn == Turn(
@@ -154,32 +156,34 @@ async def test_halves_of_a_turn_join_in_any_order(turns: PostgresTurnIndex, pool
 
 
 async def test_a_verdict_stands_until_a_later_look_says_otherwise(turns: PostgresTurnIndex) -> None:
-    await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
+    await turns.take([], [verdict("rejected", 0.9, "t1", 5)], DETECTOR)
     assert await status(turns) == ("rejected", 0.9, "t-m9")
-    await turns.take([], [verdict("accepted", 0.7, "t2", 6)])
+    await turns.take([], [verdict("accepted", 0.7, "t2", 6)], DETECTOR)
     assert await status(turns) == ("neutral", 0.5, None)
     assert await status(turns, "t2") == ("accepted", 0.7, None)
-    await turns.take([], [verdict("neutral", 0.5, None, 7)])
-    await turns.take([], [verdict("rejected", 0.9, "t1", 6)])
+    await turns.take([], [verdict("neutral", 0.5, None, 7)], DETECTOR)
+    await turns.take([], [verdict("rejected", 0.9, "t1", 6)], DETECTOR)
     assert await status(turns) == ("neutral", 0.5, None)
     assert await status(turns, "t2") == ("neutral", 0.5, None)
 
 
 async def test_a_verdict_with_an_equal_stamp_replaces_the_one_before(turns: PostgresTurnIndex) -> None:
-    await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
-    await turns.take([], [verdict("accepted", 0.7, "t1", 5)])
+    await turns.take([], [verdict("rejected", 0.9, "t1", 5)], DETECTOR)
+    await turns.take([], [verdict("accepted", 0.7, "t1", 5)], DETECTOR)
     assert await status(turns) == ("accepted", 0.7, None)
 
 
 async def test_of_two_messages_about_a_turn_the_announced_one_stands(turns: PostgresTurnIndex) -> None:
-    await turns.take([], [verdict("rejected", 0.9, "t1", 5, by="m1"), verdict("accepted", 0.5, "t1", 5, by="m2")])
+    await turns.take(
+        [], [verdict("rejected", 0.9, "t1", 5, by="m1"), verdict("accepted", 0.5, "t1", 5, by="m2")], DETECTOR
+    )
     assert await status(turns) == ("rejected", 0.9, "t-m1")
-    await turns.take([], [verdict("neutral", 0.5, None, 6, by="m1")])
+    await turns.take([], [verdict("neutral", 0.5, None, 6, by="m1")], DETECTOR)
     assert await status(turns) == ("accepted", 0.5, None)
 
 
 async def test_a_person_beats_the_machine_and_taking_back_falls_back(turns: PostgresTurnIndex) -> None:
-    await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
+    await turns.take([], [verdict("rejected", 0.9, "t1", 5)], DETECTOR)
     assert await turns.take_reactions([judged(1, "accepted", 1)]) == {UUID(int=1)}
     assert await status(turns) == ("accepted", 1.0, None)
     assert await turns.take_reactions([judged(1, None, 2)]) == {UUID(int=1)}
@@ -197,7 +201,7 @@ async def test_where_the_newest_judgement_is_taken_back_the_one_before_counts(tu
 
 async def test_a_persons_newest_of_explicit_and_live_emoji_is_their_verdict(turns: PostgresTurnIndex) -> None:
     emoji = partial(judged, explicit=False, user="ann")
-    await turns.take([], [verdict("rejected", 0.9, "t1", 5)])
+    await turns.take([], [verdict("rejected", 0.9, "t1", 5)], DETECTOR)
     await turns.take_reactions([emoji(1, "accepted", 1, at=60)])
     assert await status(turns) == ("accepted", 1.0, None)
     await turns.take_reactions([judged(2, "rejected", 1, at=70, user="ann")])
@@ -222,7 +226,7 @@ async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurn
     for order in permutations(steps):
         await pool.execute(TABLES)
         for step in order:
-            await (turns.take_reactions([step]) if isinstance(step, UserReaction) else turns.take([], [step]))
+            await (turns.take_reactions([step]) if isinstance(step, UserReaction) else turns.take([], [step], DETECTOR))
         found = await turns.find(key("t1"))
         assert found is not None and found.machine is not None and found.user is not None
         seen.add((*await status(turns), found.machine.status, found.user.tags))
@@ -233,7 +237,7 @@ async def test_feedback_on_an_unseen_turn_makes_a_stub_that_the_message_fills(tu
     await turns.take_reactions([judged(1, "rejected", 1)])
     stub = await turns.find(key("t1"))
     assert stub is not None and (stub.status, stub.assistant_text) == ("rejected", None)
-    await turns.take([facts_of(message("a", 20, "At nine.", turn="t1", agent=True))], [])
+    await turns.take([facts_of(message("a", 20, "At nine.", turn="t1", agent=True))], [], DETECTOR)
     filled = await turns.find(key("t1"))
     assert filled is not None and (filled.status, filled.assistant_text) == ("rejected", "At nine.")
 
@@ -255,8 +259,9 @@ async def test_search_gives_accepted_before_neutral_by_quality_and_none_rejected
             for turn, q in qualities.items()
         ],
         [verdict("rejected", 0.9, "t1", 5, by="m1"), verdict("accepted", 0.7, "t2", 5, by="m2")],
+        DETECTOR,
     )
-    await turns.take([facts_of(message("plain", 20, "x", turn="t6", agent=True, quality_score=1.0))], [])
+    await turns.take([facts_of(message("plain", 20, "x", turn="t6", agent=True, quality_score=1.0))], [], DETECTOR)
     found = await turns.search(StrategyFilter(HERE.tenant, HERE.project), 10)
     assert [turn.key.turn_id for turn in found] == ["t2", "t3", "t4", "t5"]
     assert [turn.ranking_score for turn in found] == [0.44, 0.48, 0.36, 0.0]
@@ -270,15 +275,15 @@ async def test_search_gives_accepted_before_neutral_by_quality_and_none_rejected
 
 async def test_the_latest_turns_come_newest_first(turns: PostgresTurnIndex) -> None:
     for number in (1, 3, 2):
-        await turns.take([facts_of(message(f"a{number}", number, "x", turn=f"t{number}", agent=True))], [])
-    await turns.take([facts_of(message("q", 4, "x", turn="t4"))], [])
+        await turns.take([facts_of(message(f"a{number}", number, "x", turn=f"t{number}", agent=True))], [], DETECTOR)
+    await turns.take([facts_of(message("q", 4, "x", turn="t4"))], [], DETECTOR)
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 2)] == ["t3", "t2"]
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 2, 5)] == ["t2", "t1"]
 
 
 async def test_of_turns_of_the_same_time_the_greatest_id_is_the_latest(turns: PostgresTurnIndex) -> None:
     for name in ("t2", "t3", "t1"):
-        await turns.take([facts_of(message(f"a{name}", 5, "x", turn=name, agent=True))], [])
+        await turns.take([facts_of(message(f"a{name}", 5, "x", turn=name, agent=True))], [], DETECTOR)
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 5, 2)] == ["t3", "t2"]
     assert await turns.latest(HERE, 4, 2) == []
 
@@ -293,7 +298,7 @@ async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(
         ("t4", "other", 4),
         ("t5", "root", 5),
     ):
-        await turns.take([facts_of(message(f"a{name}", at, "x", turn=name, agent=True))], [])
+        await turns.take([facts_of(message(f"a{name}", at, "x", turn=name, agent=True))], [], DETECTOR)
         place = {
             **HERE._asdict(),
             "message_id": f"a{name}",
@@ -311,7 +316,7 @@ async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(
 
 async def test_a_hundred_later_answers_hide_no_earlier_one(turns: PostgresTurnIndex, pool: Any) -> None:
     times = range(1, 104)
-    await turns.take(joined(facts_of(message(f"a{n}", n, "x", turn=f"t{n}", agent=True)) for n in times), [])
+    await turns.take(joined(facts_of(message(f"a{n}", n, "x", turn=f"t{n}", agent=True)) for n in times), [], DETECTOR)
 
     async def latest(until: int, thread: str) -> list[str]:
         return [turn.key.turn_id for turn in await turns.latest(HERE, until, 9, thread)]
@@ -337,7 +342,7 @@ async def test_of_strategies_of_equal_quality_the_latest_are_found(turns: Postgr
         facts_of(message("t5-a", 9, "x", turn="t5", agent=True, strategy="s", quality_score=0.5)), at=None
     )
     said = [verdict("accepted", 0.7, f"t{n}", 5, by=f"m{n}") for n in range(6)] if accepted else []
-    await turns.take([*facts, worse, untimed], said)
+    await turns.take([*facts, worse, untimed], said, DETECTOR)
     for limit, names in (
         (2, ["t4", "t3"]),
         (5, ["t4", "t3", "t2", "t1", "t5"]),
@@ -361,21 +366,21 @@ async def test_what_is_known_already_is_not_written_again(turns: PostgresTurnInd
     said = verdict("rejected", 0.9, "t1", 5)
 
     async def take() -> list[Any]:
-        await turns.take(facts, [said])
+        await turns.take(facts, [said], DETECTOR)
         await turns.take_reactions([judged(1, "rejected", 1)])
         return [tuple(row) for row in await pool.fetch(WRITTEN)]
 
     first = await take()
     assert [row[:2] for row in first] == [("turns", "t1"), ("turns", "t2"), ("user_reactions", "t1")]
     assert await take() == first
-    await turns.take([Facts(key("t1"), 30), Facts(key("t2"))], [])
+    await turns.take([Facts(key("t1"), 30), Facts(key("t2"))], [], DETECTOR)
     assert await take() == first, "a later time, and none"
 
 
 async def test_the_time_of_a_turn_is_that_of_its_earliest_message(turns: PostgresTurnIndex) -> None:
     await turns.take_reactions([judged(1, "rejected", 1)])
     for at, known in ((None, None), (50, 50), (None, 50), (60, 50), (40, 40), (50, 40)):
-        await turns.take([Facts(key("t1"), at)], [])
+        await turns.take([Facts(key("t1"), at)], [], DETECTOR)
         found = await turns.find(key("t1"))
         assert found is not None and found.at == known
 
@@ -400,6 +405,7 @@ async def test_one_of_several_verdicts_on_a_turn_is_shown(
             (replace(placed, indexed=replace(placed.indexed, message=replace(placed.indexed.message, at=at))), one)
             for (placed, one), (_, at, _) in zip(said, verdicts, strict=True)
         ],
+        DETECTOR,
     )
     found = await turns.find(key("t1"))
     assert found is not None and found.machine is not None
@@ -421,12 +427,10 @@ async def test_a_judged_message_returns_its_verdict_and_the_turn_that_was_announ
     await insert(pool, "messages", place)
     for other in ({"tenant": "globex"}, {"project": "q"}, {"conversation_id": "c2"}, {"message_id": "m8"}):
         await insert(pool, "messages", place | other | {"emitted_turn_id": "t8"})
-    [first] = (await turns.take([], [(placed, said)])).values()
-    assert (first.stamp, first.announced, first.emitted_turn_id, first.emitted_agent_id) == (
-        NO_VERDICT, False, "t7", "bot",
-    )  # fmt: skip
-    [second] = (await turns.take([], [(placed, said)], "another")).values()
-    assert (second.stamp.evaluation, second.announced) == (5, True)
+    [first] = (await turns.take([], [(placed, said)], DETECTOR)).values()
+    assert first == PreviousVerdict(None, 0, False, "t7", "bot")
+    [second] = (await turns.take([], [(placed, said)], DETECTOR)).values()
+    assert second == PreviousVerdict(DETECTOR, 5, True, "t7", "bot")
 
 
 def elsewhere(place: ConversationKey, facts: Facts) -> Facts:
@@ -442,7 +446,7 @@ async def fill(turns: PostgresTurnIndex, pool: Any, place: ConversationKey) -> N
             f"{name}-a", 20, f"At nine. {said}", turn=name, agent=True, strategy=said, intent="hours",
             quality_score=0.5 if is_ours else 0.9,
         )  # fmt: skip
-        await turns.take(joined(elsewhere(place, facts_of(one)) for one in (asked, answer)), [])
+        await turns.take(joined(elsewhere(place, facts_of(one)) for one in (asked, answer)), [], DETECTOR)
         for message_id, thread in ((f"{name}-a", "root" if name == "t2" else ""), (f"{name}-q", "")):
             row = {
                 **place._asdict(),
@@ -455,7 +459,7 @@ async def fill(turns: PostgresTurnIndex, pool: Any, place: ConversationKey) -> N
             await insert(pool, "messages", row)
     await insert(pool, "messages", {**place._asdict(), "message_id": "m9", "text": said, "position": (50).to_bytes(8)})
     placed, one = verdict("accepted" if is_ours else "rejected", 0.9, "t1", 5 if is_ours else 9)
-    await turns.take([], [(replace(placed, indexed=replace(placed.indexed, conversation=place)), one)])
+    await turns.take([], [(replace(placed, indexed=replace(placed.indexed, conversation=place)), one)], DETECTOR)
     reactions = [judged(1, "accepted" if is_ours else "rejected", 1), judged(2, "neutral", 1, at=70)]
     number = sum(said.encode()) * 10
     given = [
@@ -747,6 +751,7 @@ async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowher
             Facts(TurnKey("acme", "p", "c1", "unanswered"), 25, Question(b"\x19", "u", "ann", "z")),
         ],
         [],
+        DETECTOR,
     )
     looked = PersonTurns("acme", "p", "ann", 10, 40)
     assert await names(nearby_turns, looked, "y") == [("t1", 4), ("t2", 2), ("t3", 2), ("t4", 1)]
@@ -754,9 +759,9 @@ async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowher
 
 
 async def test_the_nearest_answers_and_the_latest_are_picked(nearby_turns: PostgresTurnIndex) -> None:
-    await nearby_turns.take([turn("museum", 1, answer="The museum opens at nine.")], [])
+    await nearby_turns.take([turn("museum", 1, answer="The museum opens at nine.")], [], DETECTOR)
     await nearby_turns.take(
-        [turn(f"t{n:03}", n, answer=f"Your train {n} leaves from platform two.") for n in range(2, 90)], []
+        [turn(f"t{n:03}", n, answer=f"Your train {n} leaves from platform two.") for n in range(2, 90)], [], DETECTOR
     )
     found = await nearby_turns.nearby(ALL, "No, the museum opens at ten.")
     assert NEAREST <= len(found) <= NEAREST + LATEST
@@ -771,7 +776,7 @@ async def test_of_a_name_that_many_share_the_latest_turns_are_looked_at(
     nearby_turns: PostgresTurnIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inference.turns.search_postgres, "SCANNED_TURNS_LIMIT", 2)
-    await nearby_turns.take([turn(f"t{n}", n) for n in range(1, 5)], [])
+    await nearby_turns.take([turn(f"t{n}", n) for n in range(1, 5)], [], DETECTOR)
     assert await names(nearby_turns, ALL, "y") == [("t3", 2), ("t4", 1)]
 
 
@@ -779,12 +784,12 @@ async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unl
     nearby_turns: PostgresTurnIndex, nearby_pool: Any
 ) -> None:
     facts = [turn("t1", 1, "When does it open?", "At nine.", strategy="s")]
-    await nearby_turns.take(facts, [])
+    await nearby_turns.take(facts, [], DETECTOR)
     others = PostgresTurnIndex(nearby_pool, TurnVectors(Renamed()))
     asked = StrategyFilter("acme", "p", text="When does it open?")
     assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [0.0]
     assert await others.search(asked, 5) == []
-    await others.take(facts, [])
+    await others.take(facts, [], DETECTOR)
     assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [pytest.approx(1, abs=1e-3)]
     assert [one.cosine for one in await nearby_turns.nearby(ALL, "At nine.")] == [0.0]
     assert [one.key.turn_id for one in await others.search(asked, 5)] == ["t1"]
@@ -794,7 +799,9 @@ async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unl
 
 
 async def test_texts_that_say_nothing_are_like_nothing(nearby_turns: PostgresTurnIndex) -> None:
-    await nearby_turns.take([turn("t1", 1, "", "🙂", strategy="s"), turn("t2", 2, "?", "At nine.", strategy="s")], [])
+    await nearby_turns.take(
+        [turn("t1", 1, "", "🙂", strategy="s"), turn("t2", 2, "?", "At nine.", strategy="s")], [], DETECTOR
+    )
     assert [one.cosine for one in await nearby_turns.nearby(ALL, "At nine.")] == [pytest.approx(1, abs=1e-3), 0.0]
     assert {one.cosine for one in await nearby_turns.nearby(ALL, "🙂")} == {0.0}
     assert await nearby_turns.search(StrategyFilter("acme", "p", text="🙂"), 5) == []
@@ -810,6 +817,7 @@ async def test_strategies_are_found_by_questions_like_the_one_asked(nearby_turns
             turn("plain", 5, "When does the museum open?"),
         ],
         [],
+        DETECTOR,
     )
     found = await nearby_turns.search(StrategyFilter("acme", "p", text="When does the museum open?"), 10)
     assert [one.key.turn_id for one in found] == ["reworded", "same", "tied"]
@@ -826,10 +834,10 @@ async def test_the_best_of_the_fifty_most_similar_questions_is_found(nearby_turn
     asked = "When does the museum open?"
     same = [turn(f"t{n:02}", n, asked, strategy="s", quality_score=0.1) for n in range(1, 50)]
     other = turn("other", 60, "When does the museum open today?", strategy="s", quality_score=0.9)
-    await nearby_turns.take([*same, other], [])
+    await nearby_turns.take([*same, other], [], DETECTOR)
     wanted = StrategyFilter("acme", "p", text=asked)
     assert [one.key.turn_id for one in await nearby_turns.search(wanted, 1)] == ["other"]
-    await nearby_turns.take([turn("t50", 50, asked, strategy="s", quality_score=0.2)], [])
+    await nearby_turns.take([turn("t50", 50, asked, strategy="s", quality_score=0.2)], [], DETECTOR)
     assert [one.key.turn_id for one in await nearby_turns.search(wanted, 1)] == ["t50"]
     assert [one.key.turn_id for one in await nearby_turns.search(wanted, 51)][:2] == ["other", "t50"]
 

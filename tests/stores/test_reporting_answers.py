@@ -403,7 +403,7 @@ async def test_agents_are_ranked_by_what_their_votes_prove(http: httpx.AsyncClie
 
 
 async def test_calibration_names_detectors_and_is_narrowed_to_one(http: httpx.AsyncClient, take: Take) -> None:
-    new, old = "2026-11-23.a1b2c3d4", "2026-11-01.a1b2c3d4"
+    new, old = "10.a1b2c3d4", "9.a1b2c3d4"
     await take(
         feedback("m1", turn="t1", kind="inferred", reaction="not_ok", confidence=0.9, detector=new, decided_by="rules"),
         feedback("f1", turn="t1", kind="explicit", reaction="not_ok"),
@@ -430,14 +430,14 @@ async def test_the_newest_verdicts_are_counted_by_detector(
     monkeypatch.setattr(calibration, "NEWEST_VERDICTS", 2)
     overruled: dict[str, Any] = {"overruled_by": feedback_id("review"), "overruled_reaction": "ok"}
     await take(
-        feedback("m1", turn="t1", kind="inferred", reaction="ok", at=1, detector="2026-11-01.a1b2c3d4"),
-        feedback("m2", turn="t2", kind="inferred", reaction="ok", at=2, detector="2026-11-02.a1b2c3d4"),
-        feedback("m3", turn="t3", kind="inferred", reaction=None, at=3, detector="2026-11-03.a1b2c3d4", **overruled),
+        feedback("m1", turn="t1", kind="inferred", reaction="ok", at=1, detector="1.a1b2c3d4"),
+        feedback("m2", turn="t2", kind="inferred", reaction="ok", at=2, detector="2.a1b2c3d4"),
+        feedback("m3", turn="t3", kind="inferred", reaction=None, at=3, detector="3.a1b2c3d4", **overruled),
     )
     found = (await http.get(f"{PROJECT}/feedback/calibration")).json()
     assert [(one["detector"], one["verdicts"]) for one in found["detectors"]] == [
-        ("2026-11-03.a1b2c3d4", 1),
-        ("2026-11-02.a1b2c3d4", 1),
+        ("3.a1b2c3d4", 1),
+        ("2.a1b2c3d4", 1),
     ]
 
 

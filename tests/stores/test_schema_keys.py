@@ -64,9 +64,7 @@ KEYS: Mapping[str, list[set[str]]] = {
 }
 OF_ALL_TENANTS = {
     "feedback.feedback": "feedback_id",
-    "inference.detectors": "version",
     "inference.gate_answers": "digest",
-    "inference.rejudgements": "epoch",
     "inference.user_reactions": "feedback_id",
     "reporting.alert_messages": "id",
     "reporting.deliveries": "endpoint subject",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from contracts.detectors import DetectorVersion
 from detector.model import NEIGHBOURHOOD, Verdict
 from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope, VerdictStamp
 from inference.turns.facts import Facts
-from inference.turns.store import NO_VERDICT, PreviousVerdict
+from inference.turns.store import PreviousVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,8 @@ class _StoredMessage:
     versions: int = 1
     emitted_turn_id: str | None = None
     emitted_agent_id: str | None = None
-    stamp: VerdictStamp = NO_VERDICT
+    detector: DetectorVersion | None = None
+    evaluation: int = 0
     is_announced: bool = False
 
 
@@ -26,7 +28,6 @@ class MemoryConversationStore:
 
     def __init__(self) -> None:
         self._conversations: dict[ConversationKey, dict[MessageKey, _StoredMessage]] = {}
-        self.epoch = 0
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         changed = set()
@@ -65,23 +66,25 @@ class MemoryConversationStore:
         return sorted([*root, *near], key=lambda one: one.order)
 
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: DetectorVersion
     ) -> Mapping[MessageKey, PreviousVerdict]:
         previous = {}
         for placed, verdict in judged:
             conversation, key = self._conversations.get(placed.indexed.conversation, {}), placed.indexed.key
             if (stored := conversation.get(key)) is None:
                 continue
-            stamp, before = VerdictStamp.of(placed, detector), stored
-            if stamp >= stored.stamp:
-                stored = replace(stored, stamp=stamp, is_announced=verdict.emitted)
+            before, stamp = stored, VerdictStamp.of(placed, detector)
+            current = replace(placed, evaluation=stored.evaluation)
+            if stored.detector is None or stamp >= VerdictStamp.of(current, stored.detector):
+                evaluation, is_announced = placed.evaluation, verdict.emitted
+                stored = replace(stored, detector=detector, evaluation=evaluation, is_announced=is_announced)
             has_sender = stored.indexed.message.sender_id == placed.indexed.message.sender_id
             if verdict.emitted and verdict.target and has_sender:
                 turn_id, agent_id = verdict.target.turn_id, verdict.target.agent_id
                 stored = replace(stored, emitted_turn_id=turn_id, emitted_agent_id=agent_id)
             conversation[key] = stored
             emitted = stored.emitted_turn_id, stored.emitted_agent_id
-            previous[key] = PreviousVerdict(before.stamp, before.is_announced, *emitted)
+            previous[key] = PreviousVerdict(before.detector, before.evaluation, before.is_announced, *emitted)
         return previous
 
     def _rows(self, scope: Scope) -> list[_StoredMessage]:
@@ -100,6 +103,5 @@ class MemoryConversationStore:
                 near.update(range(max(0, number - NEIGHBOURHOOD), min(len(rows), number + after + 1)))
         evaluation = sum(stored.versions for stored in self._conversations[scope.conversation].values())
         return [
-            Placed(rows[n].indexed, evaluation, rows[n].emitted_turn_id, rows[n].emitted_agent_id, self.epoch)
-            for n in sorted(near)
+            Placed(rows[n].indexed, evaluation, rows[n].emitted_turn_id, rows[n].emitted_agent_id) for n in sorted(near)
         ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from contracts.detectors import DetectorVersion
 from detector.encoders.embedder import Embedder
 from detector.model import Neighbourhood, Target, Verdict
 
@@ -14,7 +15,7 @@ from detector.model import Neighbourhood, Target, Verdict
 class KnownDetector:
     """Detector of this version; `words` maps a message's first word to its verdict. Other messages give no feedback."""
 
-    version: str
+    version: DetectorVersion
     words: Mapping[str, Literal["rejected", "accepted"]] = field(default_factory=dict)
     embedder: Embedder | None = None
 
@@ -34,7 +35,7 @@ class KnownDetector:
             correction_type="explicit" if rejected else None,
             user_said=item.message.text,
             target=Target(answer.turn_id, answer.message_id, answer.agent_id or "", 1.0, 1.0, 1.0, 1),
-            rules=(self.version,),
+            rules=(str(self.version),),
             decided_by="rules",
             gate="not_ok" if rejected else "ok",
         )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+from contracts.detectors import DetectorVersion
 from detector.model import Neighbourhood, Target, Verdict
 from detector.version import version_with_gate
 from inference import metrics
@@ -59,12 +59,9 @@ class LlmGate:
         self._model = model
         self._seconds = seconds
 
-    def version(self, detector: str) -> str:
-        """Return the combined version of the detector version `detector` and this gate.
-
-        The gate's part changes with the name of the model and with the gate's source files.
-        """
-        return version_with_gate(detector, self._model, Path(__file__).parent)
+    def version(self, detector: DetectorVersion) -> DetectorVersion:
+        """Return the combined version of the detector version `detector` and this gate."""
+        return version_with_gate(detector, self._model)
 
     async def settle(self, judged: Sequence[PendingVerdict]) -> list[Verdict]:
         """Return the final verdicts in the given order.

@@ -58,8 +58,7 @@ with changed as (
     ) scoped
     group by tenant, project, conversation_id
 )
-select conversation.tenant, conversation.project, conversation.conversation_id, message.*, version_count.evaluation,
-    {current_epoch} as epoch
+select conversation.tenant, conversation.project, conversation.conversation_id, message.*, version_count.evaluation
 from conversations conversation
 cross join lateral (
     select sum(m.versions)::bigint as evaluation from messages m where {is_in_conversation(conversation)}

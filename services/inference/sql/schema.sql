@@ -107,7 +107,7 @@ create function likeness(real[], real[]) returns float8 language sql immutable s
     return (select sum(a::float8 * b) from unnest($1, $2) as pair (a, b));
 
 -- The verdict of each human message and the turn it is about; turn_id is null without a verdict. Of two verdicts on a
--- message that of the later epoch counts, then that of the later detector, then that of the later evaluation.
+-- message the one with the greater stamp counts: release, mode, evaluation (contracts/detectors.py).
 create table verdicts (
     tenant text not null,
     project text not null,
@@ -120,39 +120,18 @@ create table verdicts (
     correction_type text,
     decided_by text not null,
     announced boolean not null,
-    -- Reason for which the verdict is not announced; null if it is.
-    held_back text,
     at bigint not null,
-    epoch bigint not null default 0,
-    -- Sort key of the detector's version, compared byte by byte, as every process compares it.
-    judged_by text collate "C" not null default '',
+    release integer not null,
+    mode smallint not null,
+    -- Identifies the detector's code, weights and models; never ordered.
+    digest text not null,
+    -- Number of message versions of the conversation that the detector knew.
     evaluation bigint not null,
     stored_at timestamptz not null default now(),
     primary key (message_id, conversation_id, tenant, project)
 );
 create index verdicts_on_turn on verdicts (conversation_id, turn_id, tenant, project) where turn_id is not null;
 create index verdicts_by_age on verdicts using brin (stored_at);
-
--- Second judgements; each begins an epoch, and verdicts are given in the latest one.
-create table rejudgements (
-    epoch bigint primary key,
-    -- Messages from this time on are judged again.
-    since bigint not null,
-    detector text not null,
-    -- The last message judged again, JSON; null before the first.
-    position text,
-    judged bigint not null default 0,
-    -- Messages by the difference between the verdicts, JSON.
-    counts text not null default '{}',
-    started_at timestamptz not null default now(),
-    finished_at timestamptz
-);
-
--- Versions of detectors, and when each last judged a message that arrived.
-create table detectors (
-    version text primary key,
-    seen_at timestamptz not null default now()
-);
 
 -- Explicit feedback, emoji and reviews of each person on a turn, at the highest revision.
 create table user_reactions (

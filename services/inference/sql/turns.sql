@@ -73,8 +73,7 @@ begin
     insert into verdicts as v ({key_columns}, {verdict_columns})
     select * from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
     on conflict ({key_columns}) do update set {verdict_set}
-    where (excluded.epoch, excluded.judged_by collate "C", excluded.evaluation)
-        >= (v.epoch, v.judged_by collate "C", v.evaluation);
+    where (excluded.release, excluded.mode, excluded.evaluation) >= (v.release, v.mode, v.evaluation);
     -- A later judgement reads what was announced, to retract it. An erased sender's feedback is gone already.
     update messages m set emitted_turn_id = k.turn_id, emitted_agent_id = k.agent_id
     from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}, {emission_arrays_as(judged)})
@@ -83,7 +82,7 @@ begin
         and m.project = k.project and m.sender_id = k.sender_id and k.announced
         and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (k.turn_id, k.agent_id);
     return query
-    select {key_of(k)}, before.turn_id, before.epoch, before.judged_by, before.evaluation, before.announced,
+    select {key_of(k)}, before.turn_id, before.release, before.mode, before.digest, before.evaluation, before.announced,
         m.emitted_turn_id, m.emitted_agent_id
     from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
     left join unnest(held) before using ({key_columns}) left join messages m using ({key_columns});

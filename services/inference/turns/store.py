@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import UUID
 
+from contracts.detectors import DetectorVersion
 from detector.model import Feedback, Verdict
-from inference.store import ConversationKey, MessageKey, Placed, VerdictStamp
+from inference.store import ConversationKey, MessageKey, Placed
 from inference.turns.candidates import Answered
 from inference.turns.facts import Facts
 from inference.turns.rules import Turn, TurnKey
@@ -76,24 +77,23 @@ class PreviousVerdict:
     """The previous verdict on a message, and the last announced verdict on it. The two may differ.
 
     Attributes:
-        stamp: Stamp of the previous verdict, or `NO_VERDICT` if there was none.
+        detector: Version of the detector that gave the previous verdict, or None if there was none.
+        evaluation: Evaluation of the previous verdict.
         announced: True if the previous verdict was announced.
         emitted_turn_id: Turn of the last announced verdict, or None if none was announced.
         emitted_agent_id: Agent of the last announced verdict, or None if none was announced.
     """
 
-    stamp: VerdictStamp
+    detector: DetectorVersion | None
+    evaluation: int
     announced: bool
     emitted_turn_id: str | None
     emitted_agent_id: str | None
 
 
-NO_VERDICT: Final = VerdictStamp(-1, "", -1)
-
-
 class TurnIntake(Protocol):
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: DetectorVersion
     ) -> Mapping[MessageKey, PreviousVerdict]:
         """Merge facts into the turn index, apply verdicts to their turns, and commit.
 

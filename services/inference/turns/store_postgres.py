@@ -11,14 +11,15 @@ from uuid import UUID
 import asyncpg
 import numpy as np
 
+from contracts.detectors import DetectorVersion
 from contracts.ids import conversation_key, partition_of
 from detector.model import Verdict
 from inference.sql import SQL
-from inference.store import MessageKey, Placed, VerdictStamp
+from inference.store import MessageKey, Placed
 from inference.turns.facts import Facts
 from inference.turns.rules import TurnKey
 from inference.turns.search_postgres import PostgresTurnSearch
-from inference.turns.store import NO_VERDICT, PreviousVerdict, UserReaction
+from inference.turns.store import PreviousVerdict, UserReaction
 from inference.turns.vectors import TurnVectors
 from servicekit.db.database import Database
 
@@ -38,7 +39,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
         self._judged = [name for name in SQL.take_turns.values if name.startswith("judged_")]
 
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: DetectorVersion
     ) -> Mapping[MessageKey, PreviousVerdict]:
         conversations = {one.key[:3] for one in facts} | {placed.indexed.conversation for placed, _ in judged}
         if not conversations:
@@ -47,7 +48,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
         rows = [_facts_row(one, packed.places) for one in sorted(facts, key=lambda one: one.key)]
         by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
         verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
-        held = await Database.call(
+        previous = await Database.call(
             self._pool,
             SQL.take_turns,
             rows,
@@ -56,7 +57,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
             vectors=packed.rows.astype(np.float32).ravel().tolist(),
             made_by=self._vectors.made_by,
         )
-        return {MessageKey(*row[:4]): _held_verdict(row) for row in held}
+        return {MessageKey(*row[:4]): _previous_verdict(row) for row in previous}
 
     async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
         if not reactions:
@@ -96,13 +97,13 @@ def _facts_row(facts: Facts, places: Mapping[str, int]) -> tuple[Any, ...]:
     return (*facts.key, facts.at, *asked, r.version, r.message_id, r.agent_id, r.text, *details, *vectors)
 
 
-def _held_verdict(row: Any) -> PreviousVerdict:
-    held = row["evaluation"] is not None
-    stamp = VerdictStamp(row["epoch"], row["judged_by"], row["evaluation"]) if held else NO_VERDICT
-    return PreviousVerdict(stamp, bool(row["announced"]), row["emitted_turn_id"], row["emitted_agent_id"])
+def _previous_verdict(row: Any) -> PreviousVerdict:
+    detector = None if row["release"] is None else DetectorVersion(row["release"], row["mode"], row["digest"])
+    emitted = row["emitted_turn_id"], row["emitted_agent_id"]
+    return PreviousVerdict(detector, row["evaluation"] or 0, bool(row["announced"]), *emitted)
 
 
-def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, ...]:
+def _verdict_row(placed: Placed, verdict: Verdict, detector: DetectorVersion) -> tuple[Any, ...]:
     """Return the database row for a verdict.
 
     Neutral verdicts are stored too, so that an older verdict cannot replace them.
@@ -110,7 +111,6 @@ def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, 
     where, message, target = placed.indexed.conversation, placed.indexed.message, verdict.target
     about = target.turn_id if target is not None and verdict.status != "neutral" else None
     said = (verdict.status, verdict.confidence, verdict.correction_type, verdict.decided_by, verdict.emitted)
-    stamp = VerdictStamp.of(placed, detector)
     return (
         *where,
         message.message_id,
@@ -118,10 +118,8 @@ def _verdict_row(placed: Placed, verdict: Verdict, detector: str) -> tuple[Any, 
         message.turn_id,
         *said,
         message.at,
-        stamp.evaluation,
-        stamp.epoch,
-        stamp.judged_by,
-        verdict.held_back,
+        *detector,
+        placed.evaluation,
         message.sender_id,
         target.agent_id if target is not None else None,
     )

@@ -9,6 +9,7 @@ import asyncpg
 from pydantic import Field
 
 from contracts.base import DecidedBy, Reaction
+from contracts.detectors import precedence
 from reporting.figures.rollup_counts import judgements
 from reporting.figures.satisfaction import window_of
 from reporting.model.responses import ResponseModel, Window
@@ -150,7 +151,8 @@ async def _detectors(pool: asyncpg.Pool, project: Project, span: TimeSpan, filte
         return []
     condition, values = where(project, span, filters)
     rows = await pool.fetch(*SQL.count_by_detector.filled(where=condition)(**values, most=NEWEST_VERDICTS))
-    return [OfDetector(**row) for row in rows]
+    counts = [OfDetector(**row) for row in rows]
+    return sorted(counts, key=lambda count: precedence(count.detector), reverse=True)
 
 
 def _bin(number: int, judged: list[_BinCounts]) -> Bin:

@@ -70,7 +70,7 @@ select detector, decided_by, count(*) as verdicts from (
     ) e
     order by e.occurred_at desc limit :most
 ) newest
-group by detector, decided_by order by detector desc nulls last, decided_by limit 100
+group by detector, decided_by order by verdicts desc, detector, decided_by limit 100
 
 -- name: count_replies(where)
 select count(*) from (select from live_replies e where {where} and e.feedback_type = 'implicit' limit :most) replies

@@ -1,53 +1,39 @@
-"""The order of detectors' versions."""
+"""Versions of detectors and their order."""
 
 from __future__ import annotations
 
 import pytest
 
-from contracts.detectors import precedence, version_of
+from contracts.detectors import DetectorVersion, precedence
 
 IN_ORDER = [
-    "2026-12-01.ffffffff-words",
-    "2026-11-23.00000000",
-    "2026-11-23.a1b2c3d4",
-    "2026-12-01.00000000",
-    "2027-01-01.00000000-words-gate",
-    "2026-11-23.00000000-gate",
-    "2026-11-23.a1b2c3d4-gate",
+    "2.00000000-words",
+    "2.00000000",
+    "2.00000000-words-gate",
+    "2.00000000-gate",
+    "3.00000000-words",
+    "10.00000000-words",
 ]
 
 
-def test_versions_are_ordered_by_language_model_encoder_date_and_digest() -> None:
-    assert [precedence(one) for one in IN_ORDER] == sorted({precedence(one) for one in IN_ORDER})
+def test_versions_are_ordered_by_release_then_mode() -> None:
+    assert [precedence(text) for text in IN_ORDER] == sorted({precedence(text) for text in IN_ORDER})
 
 
-def test_what_is_no_version_of_ours_comes_first() -> None:
-    others = [
-        None,
-        "1",
-        "",
-        "9999-99-99",
-        "2026-11-23.A1B2C3D4",
-        "2026-11-23.a1b2c3d4-Words",
-        "2026-11-23.a1b2c3d4\n",
-        "2026-11-23.a1b2c3d4-gate-words",
-    ]
-    assert {precedence(one) for one in others} == {""}
-    assert precedence(IN_ORDER[0]) > ""
-
-
-def test_a_version_is_found_again_by_its_sort_key() -> None:
-    assert [version_of(precedence(one)) for one in (*IN_ORDER, "1")] == [*IN_ORDER, None]
+def test_digests_have_no_order() -> None:
+    assert precedence("3.00000000") == precedence("3.ffffffff")
 
 
 @pytest.mark.parametrize(
-    ("version", "key"),
-    [
-        ("2026-11-23.a1b2c3d4-words", "1:2026-11-23.a1b2c3d4-words"),
-        ("2026-11-23.a1b2c3d4", "2:2026-11-23.a1b2c3d4"),
-        ("2026-11-23.a1b2c3d4-words-gate", "3:2026-11-23.a1b2c3d4-words-gate"),
-        ("2026-11-23.a1b2c3d4-gate", "4:2026-11-23.a1b2c3d4-gate"),
-    ],
+    "text",
+    ["1", "", "0.a1b2c3d4", "3.A1B2C3D4", "3.a1b2c3d4-Words", "3.a1b2c3d4\n", "3.a1b2c3d4-gate-words", "3.a1b2c3d"],
 )
-def test_the_sort_keys_stay_as_databases_hold_them(version: str, key: str) -> None:
-    assert precedence(version) == key
+def test_another_format_has_the_lowest_key(text: str) -> None:
+    assert precedence(text) == precedence(None) == (0, 0) < precedence(IN_ORDER[0])
+    with pytest.raises(ValueError, match="not a detector version"):
+        DetectorVersion.parse(text)
+
+
+def test_a_version_is_parsed_as_it_is_written() -> None:
+    assert [str(DetectorVersion.parse(text)) for text in IN_ORDER] == IN_ORDER
+    assert DetectorVersion.parse("3.a1b2c3d4-words-gate") == (3, 2, "a1b2c3d4")

@@ -95,7 +95,6 @@ def test_a_created_feedback_is_announced_with_everything_it_says() -> None:
         "overruledReaction": None,
         "detector": None,
         "decidedBy": None,
-        "epoch": None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Of a message's verdicts, that of the later epoch counts, then the later detector, then the higher evaluation."""
+"""Of a message's verdicts, that of the higher release counts, then of the higher mode, then the higher evaluation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from feedback.store import Changes, Saved
 from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
 from tests.support.feedback_memory import MemoryStore
 
-OLD, NEW, WORDS = "2026-11-01.ffffffff", "2026-11-23.00000000", "2026-11-24.ffffffff-words"
+OLD, NEW, WORDS = "9.ffffffff", "10.00000000", "10.ffffffff-words"
 
 
-def verdict(detector: str = OLD, said: str | None = "rejected", *, epoch: int = 0, evaluation: int = 1) -> Any:
-    event = f"{epoch} {detector} {evaluation} {said}"
-    fields: dict[str, Any] = {"detector_version": detector, "epoch": epoch, "decided_by": "learned"}
+def verdict(detector: str = OLD, said: str | None = "rejected", *, evaluation: int = 1) -> Any:
+    event = f"{detector} {evaluation} {said}"
+    fields: dict[str, Any] = {"detector_version": detector, "decided_by": "learned"}
     return inferred(said, evaluation=evaluation, event=event, **fields)
 
 
@@ -39,33 +39,28 @@ async def announced(*batches: list[Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("lower", "higher"),
     [
-        (verdict(NEW, evaluation=9), verdict(OLD, None, epoch=1)),
-        (verdict(OLD, evaluation=9), verdict(NEW, None)),
-        (verdict(WORDS, evaluation=9), verdict(OLD, None)),
+        (verdict(OLD, evaluation=9), verdict(WORDS, None)),
+        (verdict(WORDS, evaluation=9), verdict(NEW, None)),
         (verdict(NEW), verdict(NEW, None, evaluation=2)),
     ],
-    ids=["epoch", "date", "encoder", "evaluation"],
+    ids=["release", "mode", "evaluation"],
 )
 async def test_the_higher_verdict_holds_in_either_order(lower: Any, higher: Any) -> None:
     for order in ((lower, higher), (higher, lower)):
         found = await announced(*([one] for one in order))
-        assert (found["change"], found["detector"], found["epoch"]) == (
-            "cleared",
-            higher.detector_version,
-            higher.epoch,
-        )
+        assert (found["change"], found["detector"]) == ("cleared", higher.detector_version)
 
 
 async def test_an_announcement_names_detector_and_what_decided() -> None:
-    found = await announced([verdict(NEW, epoch=3)])
-    assert (found["detector"], found["decidedBy"], found["epoch"]) == (NEW, "learned", 3)
+    found = await announced([verdict(NEW)])
+    assert (found["detector"], found["decidedBy"]) == (NEW, "learned")
 
 
 async def test_an_announcement_of_people_names_none() -> None:
     log = RecordingProducer()
     await FeedbackHandler(MemoryStore(), log, DEFAULT_REWARDS).handle(batch(explicit("ok")))
     found = json.loads(log.sent[0].value or b"")
-    assert (found["detector"], found["decidedBy"], found["epoch"]) == (None, None, None)
+    assert (found["detector"], found["decidedBy"]) == (None, None)
 
 
 async def test_a_later_detector_that_agrees_is_named() -> None:
@@ -73,9 +68,9 @@ async def test_a_later_detector_that_agrees_is_named() -> None:
     assert (found["change"], found["detector"]) == ("updated", NEW)
 
 
-async def test_no_epoch_and_no_detector_overrides_a_review() -> None:
+async def test_no_detector_overrides_a_review() -> None:
     review = explicit("ok", at=10, user_id="rita", reviews="verdict", event="r")
-    found = await announced([verdict(OLD)], [review], [verdict(NEW, epoch=5, evaluation=7)])
+    found = await announced([verdict(OLD)], [review], [verdict(NEW, evaluation=7)])
     assert (found["change"], found["overruledReaction"], found["detector"]) == ("cleared", "not_ok", NEW)
     assert found["overruledBy"] is not None
 
@@ -104,7 +99,6 @@ verdicts = st.builds(
     verdict,
     st.sampled_from([WORDS, OLD, NEW]),
     st.sampled_from(["rejected", "accepted", None]),
-    epoch=st.integers(0, 2),
     evaluation=st.integers(1, 3),
 )
 
@@ -121,8 +115,8 @@ def test_racing_writers_end_with_the_highest_verdict(batches: list[list[Any]], r
 
     log, record = asyncio.run(race())
     given_ones = [one for said in batches for one in said]
-    rank = max((one.epoch, precedence(one.detector_version), one.evaluation) for one in given_ones)
+    rank = max((precedence(one.detector_version), one.evaluation) for one in given_ones)
     shown = record.current_entry
-    assert (shown.payload.epoch or 0, precedence(shown.payload.detector), shown.stamp.evaluation) == rank
+    assert (precedence(shown.payload.detector), shown.stamp.evaluation) == rank
     last = max((json.loads(one.value or b"") for one in log.sent), key=lambda one: one["revision"])
     assert (last["revision"], last["detector"]) == (record.revision, shown.payload.detector)

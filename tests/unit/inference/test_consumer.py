@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from contracts.base import TEXT_LIMIT
 from contracts.chat import DELETED
+from contracts.detectors import DetectorVersion
 from contracts.feedback import FeedbackInferredReceived
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.detector import Detector
@@ -140,7 +141,7 @@ def test_a_caller_who_never_wrote_there_asks_for_the_last_person_who_did(before:
 TARGET = Target("t1", "a1", "bot", 0.9, 0.9, 1.0, 1)
 
 
-VERSION = "2026-11-23.a1b2c3d4"
+VERSION = DetectorVersion(3, 1, "a1b2c3d4")
 
 
 WHERE = ConversationKey("acme", "support", "c1")
@@ -158,7 +159,9 @@ def verdict(target: Target | None, confidence: float = 0.9) -> Verdict:
     return Verdict("rejected", "not_ok", confidence, "explicit", text, target, rules, "rules", "neutral")
 
 
-def announced(placed: Placed, verdict: Verdict, answer: Provenance = NO_PROVENANCE, version: str = VERSION) -> Any:
+def announced(
+    placed: Placed, verdict: Verdict, answer: Provenance = NO_PROVENANCE, version: DetectorVersion = VERSION
+) -> Any:
     message = Message("a1", "t1", "bot", "agent", "bot", "At nine.", 40)
     return announcement(placed, verdict, IndexedMessage(WHERE, message, b"", b"", answer), version)
 
@@ -210,13 +213,12 @@ def test_the_same_look_makes_the_same_event_and_a_later_one_another() -> None:
     assert announced(placed(emitted="t1"), verdict(None)).event_id == first.event_id, "the evaluation decides"
 
 
-def test_an_event_names_epoch_and_detector_and_another_of_either_makes_another_event() -> None:
+def test_an_event_names_its_detector_and_another_detector_makes_another_event() -> None:
     first = announced(placed(), verdict(TARGET))
-    assert (first.epoch, first.detector_version, first.decided_by) == (0, VERSION, "rules")
-    again = announced(replace(placed(), epoch=7), verdict(TARGET))
-    other = announced(placed(), verdict(TARGET), version="2026-11-24.00000000")
-    assert (again.epoch, other.detector_version) == (7, "2026-11-24.00000000")
-    assert len({first.event_id, again.event_id, other.event_id}) == 3
+    assert (first.detector_version, first.decided_by) == ("3.a1b2c3d4", "rules")
+    other = announced(placed(), verdict(TARGET), version=VERSION._replace(release=4))
+    assert other.detector_version == "4.a1b2c3d4"
+    assert first.event_id != other.event_id
 
 
 # Rejected settings of the LLM gate; no error shows its key.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -16,9 +15,9 @@ from detector.encoders import choice
 from detector.model import Message, Neighbourhood, Target, Verdict
 from inference import judging
 from inference.detector_setup import open_detector
-from inference.differences import SHOWN, AnnouncedVerdict, Differences, Example, difference
 from inference.judging import BLOCKED_SECONDS, LARGEST_PIECE, Judging, next_piece
 from inference.last_answer import SOME_AGENT, LastAnswer
+from inference.rejudge import AnnouncedVerdict, difference
 from inference.settings import InferenceSettings
 from inference.store import ConversationKey, MessageKey
 from inference.turns.rules import Turn, TurnKey
@@ -160,7 +159,7 @@ def test_a_turn_that_is_known_comes_once(known: Turn) -> None:
     assert ANSWER.first_of([known], WHERE, NOW) == [known]
 
 
-# Differences between two verdicts on a message, and the examples that are shown of them.
+# Differences between two verdicts on a message.
 
 OK, NOT_OK, ELSEWHERE = (
     AnnouncedVerdict(*said) for said in (("accepted", "t1"), ("rejected", "t1"), ("rejected", "t2"))
@@ -186,34 +185,6 @@ def test_the_kind_of_each_difference(
     before: AnnouncedVerdict | None, after: AnnouncedVerdict | None, kind: str
 ) -> None:
     assert difference(before, after) == kind
-
-
-def added(
-    differences: Differences, before: AnnouncedVerdict | None, after: AnnouncedVerdict | None, times: int
-) -> None:
-    for number in range(times):
-        differences.add(Example(KEY, before, after, f"text {number}"))
-
-
-def test_all_are_counted_and_of_twenty_examples_each_difference_has_its_share() -> None:
-    found = Differences()
-    added(found, OK, OK, 30)
-    added(found, OK, None, 25)
-    added(found, None, OK, 3)
-    added(found, NOT_OK, ELSEWHERE, 1)
-    assert found.judged == 59
-    assert found.counts == Counter(unchanged=30, withdrawn=25, added=3, moved=1)
-    shown = found.examples()
-    assert len(shown) == SHOWN == 20
-    assert Counter(kind for kind, _ in shown) == Counter(withdrawn=16, added=3, moved=1)
-    assert [kind for kind, _ in shown[:4]] == ["added", "moved", "withdrawn", "added"]
-    assert [one.text for kind, one in shown if kind == "withdrawn"] == [f"text {number}" for number in range(16)]
-
-
-def test_of_one_difference_at_most_twenty_examples_are_kept() -> None:
-    found = Differences()
-    added(found, OK, None, SHOWN + 1)
-    assert (len(found.examples()), len(found.kept["withdrawn"])) == (20, 20)
 
 
 def test_only_an_announced_verdict_with_a_target_counts() -> None:

@@ -279,7 +279,7 @@ class Model:
 class NoTurns:
     """Intake of turns that stores nothing."""
 
-    async def take(self, facts: Any, judged: Any, detector: str = "") -> dict[Any, Any]:
+    async def take(self, facts: Any, judged: Any, detector: Any) -> dict[Any, Any]:
         return {}
 
 

@@ -326,7 +326,7 @@ class JoinedTurns:
         self.held: dict[TurnKey, Facts] = {}
 
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: str = ""
+        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: Any
     ) -> Mapping[Any, Any]:
         for one in facts:
             self.held[one.key] = self.held[one.key].joined(one) if one.key in self.held else one
