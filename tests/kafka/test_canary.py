@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
@@ -24,7 +23,7 @@ from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from standalone.log import log_of
 from tests.support.command import COMMAND, state_folder
-from tests.support.databases import SCHEMA_FILES
+from tests.support.erasures import columns_holding
 from tests.support.local_kafka import LocalKafka
 from tests.support.running_stack import message
 
@@ -147,7 +146,7 @@ async def places(http: httpx.AsyncClient, run: dict[str, Any], log: Bootstrap, o
     """Return the places that contain the canary, by kind."""
     bodies = list(contents(objects))
     found: dict[str, set[str]] = {
-        "tables": await tables(run["database"]),
+        "tables": {name.rpartition(".")[0] for name in await columns_holding(run["database"], CANARY)},
         "topics": {
             name for name in topic_names() if any(CANARY in text_of(one) for one in await records_of(log, name))
         },
@@ -192,28 +191,6 @@ async def got(http: httpx.AsyncClient, method: str, path: str, **options: Any) -
         raise Busy(path)
     assert answer.status_code in (200, 404), f"{path}: {answer.status_code} {answer.text[:300]}"
     return answer.text
-
-
-async def tables(url: str) -> set[str]:
-    """Return the tables of all services with the canary in any column."""
-    connection = await asyncpg.connect(url)
-    try:
-        names = await connection.fetch(
-            "select table_schema, table_name from information_schema.tables "
-            "where table_type = 'BASE TABLE' and table_schema = any($1::text[])",
-            list(SCHEMA_FILES),
-        )
-        return {
-            f"{schema}.{name}"
-            for schema, name in names
-            if await connection.fetchval(
-                f"select exists (select from {schema}.{name} t, lateral (select row_to_json(t)::text) as row (json) "
-                "where strpos(json, $1) > 0 or strpos(json, encode(convert_to($1, 'UTF8'), 'hex')) > 0)",
-                CANARY,
-            )
-        }
-    finally:
-        await connection.close()
 
 
 def log_files(state: Path) -> list[Path]:
