@@ -47,8 +47,28 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("GET", f"{PROJECT}/audit?{FIGURES}", None),
     ("GET", f"{PROJECT}/audit/draws", None),
     ("POST", f"{CONVERSATION}/detect", NEW_MESSAGE | {"look_back": "user"}),
+    *(
+        (
+            "GET",
+            f"{page}{'&' if '?' in page else '?'}at={OURS.tenant}/{OURS.project}&from=2026-01-01&to=2026-01-31&tz=UTC",
+            None,
+        )
+        for page in (
+            "/",
+            "/dashboard/compare?dimension=agent",
+            "/dashboard/feedback",
+            "/dashboard/feedback?q=acme",
+            "/dashboard/feedback.csv",
+            f"/dashboard/feedback.jsonl?user={ANN}",
+            "/dashboard/agent?agent=bot",
+            "/dashboard/accuracy",
+            "/dashboard/review",
+            f"/dashboard/conversation?id={OURS.conversation}",
+            f"/dashboard/conversation?id={OURS.conversation}&turn=t1",
+        )
+    ),
 ]
-"""A JSON query for each route about a project. Other tests query the pages."""
+"""A query for each route about a project."""
 NO_QUESTION = {
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback",
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews",
@@ -56,9 +76,12 @@ NO_QUESTION = {
     "/conversations/{tenant}/{project}/audit/draws",
 }
 """Routes of a project that only accept input."""
-ASKED_ELSEWHERE = tuple(f"/conversations/{{tenant}}/{{project}}/{part}" for part in ("issues", "alerts"))
-"""Routes that need other data; `test_where.py`, `test_reporting_issues.py` and `test_alerts_page.py` ask them across
-tenants."""
+NO_PAGE_OF_A_PROJECT = ("/dashboard/assets/", "/dashboard/erase", "/dashboard/access", "/dashboard/sessions")
+"""Pages without data, or about a whole tenant; `test_reporting_sessions.py` queries the latter."""
+ASKED_ELSEWHERE = tuple(
+    f"{prefix}/{part}" for prefix in ("/conversations/{tenant}/{project}", "/dashboard") for part in ("issue", "alerts")
+)
+"""Routes that need other data; `test_reporting_issues.py` and `test_alerts_page.py` query them across tenants."""
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -89,12 +112,13 @@ async def answers(stack: RunningStack, kind: str) -> dict[str, Any]:
     """Return the responses by query that a neighbour of that kind must not change."""
     asked = [question for question in QUESTIONS if kind in NEIGHBOURS or of_conversation(*question[1:])]
     found = {}
-    async with stack.client() as http:
+    async with stack.client("support") as http:
         for method, path, body in asked:
             response = await http.request(method, path, json=body)
             assert response.status_code == 200, (path, response.text)
             json = response.headers["content-type"] == "application/json"
-            values = response.json() if json else {"lines": sorted(response.text.splitlines())}
+            text = re.sub(r'data-stamp="[^"]*"', "", response.text)
+            values = response.json() if json else {"lines": sorted(text.splitlines())}
             found[f"{method} {path} {body}"] = {k: v for k, v in values.items() if k not in POSITIONS}
     return found
 
@@ -102,7 +126,8 @@ async def answers(stack: RunningStack, kind: str) -> dict[str, Any]:
 def of_conversation(path: str, body: Any) -> bool:
     """Return True if the query concerns only our own conversation."""
     everywhere = (body or {}).get("look_back") == "user"
-    return (CONVERSATION in path and not everywhere) or "conversation_id" in (body or {})
+    named = CONVERSATION in path or f"id={OURS.conversation}" in path
+    return (named and not everywhere) or "conversation_id" in (body or {})
 
 
 @pytest.mark.parametrize("kind", CONVERSATIONS)
@@ -126,7 +151,10 @@ async def test_every_route_below_a_project_is_asked(alone: RunningStack) -> None
         route for service in alone.stack.services.values() for router in service.routers for route in router.routes
     ]
     for route in routes:
-        if not isinstance(route, APIRoute) or "{project}" not in route.path or route.path.startswith(ASKED_ELSEWHERE):
+        is_page = route.path == "/" or route.path.startswith("/dashboard")
+        if not (isinstance(route, APIRoute) and (is_page or "{project}" in route.path)):
+            continue
+        if route.path.startswith((*ASKED_ELSEWHERE, *NO_PAGE_OF_A_PROJECT)):
             continue
         asked = [path.partition("?")[0] for method, path, _ in QUESTIONS if method in (route.methods or ())]
         written_only = "POST" in (route.methods or ()) and re.sub(r":\w+}", "}", route.path) in NO_QUESTION

@@ -43,6 +43,7 @@ CALLERS = {
     "ann": Caller("ann", tenant="acme", project="support"),
     "runtime": Caller("ann", tenant="acme", project="support", scopes=frozenset({"detect"})),
     "acme": Caller("ann", tenant="acme", scopes=ALL_SCOPES),
+    "support": Caller("sue", tenant="acme", project="support", scopes=ALL_SCOPES),
     "reviewer": Caller("rita", tenant="acme", project="support", scopes=frozenset({"read", "review"})),
     "gus": Caller("gus", tenant="globex", project="support"),
     "chat": Caller("chat-service", tenant="acme", project="support", scopes=frozenset({"ingest", "on_behalf"})),
