@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,15 +21,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from docgen.openapi import openapi
-from reporting.model.selection import Filters
 from servicekit.web.server import HttpServer
 from tests.support.running_stack import RunningStack, exchange
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "4"))
 """Number of requests per route and kind, valid and invalid; an intake gets five times as many. CI sends more."""
-PLANTED_EXAMPLES = 25
-"""The same for one route with a planted bug."""
 CHECKS = [not_a_server_error, content_type_conformance, status_code_conformance, response_schema_conformance]
 AUTHORIZED = {"Authorization": "Bearer all"}
 INTAKE = (
@@ -39,8 +35,6 @@ INTAKE = (
 )
 KNOWN = {"tenant": "acme", "project": "support", "conversation_id": "c-42", "turn_id": "t-7"}
 PLACES = {f"{{{name}}}": value for name, value in KNOWN.items()}
-SEARCH = "/conversations/{tenant}/{project}/feedback/search"
-LATEST = "/conversations/{tenant}/{project}/{conversation_id}/feedback/latest"
 HOSTILE_BODIES = {
     "nothing": b"",
     "no JSON": b"{",
@@ -135,42 +129,6 @@ def _try(operation: Any, strategy: Any, url: str, examples: int) -> None:
             case.validate_response(response, checks=CHECKS)
 
     inner()
-
-
-class Planted(Exception):
-    """A bug that a test plants."""
-
-
-@pytest.mark.parametrize(
-    ("path", "place", "condition"),
-    [
-        (INTAKE[0], "feedback.submission.explicit_event", lambda key, answer, judgement, *_: judgement.text),
-        (SEARCH, "reporting.http.conversations.search", lambda pool, at, span, filters, *_: filters != Filters()),
-        (LATEST, "reporting.http.conversations.latest", lambda _, at, asked: at.conversation_id == "c-42"),
-    ],
-    ids=["a text", "a filter", "a known conversation"],
-)
-async def test_a_planted_bug_is_found_within_the_budget(
-    stack: RunningStack, monkeypatch: pytest.MonkeyPatch, path: str, place: str, condition: Callable[..., bool]
-) -> None:
-    """Behind the checks of the body and of the turn."""
-    module, _, name = place.rpartition(".")
-    real = getattr(importlib.import_module(module), name)
-
-    def broken(*arguments: Any) -> Any:
-        if condition(*arguments):
-            raise Planted
-        return real(*arguments)
-
-    await stack.publish(*exchange("c-42", "t-7"))
-    await stack.quiet()
-    description = await described(stack)
-    description["paths"] = {path: {"post": description["paths"][path]["post"]}}
-    monkeypatch.setattr(importlib.import_module(module), name, broken)
-    async with served(stack) as url:
-        tried, faults = await asyncio.to_thread(fuzz, description, url, max(EXAMPLES, PLANTED_EXAMPLES))
-    assert tried == 1
-    assert any("Server error" in fault for fault in faults), faults
 
 
 async def test_fuzzed(stack: RunningStack) -> None:
