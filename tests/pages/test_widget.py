@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
 import re
@@ -20,7 +19,6 @@ from servicekit.web.auth import Caller
 from tests.support.chromium import expect, needs_chromium, opened, picture
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 from tests.support.served import served
-from tests.support.waits import PATIENCE_SECONDS
 
 MARKUP = "<img src=x onerror=\"document.title='taken over'\"> & <b>ünï</b>"
 
@@ -81,20 +79,6 @@ async def test_vote_change_say_why_reload_and_take_back(stack: RunningStack, bro
         assert complaints == []
 
 
-async def test_escape_closes_the_form_and_keeps_the_vote(stack: RunningStack, browser: Any) -> None:
-    async with served(stack.app()) as url, opened(browser) as (page, _):
-        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
-        await page.goto(f"{url}/widget")
-        await page.get_by_role("button", name="Start a conversation").click()
-        first = page.locator("agent-feedback-thumbs").first
-        bad = first.get_by_role("button", name="Bad answer")
-        await bad.click()
-        await first.get_by_role("textbox").press("Escape")
-        await expect(first.get_by_role("textbox")).to_be_hidden()
-        await expect(bad).to_be_focused()
-        await expect(bad).to_have_attribute("aria-pressed", "true")
-
-
 @pytest.mark.parametrize(("scheme", "width"), [("light", 900), ("dark", 900), ("dark", 390), ("light", 390)])
 async def test_it_reads_well(stack: RunningStack, browser: Any, scheme: str, width: int) -> None:
     viewport = {"width": width, "height": 800}
@@ -117,73 +101,8 @@ async def test_it_reads_well(stack: RunningStack, browser: Any, scheme: str, wid
             assert min(hand["width"], hand["height"]) >= 12, "the picture of a hand"
 
 
-async def test_what_is_refused_is_taken_back_on_screen(stack: RunningStack, browser: Any) -> None:
-    await stack.publish(*exchange("c-widget", "t1"))
-    html = """<!doctype html><title>shop</title><body><script src="%s/widget.js"></script><script>
-        const thumbs = document.createElement("agent-feedback-thumbs");
-        thumbs.token = async () => "ann";
-        for (const [name, value] of Object.entries({tenant: "acme", project: "support", conversation: "c-widget"}))
-            thumbs.setAttribute(name, value);
-        thumbs.setAttribute("turn", new URL(location).searchParams.get("turn"));
-        document.body.append(thumbs);
-    </script>"""
-
-    async def shop(scope: Scope, receive: Receive, send: Send) -> None:
-        page = (html % url).encode()
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
-        await send({"type": "http.response.body", "body": page})
-
-    async with served(shop) as site:
-        async with served(stack.app(origins=[site])) as url, opened(browser) as (page, _):
-            await page.goto(f"{site}/?turn=t1")
-            good = page.get_by_role("button", name="Good answer")
-            await good.click()
-            await expect(page.get_by_role("status")).to_have_text("Thank you.")
-            await stack.quiet()
-            async with stack.client("ann") as http:
-                answer = await http.get("/conversations/acme/support/c-widget/turns/t1/feedback")
-            assert answer.json()["reaction"] == "ok"
-            await page.goto(f"{site}/?turn=nowhere")
-            await good.click()
-            await expect(page.get_by_role("status")).to_have_text("This answer is not known.")
-            await expect(good).to_have_attribute("aria-pressed", "false")
-        async with served(stack.app()) as url, opened(browser) as (page, _):
-            await page.goto(f"{site}/?turn=t1")
-            await good_of(page).click()
-            await expect(page.get_by_role("status")).to_have_text("That did not work; try again.")
-            await expect(good_of(page)).to_have_attribute("aria-pressed", "false")
-
-
 def good_of(page: Any) -> Any:
     return page.get_by_role("button", name="Good answer")
-
-
-async def test_a_late_refusal_takes_back_no_newer_judgement(stack: RunningStack, browser: Any) -> None:
-    async with served(stack.app()) as url, opened(browser) as (page, _):
-        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
-        await page.goto(f"{url}/widget")
-        await page.get_by_role("button", name="Start a conversation").click()
-        first = page.locator("agent-feedback-thumbs").first
-        bad = first.get_by_role("button", name="Bad answer")
-        sent, pressed_again = asyncio.Event(), asyncio.Event()
-
-        async def refuse_the_first(route: Any) -> None:
-            if route.request.method == "POST" and not sent.is_set():
-                sent.set()
-                await pressed_again.wait()
-                await route.fulfill(status=403, json={"detail": "no"})
-            else:
-                await route.continue_()
-
-        await page.route("**/turns/**", refuse_the_first)
-        await good_of(first).click()
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await sent.wait()
-        await bad.click()
-        pressed_again.set()
-        await expect(first.get_by_role("status")).to_have_text("Thank you.")
-        await expect(bad).to_have_attribute("aria-pressed", "true")
-        await expect(good_of(first)).to_have_attribute("aria-pressed", "false")
 
 
 async def test_what_is_to_be_sent_again_is(stack: RunningStack, browser: Any) -> None:
@@ -377,80 +296,6 @@ async def test_the_files_need_no_token_and_no_network(stack: RunningStack) -> No
         assert (await http.get("/widgets")).status_code == 404
 
 
-# The widget with points instead of thumbs, in Debian's Chromium, with all services in one process.
-
-PLACE = 'tenant="acme" project="support" conversation="c-rated" turn="t1"'
-
-
-PAGE = f'<agent-feedback-thumbs {PLACE} scale="5"></agent-feedback-thumbs>'
-
-
-FEEDBACK = "/conversations/acme/support/c-rated/turns/t1/feedback"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def rating_stack(postgres_url: str) -> AsyncIterator[RunningStack]:
-    async with running_stack(postgres_url) as running:
-        await running.publish(*exchange("c-rated", "t1"))
-        await running.quiet()
-        yield running
-
-
-async def held(stack: RunningStack) -> dict[str, Any]:
-    await stack.quiet()
-    async with stack.client() as http:
-        return dict((await http.get(FEEDBACK)).json())
-
-
-async def test_rate_say_why_reload_and_take_back(rating_stack: RunningStack, browser: Any) -> None:
-    async with served(rating_stack.app()) as url, opened(browser) as (page, complaints):
-        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
-
-        async def show() -> Any:
-            await page.goto(f"{url}/widget")
-            await page.evaluate("(page) => document.body.insertAdjacentHTML('beforeend', page)", PAGE)
-            return page.locator("agent-feedback-thumbs").first
-
-        answer = await show()
-        assert await answer.locator(".point").all_text_contents() == ["1", "2", "3", "4", "5"]
-        await answer.get_by_role("button", name="4 / 5").click()
-        await expect(answer.get_by_role("status")).to_have_text("Thank you.")
-        await answer.get_by_role("textbox").press("Escape")
-        await expect(answer.get_by_role("button", name="4 / 5")).to_be_focused()
-        await answer.get_by_role("button", name="Say why").click()
-        await answer.get_by_role("textbox").fill("Nearly.")
-        await answer.get_by_role("button", name="Send").click()
-        await expect(answer.get_by_role("status")).to_have_text("Thank you, noted.")
-        await picture(page, "ratings")
-        said = await held(rating_stack)
-        assert (said["reaction"], said["rating"], said["text"]) == ("ok", 4, "Nearly.")
-
-        answer = await show()
-        await expect(answer.get_by_role("button", name="4 / 5")).to_have_attribute("aria-pressed", "true")
-        await answer.get_by_role("button", name="4 / 5").click()
-        await expect(answer.get_by_role("status")).to_have_text("Taken back.")
-        await expect(answer.get_by_role("button", name="4 / 5")).to_have_attribute("aria-pressed", "false")
-        assert (await held(rating_stack))["rating"] is None
-        assert complaints == []
-
-
-async def test_a_thumb_is_not_a_point(rating_stack: RunningStack, browser: Any) -> None:
-    async with rating_stack.client() as http:
-        assert (await http.post(FEEDBACK, json={"reaction": "ok"})).status_code == 202
-    await rating_stack.quiet()
-    async with served(rating_stack.app()) as url, opened(browser) as (page, _):
-        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
-        await page.goto(f"{url}/widget")
-        loaded = await page.evaluate(
-            "(page) => new Promise((done) => { addEventListener('feedback-loaded', (event) => done(event.detail));"
-            " document.body.insertAdjacentHTML('beforeend', page); })",
-            PAGE,
-        )
-        assert (loaded["reaction"], loaded["rating"]) == (None, None)
-        pressed = page.locator("agent-feedback-thumbs .point[aria-pressed=true]")
-        await expect(pressed).to_have_count(0)
-
-
 # The thumbs widget on another site's page, in Chromium: every documented use, and failures.
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -580,15 +425,6 @@ async def test_the_snippet_of_the_documentation_works_as_printed(shop: Any, file
     await votes(await shop(html), shop)
 
 
-async def test_a_callback_set_before_the_script_has_loaded(shop: Any) -> None:
-    page = await shop(
-        "<agent-feedback-thumbs {ids}></agent-feedback-thumbs>"
-        "<script>document.querySelector('agent-feedback-thumbs').getToken = async () => 'ann';</script>"
-        '<script async src="{api}/widget.js"></script>'
-    )
-    await votes(page, shop)
-
-
 async def test_properties_set_before_and_after_the_upgrade(shop: Any) -> None:
     page = await shop(
         """<script>
@@ -609,29 +445,6 @@ async def test_properties_set_before_and_after_the_upgrade(shop: Any) -> None:
     assert shop.complaints == []
 
 
-async def test_a_token_that_comes_later_brings_the_held_vote(stack: RunningStack, shop: Any) -> None:
-    page = await shop('<script src="{api}/widget.js"></script><agent-feedback-thumbs {ids}></agent-feedback-thumbs>')
-    await expect(good(page)).to_have_attribute("aria-pressed", "false")
-    await page.evaluate("document.querySelector('agent-feedback-thumbs').token = 'ann'")
-    await votes(page, shop)
-    page = await shop('<script src="{api}/widget.js"></script><agent-feedback-thumbs {ids}></agent-feedback-thumbs>')
-    await expect(good(page)).to_have_attribute("aria-pressed", "false")
-    await page.evaluate("document.querySelector('agent-feedback-thumbs').token = 'ann'")
-    await expect(good(page)).to_have_attribute("aria-pressed", "true")
-
-
-async def test_a_token_that_has_run_out_is_fetched_anew(shop: Any) -> None:
-    shop.site.tokens = ["stale", "stale", "ann"]
-    page = await shop(
-        '<script src="{api}/widget.js"></script>'
-        '<agent-feedback-thumbs {ids} token-url="/feedback-token"></agent-feedback-thumbs>'
-    )
-    await expect(page.get_by_role("status")).to_have_text("Sign in to give feedback.")
-    await good(page).click()
-    await expect(page.get_by_role("status")).to_have_text("Thank you.")
-    assert (await shop.held())["reaction"] == "ok"
-
-
 async def test_a_strict_policy_of_the_page_is_kept(shop: Any) -> None:
     page = await shop(
         '<script src="{api}/widget.js"></script>'
@@ -640,74 +453,6 @@ async def test_a_strict_policy_of_the_page_is_kept(shop: Any) -> None:
     )
     await votes(page, shop)
     await picture(page, "6-elsewhere-strict")
-
-
-GERMAN = {
-    "group": "War das hilfreich?",
-    "ok": "Gute Antwort",
-    "not_ok": "Schlechte Antwort",
-    "why": "Warum?",
-    "not_ok_why": "Was war falsch?",
-    "words": "In eigenen Worten",
-    "correction": "Was wäre richtig?",
-    "send": "Senden",
-    "close": "Schließen",
-    "noted": "Danke, notiert.",
-    "outdated": "Veraltet",
-    "rude": "Unhöflich",
-}
-
-
-async def test_labels_reasons_and_a_correction_by_keyboard(shop: Any) -> None:
-    labels = json.dumps(GERMAN, ensure_ascii=False)
-    page = await shop(
-        '<script src="{api}/widget.js"></script>'
-        f"<agent-feedback-thumbs {{ids}} token-url='/feedback-token' labels='{labels}' correction"
-        ' reasons=\'{"not_ok": ["outdated", "rude", "not_listed"]}\'></agent-feedback-thumbs>'
-        "<script>window.heard = []; for (const name of ['feedback', 'feedback-loaded', 'feedback-error'])"
-        " addEventListener(name, (event) => heard.push([name, event.detail]));</script>"
-    )
-    wrong = page.get_by_role("button", name="Schlechte Antwort")
-    await expect(page.get_by_role("group", name="War das hilfreich?")).to_be_visible()
-    await wrong.focus()
-    await page.keyboard.press("Enter")
-    await expect(page.get_by_role("group", name="Was war falsch?")).to_be_visible()
-    outdated = page.get_by_role("button", name="Veraltet")
-    await outdated.focus()
-    await page.keyboard.press("Space")
-    await expect(outdated).to_have_attribute("aria-pressed", "true")
-    await expect(page.get_by_role("button", name="not_listed")).to_be_visible()
-    await page.get_by_label("In eigenen Worten").fill(" Seit März nicht mehr.\n")
-    await page.get_by_label("Was wäre richtig?").fill("  24 Euro. ")
-    await picture(page, "7-elsewhere-german")
-    await page.keyboard.press("Control+Enter")
-    await expect(page.get_by_role("status")).to_have_text("Danke, notiert.")
-    held = await shop.held()
-    assert (held["reaction"], held["tags"], held["text"], held["correction"]) == (
-        "not_ok",
-        ["outdated"],
-        "Seit März nicht mehr.",
-        "24 Euro.",
-    )
-    heard = await page.evaluate("heard")
-    assert [name for name, _ in heard] == ["feedback-loaded", "feedback", "feedback"]
-    assert heard[-1][1]["correction"] == "24 Euro." and heard[-1][1]["feedbackId"]
-    await page.reload()
-    await expect(wrong).to_have_attribute("aria-pressed", "true")
-    await page.get_by_role("button", name="Warum?").click()
-    await expect(page.get_by_label("Was wäre richtig?")).to_have_value("24 Euro.")
-
-
-async def test_what_the_platform_refuses_is_told_to_the_page(shop: Any) -> None:
-    page = await shop(
-        '<script src="{api}/widget.js"></script><agent-feedback-thumbs {ids} token-url="/feedback-token">'
-        "</agent-feedback-thumbs><script>addEventListener('feedback-error', (event) => window.failed = event.detail)"
-        ";document.querySelector('agent-feedback-thumbs').setAttribute('turn', 'nowhere')</script>"
-    )
-    await good(page).click()
-    await expect(page.get_by_role("status")).to_have_text("This answer is not known.")
-    await expect(good(page)).to_have_attribute("aria-pressed", "false")
-    assert (await page.evaluate("failed"))["status"] == 404
 
 
 async def test_a_broken_attribute_and_two_scripts_change_nothing(shop: Any) -> None:

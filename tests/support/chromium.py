@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.waits import PATIENCE_SECONDS
+
 playwright = pytest.importorskip("playwright.async_api")
 expect = playwright.expect
+expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 CHROMIUM = shutil.which("chromium")
 FLAGS = (
     "--no-sandbox",
