@@ -151,10 +151,9 @@ async def test_every_route_below_a_project_is_asked(alone: RunningStack) -> None
         route for service in alone.stack.services.values() for router in service.routers for route in router.routes
     ]
     for route in routes:
-        is_page = route.path == "/" or route.path.startswith("/dashboard")
-        if not (isinstance(route, APIRoute) and (is_page or "{project}" in route.path)):
+        if not isinstance(route, APIRoute) or route.path.startswith((*ASKED_ELSEWHERE, *NO_PAGE_OF_A_PROJECT)):
             continue
-        if route.path.startswith((*ASKED_ELSEWHERE, *NO_PAGE_OF_A_PROJECT)):
+        if not ("{project}" in route.path or route.path.startswith("/dashboard") or route.path == "/"):
             continue
         asked = [path.partition("?")[0] for method, path, _ in QUESTIONS if method in (route.methods or ())]
         written_only = "POST" in (route.methods or ()) and re.sub(r":\w+}", "}", route.path) in NO_QUESTION

@@ -19,7 +19,7 @@ from inference.api_bodies import NewMessage
 from servicekit.log.messages import Message
 from servicekit.log.reader import records_of
 from servicekit.redaction.identifiers import IDENTIFIERS
-from tests.flow.test_erased_columns import columns_holding
+from tests.support.erasures import columns_holding
 from tests.support.running_stack import RunningStack, message, running_stack
 
 CARD = "4111111111111111"
@@ -152,8 +152,11 @@ async def test_a_card_number_in_any_text_is_stored_and_published_nowhere(
         assert answer.status_code == 200
         assert CARD not in answer.text
         await stack.quiet()
-        assert await columns_holding(stack, CARD) == set()
-        assert await columns_holding(stack, "[card]") > {"reporting.messages.content", "chat_bridge.parked.value"}
+        assert await columns_holding(stack.database_url, CARD) == set()
+        assert await columns_holding(stack.database_url, "[card]") > {
+            "reporting.messages.content",
+            "chat_bridge.parked.value",
+        }
         # The chat service wrote its own topics.
         own = {topic.name for topic in CHAT_TOPICS}
         assert await log_holding(stack, CARD) <= own
@@ -169,7 +172,7 @@ async def test_events_over_http_are_redacted_before_they_are_in_the_log(postgres
         assert answer.json()["accepted"] == len(lines), answer.text
         await stack.quiet()
         assert await log_holding(stack, CARD) == set()
-        assert await columns_holding(stack, CARD) == set()
+        assert await columns_holding(stack.database_url, CARD) == set()
 
 
 async def test_without_redaction_the_texts_stay(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,4 +180,4 @@ async def test_without_redaction_the_texts_stay(postgres_url: str, monkeypatch: 
     async with running_stack(postgres_url) as stack:
         await stack.publish(message("q", "c1", content=SAID))
         await stack.quiet()
-        assert "reporting.messages.content" in await columns_holding(stack, CARD)
+        assert "reporting.messages.content" in await columns_holding(stack.database_url, CARD)

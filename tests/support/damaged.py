@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, TypeVar
+from typing import Any
 
-import hypothesis
 from hypothesis import settings
 from hypothesis import strategies as st
 
-Example = TypeVar("Example")
 EXAMPLES = 600
 """Budget of a test with damaged input."""
 BUDGET = settings(max_examples=EXAMPLES)
-_REPEATABLE = settings(BUDGET, derandomize=True, database=None, report_multiple_bugs=False)
 _EDGES = st.sampled_from(["", [], {}, [None], "\x00", 10**30, "9" * 400])
 _JUNK = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | _EDGES
 
@@ -47,17 +44,3 @@ def _places(document: Any) -> list[tuple[Any, Any]]:
             found.append((holder, key))
             left.append(holder[key])
     return found
-
-
-def reached(examples: st.SearchStrategy[Example], condition: Callable[[Example], bool]) -> Example:
-    """Return an example that fulfils the condition. Raises hypothesis's NoSuchExample if the budget has none."""
-    return hypothesis.find(examples, condition, settings=_REPEATABLE)
-
-
-def tried(check: Callable[[Example], object], examples: st.SearchStrategy[Example]) -> None:
-    """Call `check` with as many examples as a test has, the same in each run. Raises what `check` raises."""
-
-    def called(example: Example) -> None:
-        check(example)
-
-    hypothesis.given(examples)(_REPEATABLE(called))()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,92 +10,24 @@ import pytest
 import pytest_asyncio
 from fastapi import Request
 
-from agent_feedback_kit.client.calls import ProjectPlace, detect
 from agent_feedback_kit.client.validation import first_mismatch
-from agent_feedback_kit.sessions.record import InvalidRecord, SessionFeedbackRecord, opaque
-from agent_feedback_kit.timeline.reading import read_reaction
-from agent_feedback_kit.timeline.refresh import announcement
 from contracts.headers import CAUSE
 from contracts.topics import TOPICS
-from servicekit.errors import StartError
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.records import Received, RefusedBatch, Unreadable, read
 from servicekit.validation_errors import error_summary
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AccessToken
-from servicekit.web.auth_settings import access_token
 from servicekit.web.routes import Routes
 from tests.support.logs import example, raw
 
 FIRST = "feedback.reply.received"
 """A topic of our own, whose headers are trusted."""
-SESSION: dict[str, Any] = {
-    "session_id_opaque": opaque("c"),
-    "label": "positive",
-    "turn_count_at_end": 1,
-    "source": "cli_end",
-}
-
-
-@pytest.mark.parametrize(
-    ("fields", "name"),
-    [
-        ({"turn_count_at_end": 0}, None),
-        ({"turn_count_at_end": 2_147_483_647}, None),
-        ({"turn_count_at_end": 2_147_483_648}, "turn_count_at_end"),
-        ({"turn_count_at_end": -1}, "turn_count_at_end"),
-        ({"turn_count_at_end": True}, "turn_count_at_end"),
-        ({"user_id_or_null": "u" * 256}, None),
-        ({"user_id_or_null": "u" * 257}, "user_id_or_null"),
-        ({"user_id_or_null": ""}, "user_id_or_null"),
-        ({"idempotency_key": "k" * 256}, None),
-        ({"idempotency_key": "k" * 257}, "idempotency_key"),
-        ({"idempotency_key": "k\n"}, "idempotency_key"),
-        ({"idempotency_key": ""}, "idempotency_key"),
-        ({"schema_version": 2}, "schema_version"),
-        ({"session_id_opaque": "0" * 63}, "session_id_opaque"),
-        ({"label": "great"}, "label"),
-        ({"source": "web"}, "source"),
-        ({"recorded_at": "2026-01-01T00:00:00Z"}, "recorded_at"),
-    ],
-)
-def test_a_session_rating_fits_its_table(fields: dict[str, Any], name: str | None) -> None:
-    if name is None:
-        assert SessionFeedbackRecord(**SESSION | fields)
-        return
-    with pytest.raises(InvalidRecord) as refused:
-        SessionFeedbackRecord(**SESSION | fields)
-    assert refused.value.name == name
-
-
-@pytest.mark.parametrize(("length", "sent"), [(10_000, 10_000), (10_001, 10_000)])
-def test_the_texts_of_a_previous_answer_have_10_000_characters_at_most(length: int, sent: int) -> None:
-    given: Any = {"message_id": "m" * length, "content": "c" * length, "question": "q" * length}
-    [request] = detect(ProjectPlace("acme", "support"), "c", "no", previous=given).requests
-    previous = json.loads(request.body or b"")["previous"]
-    assert {name: len(value) for name, value in previous.items()} == {
-        "message_id": length,
-        "content": sent,
-        "question": sent,
-    }
 
 
 @pytest.mark.parametrize(("size", "is_number"), [(9e299, True), (1e300, False), (-1e300, False), (10**400, False)])
 def test_a_number_from_1e300_on_is_none(size: float, is_number: bool) -> None:
     assert (first_mismatch(size, float, "share") is None) == is_number
-
-
-@pytest.mark.parametrize(("length", "is_read"), [(100_000, True), (100_001, False)])
-def test_an_artifact_of_100_000_characters_is_read(length: int, is_read: bool) -> None:
-    assert (read_reaction('{"reaction": "ok"}'.ljust(length)) is not None) == is_read
-
-
-@pytest.mark.parametrize(("length", "shown"), [(500, "x" * 500), (501, "x" * 499 + "…")])
-def test_an_announced_text_has_500_characters_at_most(length: int, shown: str) -> None:
-    item: Any = {
-        "turn_id": "t", "turn_ts": None, "ts": "now", "reaction": "ok", "text": "x" * length, "origin": "user",
-    }  # fmt: skip
-    assert (announcement([item]) or "").endswith(f"| text={shown}")
 
 
 @pytest.mark.parametrize(("length", "reason"), [(1_048_576, None), (1_048_577, "too_large"), (20, "too_short")])
@@ -161,12 +92,6 @@ def test_the_offsets_of_a_letter_have_32_768_characters_at_most() -> None:
 def test_five_errors_of_a_body_are_named(faults: int, end: str) -> None:
     said = error_summary([{"loc": ("body", f"f{number}"), "msg": "wrong"} for number in range(faults)])
     assert said.startswith("f0: wrong; f1: wrong") and said.endswith(end)
-
-
-def test_an_access_token_has_16_characters_at_least() -> None:
-    assert access_token("x" * 16)
-    with pytest.raises(StartError, match="shorter than 16 characters"):
-        access_token("x" * 15)
 
 
 @pytest_asyncio.fixture

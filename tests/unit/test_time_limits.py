@@ -19,16 +19,12 @@ from contracts.erasure import is_erased
 from contracts.instants import format_instant
 from contracts.topics import TOPICS
 from servicekit.log.records import Received, Unreadable, read
-from servicekit.log.topics import declared_topics, topic_config
 from servicekit.web.issuers import Issuer as IssuerSettings
 from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.logs import NOW, example, raw
 
 SECOND = 1_000_000
-DAY_MS = 86_400_000
 FIVE_MINUTES = 300 * SECOND
-COMPACTED = {"feedback.aggregated", "feedback.created", "feedback.erasure.requested"}
-"""Topics that docs/events.md calls compacted."""
 
 
 @pytest_asyncio.fixture
@@ -92,35 +88,3 @@ def test_an_event_may_be_five_minutes_ahead_of_the_log(ahead: int, readable: boo
 def test_an_erasure_covers_what_was_said_up_to_five_minutes_later() -> None:
     assert is_erased(NOW + FIVE_MINUTES, NOW)
     assert not is_erased(NOW + FIVE_MINUTES + 1, NOW)
-
-
-def test_topics_and_their_tombstones_are_kept_seven_days() -> None:
-    """docs/events.md: compacted topics keep records without limit, and null values for a week plus a day of lag."""
-    for topic in TOPICS:
-        config = topic_config(topic, 3)
-        if topic.name in COMPACTED:
-            expected = {
-                "retention.ms": "-1",
-                "cleanup.policy": "compact",
-                "delete.retention.ms": str(7 * DAY_MS),
-                "max.compaction.lag.ms": str(DAY_MS),
-                "segment.ms": str(DAY_MS),
-            }
-        else:
-            expected = {"retention.ms": str(7 * DAY_MS)}
-        assert config.items() >= expected.items(), topic.name
-        assert config["message.timestamp.type"] == "LogAppendTime"
-        assert config["min.insync.replicas"] == "2"
-        assert ("cleanup.policy" in config) == (topic.name in COMPACTED)
-
-
-@pytest.mark.parametrize("replication", [1, 3])
-def test_dead_letters_are_kept_seven_days_and_deleted(replication: int) -> None:
-    """docs/texts.md: `*.dlq` keeps records for 7 days, whatever its topic's retention."""
-    declared = {topic.name: topic.topic_configs for topic in declared_topics(replication)}
-    assert len(declared) == 2 * len(TOPICS)
-    for topic in TOPICS:
-        config = declared[f"{topic.name}.dlq"]
-        assert config["retention.ms"] == str(7 * DAY_MS), topic.name
-        assert config.get("cleanup.policy", "delete") == "delete", topic.name
-        assert declared[topic.name] == topic_config(topic, replication)

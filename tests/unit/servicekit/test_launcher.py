@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import sys
-import weakref
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from pydantic_settings import SettingsConfigDict
 import servicekit.launcher
 from servicekit.definition import ServiceDefinition
 from servicekit.errors import StartError, Unavailable
-from servicekit.garbage_collection import YOUNG, tune_gc
 from servicekit.launcher import _start, _started
 from servicekit.service import Periodic, Service, ServiceContext
 from servicekit.settings import Settings
@@ -100,33 +97,6 @@ async def test_a_task_that_drops_a_cancellation_does_not_hold_the_stop() -> None
     assert dropped == 1 and all(task.cancelled() for task in service._tasks)
 
 
-def test_a_process_is_prepared_before_its_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[Any] = []
-    for part in ("configure_logging", "raise_again", "read_env_file"):
-        monkeypatch.setattr(servicekit.launcher, part, lambda part=part: done.append(part))
-    monkeypatch.setattr(servicekit.launcher, "run_program", lambda *given: given)
-    monkeypatch.setattr("servicekit.launcher.uvloop.run", done.append)
-    monkeypatch.setenv("AGENT_FEEDBACK_TOKEN", "t" * 16)
-    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
-    monkeypatch.setattr("sys.argv", ["chat_bridge", "--host", "::1", "--port", "65535"])
-    servicekit.launcher.main(program)
-    *parts, ran = done
-    assert sorted(parts) == ["configure_logging", "raise_again", "read_env_file"]
-    assert ran == (program, "::1", 65535, "t" * 16)
-
-
-@pytest.mark.parametrize("port", ["-1", "65536", "http"])
-def test_a_port_that_is_none_is_refused(
-    port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
-    monkeypatch.setattr("sys.argv", ["chat_bridge", "--port", port])
-    with pytest.raises(SystemExit) as ended:
-        servicekit.launcher.main(program)
-    assert ended.value.code == 2
-    assert "--port" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [(StartError("The setting is missing."), 3, "The setting is missing.\n"), (KeyboardInterrupt(), 130, "")],
@@ -149,47 +119,6 @@ def test_a_program_that_cannot_start_says_why_and_an_interrupted_one_says_nothin
     with pytest.raises(SystemExit) as ended:
         servicekit.launcher.main(program)
     assert (ended.value.code, capsys.readouterr().err) == (code, said)
-
-
-async def test_a_started_process_has_created_no_topics_and_tunes_its_collector(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[Any] = []
-
-    async def topics(cluster: object, **options: Any) -> None:
-        done.append((str(cluster), options["create"]))
-
-    async def build(_: SomeSettings, service: Service) -> None:
-        done.append("build")
-
-    async def start(service: Service) -> None:
-        done.append("start")
-
-    monkeypatch.setattr(servicekit.launcher, "ensure_topics", topics)
-    monkeypatch.setattr(Service, "start", start)
-    monkeypatch.setattr(servicekit.launcher, "tune_gc", lambda: done.append("tune_gc"))
-    service = await _started(ServiceDefinition("chat_bridge", SomeSettings, build, "nothing"))
-    await service.stop()
-    assert done == ["build", ("localhost:1", False), "start", "tune_gc"]
-
-
-def test_the_tuned_collector_leaves_what_was_there_and_collects_less_often() -> None:
-    class Node:
-        """An object that is only reachable from itself."""
-
-    gc.freeze()  # the objects of other tests, which take seconds to look through
-    exempt, before = gc.get_freeze_count(), gc.get_threshold()
-    gc.set_threshold(700)  # other tests run commands in this process, which have tuned its collector already
-    node: Any = Node()
-    node.itself = node
-    gone, kept = weakref.ref(node), [[number] for number in range(100)]
-    del node
-    try:
-        tune_gc()
-        assert gone() is None, "garbage is not kept"
-        assert gc.get_freeze_count() >= exempt + len(kept)
-        assert gc.get_threshold()[0] == YOUNG > 700
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*before)
 
 
 async def test_a_start_is_repeated_while_a_dependency_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,14 +127,6 @@ async def test_missing_topics_are_created_with_three_replicas_or_one_per_broker(
     assert said == ([warning] if warned else [])
 
 
-async def test_topics_that_exist_are_not_created_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = Cluster(brokers=1)
-    there = [topic.name for topic in TOPICS if not topic.compacted]
-    cluster.topics = {name: partitions_by_topic()[name] for name in there}
-    await ensured(cluster, monkeypatch)
-    assert {topic.name for topic in cluster.created} == partitions_by_topic().keys() - {*there}
-
-
 async def test_a_topic_that_another_process_creates_at_the_same_time_is_no_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -156,14 +148,6 @@ async def test_created_topics_are_waited_for_until_they_are_visible(
     assert pauses == [0.2] * delay
 
 
-async def test_created_topics_are_waited_for_a_bounded_time(
-    pauses: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(StartError, match="is missing"):
-        await ensured(Cluster(delay=1_000), monkeypatch)
-    assert sum(pauses) == pytest.approx(10)
-
-
 @pytest.mark.parametrize("missing", [TOPICS[0].name, TOPICS[-1].dead_letters])
 async def test_a_check_creates_nothing_and_names_a_missing_topic(
     missing: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch
@@ -174,14 +158,6 @@ async def test_a_check_creates_nothing_and_names_a_missing_topic(
         await ensured(cluster, monkeypatch, create=False)
     assert str(raised.value) == f"The topic {missing} is missing on {BROKER}: run `agent-feedback topics --create`."
     assert (cluster.created, pauses) == ([], [])
-
-
-async def test_created_topics_get_the_given_number_of_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = Cluster()
-    await ensured(cluster, monkeypatch, partitions=24)
-    counts = {topic.name: topic.num_partitions for topic in cluster.created}
-    assert {counts[topic.name] for topic in TOPICS} == {24}
-    assert {counts[topic.dead_letters] for topic in TOPICS} == {DEAD_LETTER_PARTITIONS}
 
 
 @pytest.mark.parametrize(("existing", "given", "created"), [(12, None, 12), (12, 6, 12), (12, 24, 12)])
@@ -210,14 +186,6 @@ async def test_existing_topics_get_more_partitions_on_request(monkeypatch: pytes
     assert counts.pop(TOPICS[1].name) == 48
     assert set(counts.values()) == {24}
     assert {cluster.topics[topic.dead_letters] for topic in TOPICS} == {DEAD_LETTER_PARTITIONS}
-
-
-async def test_partitions_that_may_not_be_added_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = Cluster(code=DENIED)
-    cluster.topics = dict(partitions_by_topic())
-    with pytest.raises(StartError) as raised:
-        await ensured(cluster, monkeypatch, partitions=24, extend=True)
-    assert str(raised.value) == "Partitions cannot be added: TopicAuthorizationFailedError."
 
 
 @pytest.mark.parametrize(

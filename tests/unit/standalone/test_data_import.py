@@ -132,11 +132,6 @@ def test_a_label_without_a_verdict_does_not_get_the_verdict_of_its_number(
     assert getattr(langsmith.event_of(LANGSMITH | named, NOW), "reaction", None) == verdict
 
 
-def test_a_value_that_is_an_object_is_rejected_whatever_the_number_is() -> None:
-    langsmith = tool("langsmith", "user_score", columns={Fact.person: "id"}, constants={Fact.agent: "helper"})
-    assert reason(langsmith, LANGSMITH | {"value": {"label": "bad"}}) == "its value is neither a text nor a number"
-
-
 OPEN_WEBUI = {
     "id": "0c1d-1", "user_id": "u-1", "version": 0, "type": "rating",
     "data": {"rating": -1, "model_id": "llama3:8b", "reason": "other", "comment": "Closed", "details": {"rating": 2}},
@@ -185,17 +180,6 @@ def test_the_unit_of_an_export_can_be_overridden() -> None:
     assert format_instant(event_of(mapping, OPEN_WEBUI | {"data": {"rating": 1, "model_id": "m"}}).occurred_at) == (
         "1970-01-21T01:16:40.000000Z"
     )
-
-
-@pytest.mark.parametrize(
-    "rules",
-    [
-        [("1", "good")], [("5..4", "ok")], [("1..3", "ok"), ("3..4", "not_ok")], [("Up", "ok"), ("up", "not_ok")],
-    ],
-)  # fmt: skip
-def test_rules_that_disagree_are_refused(rules: list[tuple[str, str]]) -> None:
-    with pytest.raises(MappingInvalid):
-        verdicts_of(rules)
 
 
 def test_a_mapped_row_is_a_judgement_of_its_answer_at_its_time() -> None:
@@ -261,19 +245,6 @@ def test_a_verdict_is_never_guessed() -> None:
 def test_times_without_an_offset_are_of_the_named_zone(zone: str, text: str, moment: str | None) -> None:
     found = mapped(zone=zone).event_of(ROW | {"at": text}, NOW)
     assert (format_instant(found.occurred_at) if isinstance(found, FeedbackExplicitReceived) else None) == moment
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"columns": {}}, {"columns": {**OWN, Fact.name: "score"}}, {"name": "thumbs"}, {"zone": "Berlin"},
-        {"tenant": "a b"}, {"columns": {one: OWN[one] for one in OWN if one != Fact.message}},
-        {"columns": {one: OWN[one] for one in OWN if one != Fact.person}},
-    ],
-)  # fmt: skip
-def test_a_mapping_without_a_needed_column_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(MappingInvalid):
-        mapped(**wrong)
 
 
 LANGFUSE = {
@@ -489,13 +460,6 @@ def test_two_rows_on_one_answer_of_one_person_are_never_one_judgement_silently(t
     assert not any("another row" in line for line in dry_run(tmp_path / "x.jsonl", rows[:2] + rows[3:], *with_id))
 
 
-async def test_twenty_rejected_rows_are_kept_and_all_are_counted(tmp_path: Path) -> None:
-    source = tmp_path / "x.jsonl"
-    source.write_text("\n".join(["?"] * 25), "utf-8")
-    progress = await data_import.import_file(source, mapped(), RecordingLog(), FixedClock(NOW))
-    assert (progress.rejections, [line for line, _ in progress.rejected]) == (25, list(range(1, 21)))
-
-
 async def test_an_import_writes_redacted_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log = RecordingLog()
 
@@ -540,17 +504,6 @@ def test_the_first_rejected_rows_are_told_and_the_others_counted(tmp_path: Path,
     source.write_text("?")
     ended = agent_feedback_here("import", source, *IMPORT, *mapping, "--verdict", "1=ok", "--dry-run")
     assert ended.err.strip().splitlines() == ["Would import 0 of 1 rows.", "Rejected 1:", "  line 1: it is not JSON."]
-
-
-def test_the_json_of_an_import_has_all_counts(tmp_path: Path, imported: RecordingLog) -> None:
-    source = tmp_path / "x.jsonl"
-    source.write_text(json.dumps(ROW))
-    mapping = [part for fact, column in OWN.items() for part in ("--column", f"{fact}={column}")]
-    ended = agent_feedback_here("import", source, *IMPORT, *mapping, "--verdict", "1=ok", "--json")
-    assert ended.facts == {
-        "dry_run": False, "rows": 1, "sent": {"ok": 1}, "skipped": {}, "values": {"ok": {"1": 1}}, "repeated": 0,
-        "rejections": 0, "rejected": [],
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

