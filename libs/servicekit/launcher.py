@@ -18,7 +18,7 @@ import uvloop
 
 from servicekit.definition import ServiceDefinition
 from servicekit.error_kinds import is_transient
-from servicekit.errors import StartError
+from servicekit.errors import StartError, shown
 from servicekit.garbage_collection import tune_gc
 from servicekit.interrupts import raise_again
 from servicekit.log.cluster import cluster_at
@@ -98,7 +98,7 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
             starting.cancel()
             return
         process.serve(starting.result())
-        log.info("running", service=program.name, port=server.port)
+        log.info("running", service=program.name, url=f"http://{host}:{server.port}/")
         await waiting
         log.info("stopping", service=program.name)
     finally:
@@ -163,6 +163,7 @@ async def _start(program: ServiceDefinition[Any], traces: Traces | None = None) 
 async def _started(program: ServiceDefinition[Any], traces: Traces | None = None) -> Service:
     settings = read_settings(program.settings)
     cluster = cluster_at(settings.broker)
+    log.info("starting", service=program.name, broker=str(cluster), database=shown(settings.database_url))
     context = ServiceContext(cluster, say=lambda message: log.info("waiting", what=message), traces=traces)
     services: list[Service] = []
     try:

@@ -21,6 +21,8 @@ from servicekit.validation_errors import error_summary, rule_of
 S = TypeVar("S", bound=BaseSettings)
 FROM_FILE = "_FILE"
 """Suffix of a variable that names a file with the value, such as a mounted secret."""
+SHARED = {"broker": "BROKER", "database_url": "DATABASE_URL", "store_url": "DATABASE_URL"}
+"""Variables of the addresses that all services share, by field. A variable with the prefix of a service goes first."""
 _JSON_RULES = {"dict_type": 'must be a JSON object, such as {"name": "value"}', "list_type": "must be a JSON array"}
 """Error messages for settings that are given as JSON, by pydantic's error type."""
 _AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
@@ -49,6 +51,15 @@ class _Files(_Variables):
         self.env_vars = {variable: content for variable, content in contents.items() if content is not None}
 
 
+class _Shared(_Variables):
+    """Settings source for the addresses that all services share."""
+
+    def __init__(self, settings_cls: type[BaseSettings]) -> None:
+        super().__init__(settings_cls)
+        shared = {field: os.environ.get(name) or content_of(name) for field, name in SHARED.items()}
+        self.env_vars = {f"{self.env_prefix}{field}".lower(): value for field, value in shared.items() if value}
+
+
 class Settings(BaseSettings):
     """Base class of settings that are read from environment variables with a common prefix.
 
@@ -74,7 +85,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, _Variables(settings_cls), _Files(settings_cls)
+        return init_settings, _Variables(settings_cls), _Files(settings_cls), _Shared(settings_cls)
 
 
 class ReadSettings(Settings):
@@ -151,7 +162,9 @@ def _variable(settings: type[BaseSettings], name: str) -> str:
     If the field has several aliases, this is the alias that is set.
     """
     if name in settings.model_fields:
-        return f"{settings.model_config.get('env_prefix', '')}{name}".upper()
+        variable = f"{settings.model_config.get('env_prefix', '')}{name}".upper()
+        is_own = os.environ.get(variable) or os.environ.get(variable + FROM_FILE)
+        return variable if is_own else SHARED.get(name, variable)
     for field in settings.model_fields.values():
         aliases = getattr(field.validation_alias, "choices", ())
         if name in aliases:

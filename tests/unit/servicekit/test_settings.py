@@ -39,6 +39,18 @@ def test_what_is_given_goes_before_the_environment(monkeypatch: pytest.MonkeyPat
     assert read_settings(FeedbackSettings).turn_days == 730
 
 
+def test_all_services_share_two_addresses_unless_one_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROKER", "kafka:9092")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://db/all")
+    monkeypatch.setenv("FEEDBACK_DATABASE_URL", "postgresql://db/own")
+    settings = FeedbackSettings()
+    assert (settings.broker, settings.database_url) == ("kafka:9092", "postgresql://db/own")
+    assert settings.store_url == "postgresql://db/all"
+    monkeypatch.setenv("DATABASE_URL", "mysql://db/all")
+    with pytest.raises(StartError, match=r"^DATABASE_URL: "):
+        read_settings(ReportingSettings)
+
+
 def test_a_projects_table_of_emoji_is_read_on_top_of_everybodys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEEDBACK_EMOJI_REWARDS", '{"🤔": 0.1}')
     monkeypatch.setenv("FEEDBACK_EMOJI_REWARDS_OF", '{"acme/support": {":+1:": 1, "🔥": null}}')
