@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import chat_bridge.parts
 import feedback.store_choice
 import inference.parts
 import reporting.read_models
-from chat_bridge.erasure import ChatBridgeErasures
+from chat_bridge.erasure import erase_parked
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
 from chat_bridge.store_postgres import PostgresMessageStore
@@ -77,7 +78,7 @@ class Groups:
             store, clock = PostgresMessageStore(pool), SystemClock()
             parking = Parking(store, self.derived, clock, DAY, LateOutcomes("chat_bridge", self.derived))
             handler = ChatHandler(store, self.derived, parking, clock, 100_000)
-            erasures = LedgeredErasures(pool, ChatBridgeErasures(store).erase)
+            erasures = LedgeredErasures(pool, partial(erase_parked, store))
             erasing = ErasingHandler(handler, erasures, self.derived, "chat_bridge", is_guarded=True)
             yield erasing
 

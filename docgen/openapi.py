@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from servicekit.web.application import application
-from standalone.one_process.stack import PROGRAMS
+from standalone.programs import PROGRAMS
 
 
 def openapi() -> dict[str, Any]:

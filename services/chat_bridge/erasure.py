@@ -9,21 +9,15 @@ from contracts.erasure import ErasedAt, author_of, is_erased
 _AT_ONCE = 1_000
 
 
-class ChatBridgeErasures:
-    """Erasure of people from the tables of the bridge."""
-
-    def __init__(self, store: MessageStore) -> None:
-        self._store = store
-
-    async def erase(self, erased: ErasedAt) -> int:
-        """Delete these people's parked events, and return the number of deleted rows."""
-        removed = 0
-        for tenant in sorted({person.tenant for person in erased}):
-            async for page in self._store.scan_parked(tenant, _AT_ONCE):
-                covered = [event.key for event in page if _is_covered(event, erased)]
-                await self._store.unpark(covered)
-                removed += len(covered)
-        return removed
+async def erase_parked(store: MessageStore, erased: ErasedAt) -> int:
+    """Delete the parked events of erased people, and return the number of deleted rows."""
+    removed = 0
+    for tenant in sorted({person.tenant for person in erased}):
+        async for page in store.scan_parked(tenant, _AT_ONCE):
+            covered = [event.key for event in page if _is_covered(event, erased)]
+            await store.unpark(covered)
+            removed += len(covered)
+    return removed
 
 
 def _is_covered(parked: ParkedEvent, erased: ErasedAt) -> bool:

@@ -13,41 +13,16 @@ from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
 from chat_bridge.translate import Translated, message_of, translate
 from contracts.headers import Headers, derived_headers
-from contracts.instants import SECOND, format_instant
+from contracts.instants import SECOND
 from servicekit.clock import Clock
 from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 
 SWEEP_BATCH = 500
-LISTED = 1_000
-"""Maximum number of parked events that the dashboard lists."""
-_END_OF_TIME = 2**63 - 1
 GIVEN_UP = Outcome.dead_lettered("original_never_came")
 Late = Sequence[tuple[Received[Any], Outcome]]
 """Parked events with their final outcomes."""
-
-
-async def list_parked(store: MessageStore) -> list[dict[str, str]]:
-    """Return the oldest parked events for the dashboard.
-
-    They are returned without content, in the format in which dead letters are listed.
-    """
-    return [
-        {
-            "group": "chat_bridge",
-            "record": parked.cause,
-            "cause": parked.cause,
-            "reason": "original_unknown",
-            "detail": "",
-            "noted_at": format_instant(parked.parked_at),
-            "tenant": parked.key.tenant,
-            "project": parked.key.project,
-            "event_id": parked.event.event_id,
-            "message_id": parked.original.message_id,
-        }
-        for parked in await store.expired(_END_OF_TIME, LISTED)
-    ]
 
 
 class OutcomeWriter(Protocol):

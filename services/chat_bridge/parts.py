@@ -9,10 +9,10 @@ from pathlib import Path
 
 import asyncpg
 
-from chat_bridge.erasure import ChatBridgeErasures
+from chat_bridge.erasure import erase_parked
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.ingest import Intake
-from chat_bridge.parking import Parking, list_parked
+from chat_bridge.parking import Parking
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.registry import OpenSources, open_sources
@@ -52,7 +52,7 @@ class ChatBridgeParts:
         )
 
     def erase(self) -> Callable[[ErasedAt], Awaitable[int]]:
-        return ChatBridgeErasures(self.store).erase
+        return partial(erase_parked, self.store)
 
 
 async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:
@@ -67,7 +67,6 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     log = service.request_producer(settings.log_seconds)
     service.note_dead_letters = refused.note_dead_letters
     service.facts["parked"] = store.parked
-    service.facts["parked events"] = partial(list_parked, store)
     return ChatBridgeParts(
         settings=settings,
         service=service,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from chat_bridge.model import IndexedMessage
-from chat_bridge.subjects import subject_of
 from contracts.base import PERSON, TEXT_LIMIT
 from contracts.chat import ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.exchange import thread_of
@@ -92,7 +91,7 @@ def _judgement(event: ChatMessageReactionIngested, original: IndexedMessage, age
 def _about(event: About, original: IndexedMessage, agent: str, topic: Topic) -> dict[str, Any]:
     """Return the fields that are common to feedback events from replies, reactions and judgements."""
     return {
-        "event_id": str(derived_id(event.tenant, event.project, topic.name, event.event_id, *subject_of(event))),
+        "event_id": str(derived_id(event.tenant, event.project, topic.name, event.event_id, *_subject_of(event))),
         "occurred_at": event.occurred_at,
         "sequence": event.sequence,
         "tenant": event.tenant,
@@ -105,3 +104,15 @@ def _about(event: About, original: IndexedMessage, agent: str, topic: Topic) -> 
         "thread_id": original.thread_id or thread_of(original.key.message_id, event.thread_id),
         **original.provenance.fields(),
     }
+
+
+def _subject_of(event: About) -> tuple[str, ...]:
+    """Return the conversation, the message and the person of an event; of a reaction, also what it is and its action.
+
+    The event id identifies the event only together with these values, because some chat services number the events of
+    each conversation or person "1", "2" and so on.
+    """
+    if isinstance(event, ChatMessageReplyIngested):
+        return event.conversation_id, event.message_id, event.sender_id
+    reacted_with = event.emoji or event.judgement or ""
+    return event.conversation_id, event.message_id or "", event.user_id, reacted_with, event.action

@@ -19,7 +19,7 @@ import chat_bridge.service
 import feedback.service
 import inference.service
 import reporting.service
-from chat_bridge.erasure import ChatBridgeErasures
+from chat_bridge.erasure import erase_parked
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import Person
 from contracts.instants import MINUTE, format_instant
@@ -244,7 +244,7 @@ async def test_every_page_of_parked_events_is_looked_through(own_database: str) 
             for number in range(pages * erase_at_once)
         ]  # fmt: skip
         await insert(pool, "parked", *rows)
-        assert await ChatBridgeErasures(PostgresMessageStore(pool)).erase(EVE) == len(hers)
+        assert await erase_parked(PostgresMessageStore(pool), EVE) == len(hers)
         left = await pool.fetch("select tenant, count(*) from parked group by 1 order by 1")
         assert [tuple(row) for row in left] == [("acme", len(rows) // 2 - len(hers)), ("globex", len(rows) // 2)]
 

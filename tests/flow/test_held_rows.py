@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from chat_bridge.erasure import ChatBridgeErasures
+from chat_bridge.erasure import erase_parked
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person
 from contracts.instants import format_instant
@@ -22,7 +22,7 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database
 from servicekit.db.erasure_ledger import ErasureLedger
-from standalone.operations.subject_access import PROGRAMS
+from standalone.programs import PROGRAMS
 from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert
 from tests.support.logs import NOW, example
@@ -144,7 +144,7 @@ async def service(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIte
 async def erase(service: str, pool: Database, erased: ErasedAt) -> None:
     match service:
         case "chat_bridge":
-            await ChatBridgeErasures(PostgresMessageStore(pool)).erase(erased)
+            await erase_parked(PostgresMessageStore(pool), erased)
         case "feedback":
             await TurnErasures(pool, lambda person: person.user_id).erase(erased)
         case "inference":

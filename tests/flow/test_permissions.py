@@ -23,7 +23,7 @@ from servicekit.web.application import add_routes, guarded
 from servicekit.web.paths import Segment
 from servicekit.web.routes import GuardedRoute, Routes
 from servicekit.web.server import HttpServer
-from standalone.one_process.stack import PROGRAMS
+from standalone.programs import PROGRAMS
 from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.running_stack import RunningStack, Tokens, exchange
 

@@ -20,7 +20,8 @@ from servicekit.clock import SystemClock
 from servicekit.log.messages import Message
 from servicekit.log.reader import records_of
 from standalone.operations.log_access import LogTarget
-from standalone.operations.subject_access import PROGRAMS, archive_of
+from standalone.operations.subject_access import archive_of
+from standalone.programs import PROGRAMS
 from tests.flow.test_erased_columns import _run_now, stack_with_everything
 from tests.support.databases import SCHEMA_FILES
 from tests.support.erasures import erased

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from reporting.pages.erasure import ERASED
 from servicekit.web.auth import AnyOf, AnyOfLater
-from standalone.one_process.stack import PROGRAMS
+from standalone.programs import PROGRAMS
 from tests.support.axe import violations
 from tests.support.chromium import needs_chromium, opened, picture
 from tests.support.perceivable import faint_texts

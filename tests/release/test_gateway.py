@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from standalone.one_process.stack import PROGRAMS
+from standalone.programs import PROGRAMS
 
 CONFIGURATION = (Path(__file__).parents[2] / "deploy" / "gateway.conf").read_text("utf-8")
 RULES: list[tuple[re.Pattern[str], str]] = [

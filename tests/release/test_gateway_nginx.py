@@ -21,7 +21,7 @@ import pytest_asyncio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from servicekit.web.application import add_routes, application, guarded
-from standalone.one_process.stack import PROGRAMS
+from standalone.programs import PROGRAMS
 from tests.support.ports import free_port
 from tests.support.running_stack import RunningStack, Tokens, exchange, running_stack
 from tests.support.served import served

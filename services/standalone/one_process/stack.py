@@ -11,30 +11,18 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter
 
-import chat_bridge.service
-import feedback.service
-import inference.service
-import reporting.service
 from agent_feedback_kit.deadlines import within
-from chat_bridge.settings import ChatBridgeSettings
 from contracts.topics import Consumer
-from feedback.settings import FeedbackSettings
-from inference.settings import InferenceSettings
-from reporting.settings import ReportingSettings
+from servicekit.definition import ServiceDefinition
 from servicekit.log.messages import Producer
 from servicekit.log.producer import BatchProducer
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.auth import Authenticator
 from standalone.embedded.backpressure import Backpressure
+from standalone.programs import PROGRAMS
 
 T = TypeVar("T")
-PROGRAMS = (
-    chat_bridge.service.PROGRAM,
-    feedback.service.PROGRAM,
-    inference.service.PROGRAM,
-    reporting.service.PROGRAM,
-)
 
 
 class Stack:
@@ -43,7 +31,7 @@ class Stack:
     A stack can be started only once. `stop` also closes whatever a failed start has opened.
 
     Args:
-        reporting: Default settings for the reporting service.
+        defaults: Settings by field, for services that have the field and whose environment does not set it.
     """
 
     def __init__(
@@ -51,37 +39,33 @@ class Stack:
         context: ServiceContext,
         database_url: str,
         backpressure: Backpressure | None = None,
-        reporting: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
     ) -> None:
         self._made: list[Service] = []
         self._context = replace(context, on_made=self._made.append)
         self._backpressure = backpressure
-        self._reporting = reporting or {}
+        self._defaults = defaults or {}
         self.database_url = database_url
         self.services: dict[str, Service] = {}
         self.intake = BatchProducer(context.bootstrap, client_id="agent-feedback-intake")
         self.log: Producer = context.wrap_producer(self.intake)
 
     async def start(self) -> None:
-        around = self._context
-        where = {"broker": str(around.bootstrap), "database_url": self.database_url}
-        of_bridge = read_settings(ChatBridgeSettings, **where)
-        of_feedback = read_settings(FeedbackSettings, **where, store_url=self.database_url)
-        of_inference = read_settings(InferenceSettings, **where)
-        of_reporting = read_settings(ReportingSettings, **where)
-        unset = {name: value for name, value in self._reporting.items() if name not in of_reporting.model_fields_set}
-        of_reporting = of_reporting.model_copy(update=unset)
-        built = await together(
-            chat_bridge.service.PROGRAM.build(of_bridge, around),
-            feedback.service.PROGRAM.build(of_feedback, around),
-            inference.service.PROGRAM.build(of_inference, around),
-            reporting.service.PROGRAM.build(of_reporting, around),
-        )
+        built = await together(*(program.build(self._settings(program), self._context) for program in PROGRAMS))
         self.services = {service.name: service for service in built}
         if self._backpressure is not None:
             self._backpressure.follow(self.groups)
         await self.intake.start()
         await together(*(service.start() for service in built))
+
+    def _settings(self, program: ServiceDefinition[Any]) -> Any:
+        fields = program.settings.model_fields
+        addresses = {"broker": str(self._context.bootstrap)} | dict.fromkeys(
+            ("database_url", "store_url"), self.database_url
+        )
+        settings = read_settings(program.settings, **{name: addresses[name] for name in addresses if name in fields})
+        unset = {name for name in self._defaults if name in fields and name not in settings.model_fields_set}
+        return settings.model_copy(update={name: self._defaults[name] for name in unset})
 
     @property
     def groups(self) -> list[Consumer]:

@@ -243,8 +243,7 @@ def _stack(
             room=backpressure.room,
         )
     # The run listens on this machine only. Its webhooks may therefore call private addresses.
-    reporting = {"private_channels": True}
-    return Stack(context, database_url, backpressure, reporting)
+    return Stack(context, database_url, backpressure, {"private_channels": True})
 
 
 async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:

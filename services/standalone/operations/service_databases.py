@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-import chat_bridge.service
 import feedback.service
 import feedback.store_choice
-import inference.service
-import reporting.service
-from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
-from inference.settings import InferenceSettings
-from reporting.settings import ReportingSettings
 from servicekit.db.pools import create_tables
 from servicekit.db.retention import Expiry
 from servicekit.settings import ReadSettings, read_settings
 from standalone.operations.log_access import database_answers
-
-_SERVICES: tuple[tuple[Any, Any, type[Any]], ...] = (
-    (chat_bridge.service, chat_bridge.service.PROGRAM, ChatBridgeSettings),
-    (feedback.service, feedback.service.PROGRAM, FeedbackSettings),
-    (inference.service, inference.service.PROGRAM, InferenceSettings),
-    (reporting.service, reporting.service.PROGRAM, ReportingSettings),
-)
+from standalone.programs import PROGRAMS
 
 
 @dataclass(frozen=True)
@@ -47,13 +35,13 @@ class ServiceDatabase:
 def service_databases(url: str | None) -> list[ServiceDatabase]:
     """Return the PostgreSQL databases in the settings of all services, with `url` as their address if given."""
     databases = []
-    for main, retention, settings_type in _SERVICES:
-        settings = read_settings(settings_type)
-        schema_file = Path(str(main.__file__)).parent / "sql" / "schema.sql"
+    for program in PROGRAMS:
+        settings = read_settings(program.settings)
+        schema_file = Path(str(files(program.name))) / "sql" / "schema.sql"
         secured = isinstance(settings, ReadSettings) and settings.row_security
         databases.append(
             ServiceDatabase(
-                main.PROGRAM.name, url or settings.database_url, schema_file, retention.expiries(settings), secured
+                program.name, url or settings.database_url, schema_file, program.expiries(settings), secured
             )
         )
     settings = read_settings(FeedbackSettings)

@@ -9,10 +9,6 @@ from uuid import UUID
 import asyncpg
 from pydantic_core import from_json
 
-import chat_bridge.service
-import feedback.service
-import inference.service
-import reporting.service
 from contracts.erasure import Person
 from contracts.instants import format_instant
 from contracts.topics import TOPICS
@@ -28,11 +24,11 @@ from servicekit.log.reader import records_of
 from servicekit.settings import read_settings
 from standalone.operations.log_access import LogTarget, database_answers, store_of
 from standalone.operations.service_databases import service_databases
+from standalone.programs import PROGRAMS
 from standalone.subject_access.own_parts import own_event, own_object, readable
 from standalone.terminal import say
 
 Rows = list[dict[str, Any]]
-PROGRAMS = (chat_bridge.service.PROGRAM, feedback.service.PROGRAM, inference.service.PROGRAM, reporting.service.PROGRAM)
 NOT_INCLUDED = (
     "Other people's messages, also where they stand beside the person's; answers of agents are included.",
     "Vectors and digests computed from the person's texts.",

@@ -14,10 +14,10 @@ from chat_bridge import parking
 from chat_bridge.erasure import _is_covered
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.model import indexed
-from chat_bridge.parking import Parking, list_parked
+from chat_bridge.parking import Parking
 from contracts.erasure import author_of
 from contracts.headers import derived_headers
-from contracts.instants import SECOND, format_instant
+from contracts.instants import SECOND
 from contracts.topics import BY_NAME
 from contracts.versions import version_of
 from servicekit.errors import LogUnavailable
@@ -244,28 +244,6 @@ async def test_a_released_event_keeps_its_trace_and_the_time_at_which_it_was_fir
 
 def derived(cause: str, log_time: int) -> list[tuple[str, str]]:
     return [(name, value.decode()) for name, value in derived_headers(cause, log_time, TRACE)]
-
-
-async def test_what_waits_is_listed_without_its_content_oldest_first() -> None:
-    bridge = Bridge()
-    await bridge.take(event(REPLY, 1, "reply"))
-    bridge.clock.forward(1)
-    await bridge.take(event(REACTION, 2))
-    listed = await list_parked(bridge.store)
-    assert [one["record"] for one in listed] == [f"{REPLY}:2:1", f"{REACTION}:2:2"]
-    about = event(REPLY, 1).event
-    assert listed[0] == {
-        "group": "chat_bridge",
-        "record": f"{REPLY}:2:1",
-        "cause": f"{REPLY}:2:1",
-        "reason": "original_unknown",
-        "detail": "",
-        "noted_at": format_instant(bridge.clock.now() - SECOND),
-        "tenant": "acme",
-        "project": "support",
-        "event_id": "e1",
-        "message_id": about.original_message_id,
-    }
 
 
 def gauge(name: str) -> float | None:
