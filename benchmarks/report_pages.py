@@ -178,7 +178,7 @@ async def measure(pool: Database, times: int) -> Figures:
             f"search, {name}, {kind} only": (searched(filters.replace(feedback_type=wanted)), 4 * times)
             for name, filters in SEARCHES.items()
             for kind, wanted in FOUND_TYPES.items()
-            if filters.has_non_verdicts
+            if filters.has_replies
         },
         "counts of 30 days": (lambda: breakdown(pool, AT, month, Filters()), times),
         "summary of 30 days": (lambda: summary(pool, AT, month, "day", Filters()), times),

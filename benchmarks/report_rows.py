@@ -24,7 +24,7 @@ ISSUE_TURNS: Final = 50_000
 _HOUR: Final = 3_600
 """Timeout of a statement, in seconds."""
 _CHUNK: Final = 100_000
-_TABLES: Final = ("feedbacks", "messages", "replies")
+_TABLES: Final = ("feedbacks", "messages")
 # Properties of answer i, and those of the feedback on it.
 _STRATEGY: Final = "'strategy-' || i % 60 % 5 + i / 60 % 2"
 _ATTRIBUTES: Final = """jsonb_build_object(
@@ -54,7 +54,7 @@ from (
 ) made
 """
 _REPLIES: Final = f"""
-insert into replies (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
+insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
     user_type, agent_id, origin, feedback_type, source, value, confidence, text, tags, occurred_at, rn,
     agent_version, model, answer_id, question_message_id, strategy, attributes)
 select id, 1, $2, id, 'acme', 'support', case when i <= 400 then 'c0' else 'c' || i / 8 end,

@@ -42,7 +42,7 @@ COPIED: Final = (
         "inference.user_reactions",
     ),
     *("feedback.messages", "feedback.feedback"),
-    *("reporting.messages", "reporting.feedbacks", "reporting.replies"),
+    *("reporting.messages", "reporting.feedbacks"),
 )
 """Tables with one row per message, turn or feedback record."""
 _NAMES: Final = ("conversation_id", "user_id", "sender_id", "message_id", "turn_id")

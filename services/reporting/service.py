@@ -75,7 +75,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("messages", "message_days", "occurred_at", "microseconds"),
         Keeps("exchanges", "message_days", "occurred_at", "microseconds"),
         Keeps("feedbacks", "feedback_days", "occurred_at", "microseconds"),
-        Keeps("replies", "feedback_days", "occurred_at", "microseconds"),
         # The retention of feedback also removes these rows, because deleted feedback counts as a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
@@ -91,7 +90,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     holds={
         "messages": SQL.held_messages,
         "feedbacks": SQL.held_feedbacks,
-        "replies": SQL.held_replies,
         "rollups": SQL.held_rollups,
         "issue_turns": SQL.held_issue_turns,
         "deliveries": SQL.held_deliveries,

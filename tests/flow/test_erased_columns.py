@@ -49,7 +49,6 @@ HOLD_WORDS = {
     "reporting.feedbacks.text",
     "reporting.feedbacks.tags",
     "reporting.feedbacks.correction",
-    "reporting.replies.text",
     "reporting.deliveries.event",
     "reporting.rollups.reason",  # tags, counted
 }

@@ -108,7 +108,6 @@ TABLES: Mapping[str, Table] = {
     "inference.user_reactions": Table(named(at="at")),
     "reporting.messages": Table(message(sender_type="human", content="said")),
     "reporting.feedbacks": Table(named(occurred_at="at", reaction="ok")),
-    "reporting.replies": Table(named(occurred_at="at", value=0.4)),
     "reporting.issue_turns": Table(named(occurred_at="at", asker_id="somebody", issue_id=None)),
     "reporting.issue_turns of the asker": Table(named("asker_id", asked_at="at", issue_id=None)),
     "reporting.deliveries": Table(named(occurred_at="at", event="{}")),

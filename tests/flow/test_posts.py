@@ -45,7 +45,8 @@ async def given(stack: RunningStack, *posts: str) -> set[Given]:
     reactions = await stack.rows(LIVE.format(table="feedbacks", live="reaction is not null"))
     replies = await stack.rows(
         "select f.tenant, substr(f.conversation_id, 6) as post, f.user_id, f.source_id from feedback.feedback f "
-        "join reporting.replies r using (feedback_id) where r.value is not null and f.source = 'post'"
+        "join reporting.feedbacks r using (feedback_id) where r.value is not null and r.feedback_type = 'implicit' "
+        "and f.source = 'post'"
     )
     assert {row["source"] for row in reactions} <= {"post"}
     found = {
@@ -202,7 +203,7 @@ async def test_an_erasure_covers_comments_and_reactions_that_wait_or_come_late(s
     await publish(stack, *by_dora, *late, published("later"))
     await stack.quiet()
     assert not await search(stack, user_id="dora")
-    for table in ("reporting.messages", "reporting.replies", "feedback.feedback", "chat_bridge.parked"):
+    for table in ("reporting.messages", "reporting.feedbacks", "feedback.feedback", "chat_bridge.parked"):
         rows = await stack.rows(f"select t::text from {table} t")
         assert [row for row in rows if "Private words of Dora" in row["t"]] == [], table
     assert not await stack.rows("select from reporting.messages where sender_id = 'dora'")

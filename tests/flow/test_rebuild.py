@@ -58,18 +58,16 @@ async def damaged(stack: RunningStack, conversation: str) -> None:
         here = f"conversation_id = '{conversation}'"
         await connection.execute(f"delete from feedbacks where {here} and user_id = 'bob'")
         await connection.execute(
-            f"update feedbacks set reaction = 'not_ok', revision = revision + 9 where {here} and user_id = 'dan'"
+            "update feedbacks set reaction = 'not_ok', revision = revision + 9 "
+            f"where {here} and user_id = 'dan' and reaction is not null"
         )
         await connection.execute(
-            "create temp table one as select * from feedbacks limit 1; update one set feedback_id = gen_random_uuid(), "
-            "slot = gen_random_uuid(), user_id = 'nobody'; insert into feedbacks select * from one"
+            "create temp table two as (select * from feedbacks where reaction is not null limit 1) "
+            "union all (select * from feedbacks where feedback_type = 'implicit' limit 1); "
+            "update two set feedback_id = gen_random_uuid(), slot = gen_random_uuid(), user_id = 'nobody'; "
+            "insert into feedbacks select * from two"
         )
         await connection.execute("update rollups set ok = ok + 7")
-        await connection.execute(f"delete from replies where {here} and user_id = 'bob'")
-        await connection.execute(
-            "create temp table two as select * from replies limit 1; update two set feedback_id = gen_random_uuid(), "
-            "user_id = 'nobody'; insert into replies select * from two"
-        )
     finally:
         await connection.close()
 

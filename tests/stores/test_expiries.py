@@ -89,7 +89,6 @@ LIMITS = [
     Limit("reporting", "messages", "occurred_at", 40, "microseconds"),
     Limit("reporting", "exchanges", "occurred_at", 40, "microseconds"),
     Limit("reporting", "feedbacks", "occurred_at", 50, "microseconds"),
-    Limit("reporting", "replies", "occurred_at", 50, "microseconds"),
     Limit("reporting", "issue_turns", "asked_at", 40, "microseconds"),
     Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
@@ -147,8 +146,8 @@ async def test_reports_keep_messages_feedback_and_sessions_unless_told_otherwise
     pools: Mapping[str, asyncpg.Pool],
 ) -> None:
     pool = pools["reporting"]
-    await pool.execute("truncate messages, feedbacks, replies, sessions, deliveries, forgotten cascade")
-    for table in ("messages", "feedbacks", "replies"):
+    await pool.execute("truncate messages, feedbacks, sessions, deliveries, forgotten cascade")
+    for table in ("messages", "feedbacks"):
         await insert(pool, table, {"occurred_at": 1})
     await insert(pool, "sessions", {"recorded_at": 1})
     swept = Retention("reporting", pool, FixedClock(NOW), reporting.service.PROGRAM.expiries(ReportingSettings()))

@@ -89,13 +89,11 @@ def runner(postgres_url: str) -> Iterator[tuple[asyncio.Runner, asyncpg.Pool]]:
 
 
 async def _projected(pool: asyncpg.Pool, batches: list[list[Received[Any]]]) -> tuple[Any, Any, dict[str, int]]:
-    await pool.execute("truncate feedbacks, replies, messages, exchanges")
+    await pool.execute("truncate feedbacks, messages, exchanges")
     projector = ProjectionHandler(PostgresReadModels(pool))
     for records in batches:
         await projector.handle(records)
-    feedbacks = await pool.fetch(
-        "select * from feedbacks union all select * from replies order by feedback_type, feedback_id"
-    )
+    feedbacks = await pool.fetch("select * from feedbacks order by feedback_id")
     messages = await pool.fetch("select * from messages order by conversation_id, message_id")
     shown = [{key: value for key, value in row.items() if key != "written_by"} for row in feedbacks]
     return shown, [dict(row) for row in messages], await totals(pool)

@@ -311,9 +311,7 @@ async def test_a_found_feedback_has_the_answer_of_its_own_conversation(read_mode
         feedback("long", user="long", turn="t3", agent_message_id="a3"),
     )
     rows = await read_models.fetch(
-        "select feedback_id, user_id, conversation_id from feedbacks where (tenant, project) = ('acme', 'support') "
-        "union all select feedback_id, user_id, conversation_id from replies "
-        "where (tenant, project) = ('acme', 'support')"
+        "select feedback_id, user_id, conversation_id from feedbacks where (tenant, project) = ('acme', 'support')"
     )
     found = await with_answers(read_models, Project("acme", "support"), rows)
     assert {(one["conversation_id"], one["user_id"]): one["answer"] for one in found} == {
@@ -427,7 +425,6 @@ async def test_the_indexes_answer_the_search(read_models: asyncpg.Pool, take: Ta
         for table, text in (
             ("messages", "content"),
             ("feedbacks", "coalesce(text, '') || ' ' || coalesce(correction, '')"),
-            ("replies", "coalesce(text, '')"),
         ):
             rows = await connection.fetch(
                 f"explain select from {table} where search_terms(tenant, project, {text}) @@ 'train'"

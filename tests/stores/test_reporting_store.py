@@ -126,17 +126,16 @@ async def test_a_reply_is_kept_and_counts_nowhere(projector: ProjectionHandler, 
         Outcome.ignored("superseded")
     ]
     assert await totals(read_models) == counts()
-    assert await read_models.fetchval("select count(*) from feedbacks") == 0
     await Rollups(read_models, SystemClock()).catch_up(0, 0)
     assert await read_models.fetchval("select count(*) from rollups") == 0
     assert await read_models.fetchval("select count(*) from stale_hours") == 0
-    assert await read_models.fetchval("select text from live_replies") == "And in May?"
+    assert await read_models.fetchval("select text from live_feedback") == "And in May?"
 
 
 async def test_a_deleted_reply_is_shown_no_more(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
     await projector.handle(batch(feedback("f1", kind="implicit", text="And in May?")))
     await projector.handle(batch(feedback("f1", kind="implicit", revision=2, live=False)))
-    assert await read_models.fetchval("select count(*) from live_replies") == 0
+    assert await read_models.fetchval("select count(*) from live_feedback") == 0
 
 
 async def test_a_forgotten_reply_is_gone_and_stays_gone(
@@ -146,7 +145,7 @@ async def test_a_forgotten_reply_is_gone_and_stays_gone(
     await projector.handle(batch(said))
     await projector.handle([tombstone(str(said.feedback_id), 8)])
     await projector.handle(batch(said))
-    assert await read_models.fetchval("select count(*) from replies") == 0
+    assert await read_models.fetchval("select count(*) from feedbacks") == 0
 
 
 async def test_the_same_ids_in_another_tenant_are_another_persons(

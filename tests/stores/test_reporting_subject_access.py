@@ -88,8 +88,8 @@ async def test_the_counts_before_an_erasure_are_of_one_person_in_the_named_proje
     unknown = {"project": "unnamed"}
     more: list[dict[str, Any]] = [{}, {}, {"tenant": "globex"}, {"user_id": "eva"}, unknown, {"reaction": None}]
     await insert(read_models, "feedbacks", *(verdict | one for one in more))
-    reply = {"tenant": "acme", "project": "shop", "user_id": "eve", "value": 0.4}
+    reply = {"tenant": "acme", "project": "shop", "user_id": "eve", "value": 0.4, "feedback_type": "implicit"}
     more = [{}, {"tenant": "globex"}, {"user_id": "eva"}, unknown, {"value": None}]
-    await insert(read_models, "replies", *(reply | one for one in more))
+    await insert(read_models, "feedbacks", *(reply | one for one in more))
     [row] = await read_models.fetch(*SQL.count_of_person(**EVE, projects=["support", "sales", "shop"]))
     assert dict(row) == {"messages": 2, "feedback": 3, "projects": 3}

@@ -201,7 +201,7 @@ async def test_only_transaction_ids_that_this_server_has_not_used_yet_are_reset(
     before = {row["turn_id"]: row["id"] for row in await read_models.fetch(of_row)}
     async with read_models.acquire() as connection, connection.transaction(isolation="repeatable_read"):
         unused = await connection.fetchval("select pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
-        await connection.execute(*SQL.adopt_rows.filled(table="feedbacks")())
+        await connection.execute(*SQL.adopt_rows())
     assert min(before.values()) < unused
     expected = {turn: 0 if id_ >= unused else id_ for turn, id_ in before.items()}
     assert {row["turn_id"]: row["id"] for row in await read_models.fetch(of_row)} == expected

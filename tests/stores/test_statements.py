@@ -36,7 +36,6 @@ from reporting.model.dimensions import dimension
 from reporting.model.projection import FeedbackRow
 from reporting.model.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
 from reporting.pages.queries.breakdown import WITH_SPARKS, WITHOUT_SPARKS
-from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL as REPORTING
 from reporting.turns.artifacts import KINDS, Search
 from reporting.turns.artifacts import _statement as _artifacts
@@ -72,18 +71,19 @@ EVERY = Filters(
     attributes={"arm": "a"},
 )
 WHERE = where(AT, SPAN, EVERY.replace(text="x"))[0]
-FEEDBACK_SLOTS = [{"table": table, "is_live": is_live} for table, is_live in IS_LIVE.items()]
+FEEDBACK_TABLES = ("feedbacks", "feedbacks_rebuilt")
 Parts = Sequence[Mapping[str, str]]
 FILLED: Mapping[tuple[str, ...], Parts] = {
     ("filters",): [{"filters": " and t.intent = :intent and t.user_id = :user_id and t.agent_id = :agent_id"}],
-    ("table",): [{"table": table} for table in IS_LIVE],
+    ("table",): [{"table": table} for table in FEEDBACK_TABLES],
     ("table", "rows"): [
-        {"table": table, "rows": rows} for table in IS_LIVE for rows in ("true", REPORTING.part("of_answers"))
+        {"table": table, "rows": rows} for table in FEEDBACK_TABLES for rows in ("true", REPORTING.part("of_answers"))
     ],
     ("narrowed",): [{"narrowed": ""}, {"narrowed": " and e.agent_id = :agent_id and e.model = :model"}],
-    ("table", "is_live"): FEEDBACK_SLOTS,
     ("where",): [{"where": WHERE}],
-    ("view", "where"): [{"view": view, "where": WHERE} for view in ("effective", "effective_or_overruled")],
+    ("view", "where"): [
+        {"view": view, "where": WHERE} for view in ("effective", "live_feedback", "effective_or_overruled")
+    ],
     ("source",): [
         {"source": source.sql}
         for filters in (NONE_GIVEN, Filters(agent_id="a"), EVERY)
@@ -109,7 +109,6 @@ BY_NAME: Mapping[str, Parts] = {
         for filters in (NONE_GIVEN, EVERY)
     ],
     "list_choices": [choices_slots(agent) for agent in (None, "a")],
-    "count_found": [{"rows": f"(select from effective e where {WHERE} limit :most)"}],
     "count_values_by_intent": [
         {
             "source": dimensions(AT, SPAN, filters).sql,
@@ -202,8 +201,7 @@ async def planning_error(connection: Any, text: str, made: str) -> str | None:
     await transaction.start()
     try:
         if "_rebuilt" in text and not text.startswith(("create", "drop")):
-            for table in IS_LIVE:
-                await connection.execute(REPORTING.create_rebuilt.filled(table=table).text)
+            await connection.execute(REPORTING.create_rebuilt.text)
         if made:
             await connection.execute(made.replace("create", "create or replace", 1))
             await connection.execute(re.sub(r"\$\d+", "null", text))

@@ -122,10 +122,7 @@ class Installation:
         """Return the feedback records of the reports with their revisions; each row counts."""
         connection = await asyncpg.connect(self.database_url)
         try:
-            rows = await connection.fetch(
-                "select feedback_id, revision from reporting.feedbacks union all "
-                "select feedback_id, revision from reporting.replies"
-            )
+            rows = await connection.fetch("select feedback_id, revision from reporting.feedbacks")
         finally:
             await connection.close()
         found = {(row["feedback_id"], row["revision"]) for row in rows}

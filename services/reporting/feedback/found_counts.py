@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from reporting.feedback.said import looked_up
-from reporting.feedback.search import found, narrowed, sources_of
+from reporting.feedback.search import found, narrowed
 from reporting.figures.rollup_counts import is_rolled, votes
 from reporting.model.selection import Filters, Project, TimeSpan, where
 from reporting.sql import SQL
@@ -80,15 +80,14 @@ async def _count(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: 
     if filters.scans:
         return None
     span = await narrowed(pool, project, span, filters)
-    verdicts, views, plain = 0, sources_of(filters), filters.replace(feedback_type=None)
-    if "feedbacks" in views and filters.feedback_type in (None, "verdict") and is_rolled(plain):
-        del views["feedbacks"]
-        source = votes(project, span, plain)
+    verdicts, verdict_filters = 0, filters.replace(feedback_type=None)
+    if filters.feedback_type in (None, "verdict") and is_rolled(verdict_filters):
+        source = votes(project, span, verdict_filters)
         verdicts = int(await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values)))
-    if not views:
-        return FoundCount(verdicts, True)
+        if not filters.has_replies:
+            return FoundCount(verdicts, True)
+        filters = filters.replace(feedback_type="implicit")
     condition, values = where(project, span, filters)
-    parts = [f"(select from {view} e where {condition} limit :most)" for view in views.values()]
-    statement = SQL.count_found.filled(rows=" union all ".join(parts))
+    statement = SQL.count_found.filled(view=filters.list_view, where=condition)
     count = int(await pool.fetchval(*statement(**values, most=COUNTED + 1)))
     return FoundCount(verdicts + min(count, COUNTED), count <= COUNTED)

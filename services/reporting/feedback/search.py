@@ -15,7 +15,6 @@ from contracts.instants import format_instant
 from reporting.feedback.said import looked_up
 from reporting.model.cursor import Moment, decode, encode, question
 from reporting.model.paging import OVERHEAD, page_of, size_of
-from reporting.model.projection import FeedbackTable
 from reporting.model.responses import ResponseModel, Time
 from reporting.model.selection import (
     SAID,
@@ -26,7 +25,6 @@ from reporting.model.selection import (
     where,
 )
 from reporting.model.words import patterns
-from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL
 
 
@@ -262,67 +260,29 @@ def as_answer(row: asyncpg.Record) -> FoundFeedback:
 def _statement(
     project: Project, span: TimeSpan, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
 ) -> tuple[Any, ...]:
-    sources = sources_of(filters)
-    if not sources:
-        return SQL.search_nothing()
-    filtered = filters.replace(text=None, words=None)
-    condition, values = where(project, span, filtered)
-    beyond = ""
+    condition, values = where(project, span, filters.replace(text=None, words=None))
     values["limit"] = limit
     if after is not None:
-        beyond = _NEWER if newer else _OLDER
+        condition += _NEWER if newer else _OLDER
         values |= {"after": after[0], "after_id": after[1]}
-    condition += beyond
-    order = "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc"
+    parts = {
+        "view": filters.list_view,
+        "where": condition,
+        "order": "occurred_at, feedback_id" if newer else "occurred_at desc, feedback_id desc",
+    }
     if not filters.scans:
-        parts = [SQL.part("found_in", view=view, where=condition, order=order) for view in sources.values()]
-        return SQL.search.filled(rows=_joined(parts, order, "limit"))(**values)
-    holds = [_CONTAINS] if filters.text is not None else []
-    holds += [SAID] if filters.words is not None else []
-    scanned = [
-        SQL.part(
-            "scanned_in",
-            table=table,
-            holds=" and ".join(f"({hold})" for hold in holds),
-            is_live=IS_LIVE[table],
-            is_reply=str(table == "replies"),
-            where=condition,
-            order=order,
-        )
-        for table in sources
-    ]
-    statement = SQL.search_text.filled(
-        scanned=_joined(scanned, order, "scanned"),
-        view=filters.view,
-        rows=" union all ".join(SQL.part("listed_in", table=table) for table in sources),
-        order=order,
-    )
+        return SQL.search.filled(**parts)(**values)
+    contained = []
     if filters.text is not None:
+        contained.append(f"({_CONTAINS})")
         values["pattern"] = substring(filters.text)
     if filters.words is not None:
+        contained.append(f"({SAID})")
         values["words"] = patterns(filters.words)
+    statement = SQL.search_text.filled(contained=" and ".join(contained), **parts)
     return statement(**values, scanned=scanned_by(filters))
 
 
 def scanned_by(filters: Filters) -> int:
     """Return the maximum number of records that one page scans."""
     return SCANNED_LIMIT if filters.words is None else _SCANNED_WITH_MESSAGES
-
-
-def _joined(parts: Sequence[str], order: str, limit: str) -> str:
-    """Return SQL that combines all parts and selects the first rows in the given order.
-
-    Args:
-        limit: Name of the query parameter that limits the number of rows.
-    """
-    return parts[0] if len(parts) == 1 else f"{' union all '.join(parts)} order by {order} limit :{limit}"
-
-
-def sources_of(filters: Filters) -> dict[FeedbackTable, str]:
-    """Return the tables that may contain matching records, each with the database view to read."""
-    views: dict[FeedbackTable, str] = {}
-    if filters.has_verdicts:
-        views["feedbacks"] = filters.view
-    if filters.has_non_verdicts:
-        views["replies"] = "live_replies"
-    return views

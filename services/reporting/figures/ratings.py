@@ -23,8 +23,6 @@ class ScaleFigures(ResponseModel):
 
 async def ratings(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> list[ScaleFigures]:
     """Return the number and mean of a time window's ratings on each scale, for up to 100 scales."""
-    if not filters.has_verdicts:
-        return []
     condition, values = where(project, span, filters)
     rows = await pool.fetch(*SQL.count_ratings.filled(view=filters.view, where=condition)(**values))
     return [ScaleFigures(**row) for row in rows]

@@ -18,7 +18,7 @@ async def reply_count(
 
     Returns 0 if the filters select only verdicts.
     """
-    if not filters.has_non_verdicts:
+    if not filters.has_replies:
         return 0
     # All replies are people's. With a filter by origin, PostgreSQL may scan the table.
     condition, values = where(project, span, filters.replace(feedback_type=None, origins=None))

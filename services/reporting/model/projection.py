@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from contracts.base import NO_VERDICTS
@@ -19,8 +19,7 @@ from contracts.sources import REVIEW
 from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, place_of, same_source, version_of
 from servicekit.log.outcome import Outcome
 
-FeedbackTable = Literal["feedbacks", "replies"]
-FEEDBACK_TABLES: Final[tuple[FeedbackTable, ...]] = get_args(FeedbackTable)
+FEEDBACK_TABLES: Final = ("feedbacks",)
 SUPERSEDED = Outcome.ignored("superseded")
 
 MessageKey = tuple[str, str, str, str]
@@ -28,7 +27,7 @@ MessageKey = tuple[str, str, str, str]
 
 
 class FeedbackRow(NamedTuple):
-    """Row of the table `feedbacks`, or of the table `replies` if the feedback is not a verdict.
+    """Row of the table `feedbacks`: a verdict, or a reply.
 
     Each field is a column of the table, and readers see the columns from `slot` on. Apart from `slot`, the fields have
     the same names as in the event `feedback.created`.
@@ -90,10 +89,6 @@ class FeedbackRow(NamedTuple):
     @property
     def values(self) -> tuple[object, ...]:
         return self[3:]
-
-    @property
-    def is_verdict(self) -> bool:
-        return self.feedback_type not in NO_VERDICTS
 
 
 _SLOT: Final = FeedbackRow._fields.index("slot")

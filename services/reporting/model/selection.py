@@ -194,9 +194,14 @@ class Filters(ListFilter):
     @property
     def view(self) -> str:
         """Return the name of the database view from which to read verdicts with these filters."""
+        return "effective_or_overruled" if self.overruled or self.judged else "effective"
+
+    @property
+    def list_view(self) -> str:
+        """Return the name of the database view from which to list feedback, replies included, with these filters."""
         if self.overruled or self.judged:
             return "effective_or_overruled"
-        return "effective_by_answer" if self.by_answer else "effective"
+        return "live_feedback_by_answer" if self.by_answer else "live_feedback"
 
     @property
     def scans(self) -> bool:
@@ -204,12 +209,7 @@ class Filters(ListFilter):
         return self.text is not None or self.words is not None
 
     @property
-    def has_verdicts(self) -> bool:
-        """Return True if verdicts may match these filters."""
-        return self.feedback_type not in NO_VERDICTS
-
-    @property
-    def has_non_verdicts(self) -> bool:
+    def has_replies(self) -> bool:
         """Return True if replies may match these filters.
 
         Replies have no verdict, reason or detector.
@@ -248,8 +248,8 @@ _CLAUSES: Final = {
     "model": "e.model = :model",
     "reaction": "e.reaction = :reaction",
     "origins": "e.origin = any(:origins::text[])",
-    "feedback_type": "(e.feedback_type = :feedback_type or :feedback_type::text = 'verdict')",
-    "tag": "e.tags <> '{}' and e.tags @> array[:tag::text]",
+    "feedback_type": "e.feedback_type = :feedback_type",
+    "tag": "e.reaction is not null and e.tags <> '{}' and e.tags @> array[:tag::text]",
     "min_confidence": "e.confidence >= :min_confidence",
     "text": "(e.text ilike :text or e.correction ilike :text)",
     "words": SAID,
@@ -260,11 +260,11 @@ _CLAUSES: Final = {
     "decided_by": "e.decided_by = :decided_by",
     "source": "e.source = :source",
     "given_by": "(e.user_type = 'agent') = (:given_by::text = 'agent')",
-    "issue": """exists (
+    "issue": """e.reaction is not null and exists (
         select from issue_turns i
         where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :issue
           and i.tenant = :tenant and i.project = :project)""",
-    "topic": """(exists (
+    "topic": """e.reaction is not null and (exists (
         select from issue_turns i
         where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :topic
           and i.tenant = :tenant and i.project = :project)
@@ -273,7 +273,7 @@ _CLAUSES: Final = {
         where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :topic
           and i.tenant = :tenant and i.project = :project))""",
     # `offset 0`: one index lookup per row. With few reviews, PostgreSQL would join them by reading the whole index.
-    "unreviewed": """:unreviewed and not exists (
+    "unreviewed": """:unreviewed and e.reaction is not null and not exists (
         select from feedbacks r
         where r.conversation_id = e.conversation_id and r.turn_id = e.turn_id and r.origin = 'reviewer'
           and r.reaction is not null and r.tenant = :tenant and r.project = :project offset 0)""",
@@ -306,8 +306,15 @@ def _same(value: Any) -> Any:
 
 _AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"text": substring, "attributes": json.dumps, "words": patterns}
 """Functions that convert a filter's value to the parameter of its SQL clause, by filter field."""
-_CORRECTION: Final = "(e.tags <> '{}' and e.tags @> array[:tag::text] or e.correction_type = :tag::text)"
-_CORRECTIONS: Final = frozenset(get_args(CorrectionType))
+_CORRECTION: Final = (
+    "e.reaction is not null and (e.tags <> '{}' and e.tags @> array[:tag::text] or e.correction_type = :tag::text)"
+)
+# `correction_type` is searched only for its known names: the query plan for one column is faster.
+_CLAUSES_OF_VALUES: Final = {
+    "feedback_type=verdict": "e.reaction is not null and :feedback_type::text = 'verdict'",
+    **{f"tag={correction_type}": _CORRECTION for correction_type in get_args(CorrectionType)},
+}
+"""Clauses that replace those of _CLAUSES for one value of a filter."""
 
 
 def where(project: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, dict[str, Any]]:
@@ -328,7 +335,6 @@ def conditions(project: Project, span: TimeSpan, filters: Filters) -> tuple[str,
         value = getattr(filters, name)
         if value is not None:
             values[name] = _AS_VALUES.get(name, _same)(value)
-            # Search `correction_type` only for its known names: the query plan for one column is faster.
-            clauses.append(_CORRECTION if name == "tag" and value in _CORRECTIONS else clause)
+            clauses.append(_CLAUSES_OF_VALUES.get(f"{name}={value}", clause))
     window = "e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end"
     return window, "".join(f" and {clause}" for clause in clauses), values

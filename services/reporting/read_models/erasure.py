@@ -12,14 +12,13 @@ import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from reporting.read_models.exchanges import settle_messages
-from reporting.read_models.store_postgres import IS_LIVE
 from reporting.sql import SQL
 
 _AT_ONCE: Final = 5_000
 """Maximum number of rows that one statement changes, to stay within the statement timeout."""
 _STATEMENTS: Final = (
     SQL.delete_issue_turns_of_person,
-    *(SQL.delete_feedbacks_of_person.filled(table=table, is_live=is_live) for table, is_live in IS_LIVE.items()),
+    SQL.delete_feedbacks_of_person,
     SQL.delete_deliveries_of_person,
 )
 

@@ -1,7 +1,7 @@
-"""Rebuild of the feedback tables.
+"""Rebuild of the feedback table.
 
-A rebuild fills shadow tables, then replaces the current rows with their contents in one transaction. Readers see the
-current rows until this transaction commits. The shadow tables of an interrupted rebuild are dropped by the next one.
+A rebuild fills a shadow table, then replaces the current rows with their contents in one transaction. Readers see the
+current rows until this transaction commits. The shadow table of an interrupted rebuild is dropped by the next one.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import asyncpg
 
-from reporting.model.projection import FEEDBACK_TABLES, FeedbackRow
+from reporting.model.projection import FeedbackRow
 from reporting.read_models.exchanges import correct_all
-from reporting.read_models.store_postgres import IS_LIVE, by_table, given_feedbacks
+from reporting.read_models.store_postgres import given_feedbacks
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 from servicekit.errors import StartError
@@ -27,7 +27,7 @@ class Switched:
     """Number of rows changed by a switch to the rebuilt rows.
 
     Attributes:
-        removed: Number of deleted rows, which were absent from the shadow tables.
+        removed: Number of deleted rows, which were absent from the shadow table.
         replaced: Number of inserted or changed rows.
     """
 
@@ -36,7 +36,7 @@ class Switched:
 
 
 class Generation:
-    """Rebuild of the feedback tables, on a connection of its own.
+    """Rebuild of the feedback table, on a connection of its own.
 
     Call `begin`, then `add` each feedback record once, then `switch`.
     """
@@ -46,40 +46,35 @@ class Generation:
         self._begun = ""
 
     async def begin(self) -> None:
-        """Create the empty shadow tables.
+        """Create the empty shadow table.
 
         Raises StartError if another rebuild is running.
         """
         if not await self._connection.fetchval(*SQL.lock_rebuild()):
             raise StartError("Another rebuild of the reports is running: wait until it ends, or stop it.")
-        for table in FEEDBACK_TABLES:
-            for statement in (SQL.drop_rebuilt, SQL.create_rebuilt):
-                await self._connection.execute(*statement.filled(table=table)())
+        await self._connection.execute(*SQL.drop_rebuilt())
+        await self._connection.execute(*SQL.create_rebuilt())
         self._begun = await self._connection.fetchval(*SQL.current_snapshot())
 
     async def add(self, rows: Sequence[FeedbackRow]) -> None:
-        """Add feedback records to the shadow tables."""
-        for table, some in by_table(rows).items():
-            await self._connection.execute(*SQL.add_rebuilt.filled(table=table).bulk(given_feedbacks(some)))
+        """Add feedback records to the shadow table."""
+        await self._connection.execute(*SQL.add_rebuilt.bulk(given_feedbacks(rows)))
 
     async def switch(self) -> Switched:
-        """Replace the contents of the feedback tables with the rebuilt rows, in one transaction.
+        """Replace the contents of the feedback table with the rebuilt rows, in one transaction.
 
         Feedback that was erased since `begin` stays erased. Rows that the projection has written since `begin` are
         replaced only by a higher revision. All hours are marked as stale, so that their roll-ups are recomputed.
         """
-        switched = Switched()
         async with self._connection.transaction():
             await self._connection.execute(*SQL.block_erasures(), timeout=_SWITCH_SECONDS)
-            for table in FEEDBACK_TABLES:
-                await self._run(SQL.delete_erased_rebuilt.filled(table=table, is_live=IS_LIVE[table])())
-                await correct_all(self._connection, f"{table}_rebuilt")
-                removed = await self._run(SQL.remove_missing.filled(table=table)(begun=self._begun))
-                replaced = await self._run(SQL.replace_changed.filled(table=table)(begun=self._begun))
-                await self._run(SQL.drop_rebuilt.filled(table=table)())
-                switched = Switched(switched.removed + removed, switched.replaced + replaced)
+            await self._run(SQL.delete_erased_rebuilt())
+            await correct_all(self._connection, "feedbacks_rebuilt")
+            removed = await self._run(SQL.remove_missing(begun=self._begun))
+            replaced = await self._run(SQL.replace_changed(begun=self._begun))
+            await self._run(SQL.drop_rebuilt())
             await self._connection.execute(*SQL.mark_all_hours(), timeout=_SWITCH_SECONDS)
-        return switched
+        return Switched(removed, replaced)
 
     async def _run(self, statement: tuple[Any, ...]) -> int:
         """Run a statement with its parameters, and return the number of changed rows."""

@@ -10,14 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from contracts.feedback import FeedbackErased
-from reporting.model.projection import (
-    FEEDBACK_TABLES,
-    FeedbackRow,
-    FeedbackTable,
-    MessageKey,
-    MessageRow,
-    SessionRow,
-)
+from reporting.model.projection import FeedbackRow, MessageKey, MessageRow, SessionRow
 from reporting.read_models.exchanges import completed, settle
 from reporting.read_models.store import Applied
 from reporting.sql import SQL
@@ -25,16 +18,13 @@ from servicekit.db.database import Database
 from servicekit.db.statements import Statements
 
 _SEPARATOR: Final = "\x1f"
-_FEEDBACK: Final = (*(f"feedback_{name}" for name in FeedbackRow._fields), "feedback_is_verdict")
+_FEEDBACK: Final = tuple(f"feedback_{name}" for name in FeedbackRow._fields)
 _GUARD: Final = ("guarded_tenant", "guarded_user")
 _GONE: Final = ("gone_id", "gone_revision")
 _SESSION: Final = tuple(f"session_{name}" for name in SessionRow._fields)
 _TAGS: Final = FeedbackRow._fields.index("tags")
 _ATTRIBUTES: Final = FeedbackRow._fields.index("attributes")
 _ADOPT_SECONDS: Final = 3_600.0
-
-IS_LIVE: Final[dict[FeedbackTable, str]] = {"feedbacks": "reaction is not null", "replies": "value is not null"}
-"""SQL condition for records that are not cleared, by table. Each table has a partial index with its condition."""
 
 
 class PostgresReadModels:
@@ -57,8 +47,7 @@ class PostgresReadModels:
             await connection.execute(*SQL.lock_server())
             if await connection.fetchval(*SQL.is_same_server()):
                 return
-            for table in (*FEEDBACK_TABLES, "forgotten", "stale_hours"):
-                await connection.execute(*SQL.adopt_rows.filled(table=table)(), timeout=_ADOPT_SECONDS)
+            await connection.execute(*SQL.adopt_rows(), timeout=_ADOPT_SECONDS)
             await connection.execute(*SQL.delete_server())
             await connection.execute(*SQL.insert_server())
 
@@ -97,14 +86,11 @@ class PostgresReadModels:
         forgotten: Sequence[FeedbackErased] = (),
         sessions: Sequence[SessionRow] = (),
     ) -> list[asyncpg.Record]:
-        values_of_rows = [
-            (*values, row.is_verdict) for values, row in zip(given_feedbacks(feedbacks), feedbacks, strict=True)
-        ]
         return await Database.call(
             self._pool,
             self._apply,
             [self._values(row) for row in messages],
-            **_columns(_FEEDBACK, values_of_rows),
+            **_columns(_FEEDBACK, given_feedbacks(feedbacks)),
             **_columns(_GONE, forgotten),
             **_columns(_SESSION, sorted(set(sessions))),
         )
@@ -112,15 +98,6 @@ class PostgresReadModels:
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, list[object]]:
     return {name: [row[index] for row in rows] for index, name in enumerate(names)}
-
-
-def by_table(rows: Sequence[FeedbackRow]) -> dict[FeedbackTable, list[FeedbackRow]]:
-    """Group the rows by table, in the order of the tables. Tables without rows are omitted."""
-    rows_by_table: dict[FeedbackTable, list[FeedbackRow]] = {
-        "feedbacks": [row for row in rows if row.is_verdict],
-        "replies": [row for row in rows if not row.is_verdict],
-    }
-    return {table: some for table, some in rows_by_table.items() if some}
 
 
 def given_feedbacks(rows: Sequence[FeedbackRow]) -> list[tuple[object, ...]]:

@@ -28,8 +28,8 @@ select e.agent_version, min(e.at) as first_at from {source} e where e.agent_vers
 -- name: count_verdicts(source)
 select coalesce(sum(e.ok + e.neutral + e.not_ok), 0) from {source} e
 
--- name: count_found(rows)
-select count(*) from ({rows}) found
+-- name: count_found(view, where)
+select count(*) from (select from {view} e where {where} limit :most) listed
 
 -- fragment: of_dimension_days
 r.tenant = :tenant and r.project = :project and r.grain = 'dimension day'

@@ -29,7 +29,7 @@ with recursive listed as (
           and (:seen::text is null or not exists (
             select from feedbacks moved
             where moved.tenant = :tenant and moved.project = :project and moved.conversation_id = e.conversation_id
-              and {is_unseen(moved)}
+              and moved.feedback_type <> 'implicit' and {is_unseen(moved)}
           ))
         order by e.occurred_at desc, e.conversation_id
         limit 1
@@ -78,7 +78,7 @@ with standing as (
            max(recorded_at) over (partition by slot) as slot_changed_at,
            max(recorded_at) over (partition by turn_id) as changed_at
     from feedbacks
-    where {is_here} and (:turn_ids::text[] is null or turn_id = any(:turn_ids::text[])) and {changes}
+    where {is_here} and feedback_type <> 'implicit' and (:turn_ids::text[] is null or turn_id = any(:turn_ids::text[])) and {changes}
     order by slot, {best_first}
 ), latest as (
     -- The latest reaction that stands, else the latest retraction.
@@ -104,7 +104,7 @@ order by changed_at, turn_id
 true
 
 -- fragment: unseen_changes
-turn_id in (select turn_id from feedbacks f where {is_here} and {is_unseen(f)})
+turn_id in (select turn_id from feedbacks f where {is_here} and feedback_type <> 'implicit' and {is_unseen(f)})
 
 -- name: latest_of_turns
 {latest_of_turns_with(any_changes)}

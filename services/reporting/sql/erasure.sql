@@ -5,10 +5,10 @@ update messages set content = '', sender_id = '', has_text = false where (messag
     limit :limit)
 returning tenant, project, conversation_id, message_id
 
--- name: delete_feedbacks_of_person(table, is_live)
-delete from {table} where feedback_id in (
-    select feedback_id from {table}
-    where tenant = :tenant and user_id = :user_id and {is_live} and occurred_at <= :until limit :limit)
+-- name: delete_feedbacks_of_person
+delete from feedbacks where feedback_id in (
+    select feedback_id from feedbacks
+    where tenant = :tenant and user_id = :user_id and (reaction is not null or value is not null) and occurred_at <= :until limit :limit)
 
 -- name: delete_deliveries_of_person
 delete from deliveries where (endpoint, subject) in (

@@ -46,10 +46,9 @@ select exists (select from messages where tenant = :tenant and project = :projec
     or exists (select from feedbacks where tenant = :tenant and project = :project)
 
 -- name: first_reaction
-select least(
-    (select occurred_at from feedbacks where tenant = :tenant and project = :project and reaction is not null
-     order by occurred_at limit 1),
-    (select occurred_at from live_replies where tenant = :tenant and project = :project order by occurred_at limit 1))
+select occurred_at from feedbacks
+where tenant = :tenant and project = :project and (reaction is not null or value is not null)
+order by occurred_at limit 1
 
 -- name: navigation
 select (

@@ -26,7 +26,8 @@ else
     || search_pairs(left(content, 10000))
 end;
 
--- Every feedback record that can count, at its highest revision; a null reaction is cleared
+-- Feedback records at their highest revision. A record is live if its value is not null. A live verdict has a reaction;
+-- a reply to an answer (feedback type implicit) has none, because it is not a verdict
 create table feedbacks (
     feedback_id uuid primary key,
     revision bigint not null,
@@ -85,14 +86,13 @@ create table feedbacks (
     attributes jsonb
 );
 create index feedbacks_about on feedbacks (conversation_id, answer_id) where answer_id is not null;
-create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc) where reaction is not null;
+create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc)
+    where reaction is not null or value is not null;
 create index feedbacks_agent_rejected on feedbacks (tenant, project, agent_id, occurred_at desc)
     where reaction = 'not_ok';
 create index feedbacks_conversation on feedbacks (tenant, project, conversation_id, occurred_at, feedback_id);
 create index feedbacks_correction_type on feedbacks (tenant, project, correction_type, occurred_at desc)
     where reaction is not null and correction_type is not null;
-create index feedbacks_judged on feedbacks (conversation_id, turn_id, origin)
-    where reaction is not null or overruled_reaction is not null;
 create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, detector, decided_by)
     where origin = 'machine' and (reaction is not null or overruled_reaction is not null);
 create index feedbacks_overruled on feedbacks (tenant, project, occurred_at) where overruled_reaction is not null;
@@ -101,96 +101,34 @@ create index feedbacks_question on feedbacks (conversation_id, question_message_
 create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
 create index feedbacks_reasons on feedbacks (tenant, project, occurred_at desc)
     where reaction is not null and (correction_type is not null or origin <> 'machine' and tags <> '{}');
+create index feedbacks_replies on feedbacks (tenant, project, occurred_at)
+    where feedback_type = 'implicit' and value is not null;
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id)
     where feedback_type = 'explicit' or reaction is not null;
 create index feedbacks_strategy on feedbacks (tenant, project, strategy, occurred_at desc)
-    where reaction is not null and strategy is not null;
+    where (reaction is not null or value is not null) and strategy is not null;
 create index feedbacks_tags on feedbacks using gin (tags) where tags <> '{}';
 create index feedbacks_terms on feedbacks
     using gin (search_terms(tenant, project, (coalesce(text, '') || ' ') || coalesce(correction, '')))
     where text is not null or correction is not null;
 create index feedbacks_thread on feedbacks (tenant, project, thread_id, occurred_at desc)
-    where reaction is not null and thread_id is not null;
+    where (reaction is not null or value is not null) and thread_id is not null;
 create index feedbacks_time on feedbacks (tenant, project, occurred_at desc, conversation_id)
-    where reaction is not null;
-create index feedbacks_user on feedbacks (tenant, project, user_id, occurred_at desc) where reaction is not null;
+    where reaction is not null or value is not null;
+create index feedbacks_turn on feedbacks (conversation_id, turn_id, origin);
+create index feedbacks_user on feedbacks (tenant, project, user_id, occurred_at desc)
+    where reaction is not null or value is not null;
 create index feedbacks_version on feedbacks (tenant, project, agent_version, occurred_at desc)
-    where reaction is not null and agent_version is not null;
+    where (reaction is not null or value is not null) and agent_version is not null;
 create index feedbacks_written on feedbacks (tenant, project, written_by);
 
--- Replies to answers, at their highest revision; a null value is retracted. Columns as in feedbacks
-create table replies (
-    feedback_id uuid primary key,
-    revision bigint not null,
-    recorded_at bigint not null,
-    slot uuid not null,
-    tenant text not null,
-    project text not null,
-    conversation_id text not null,
-    turn_id text not null,
-    user_id text not null,
-    user_type text not null,
-    agent_id text not null,
-    agent_message_id text,
-    origin text not null,
-    feedback_type text not null,
-    source text not null,
-    reaction text,
-    value double precision,
-    confidence double precision not null,
-    text text,
-    tags text[] not null,
-    correction text,
-    emoji text,
-    correction_type text,
-    occurred_at bigint not null,
-    rn text not null,
-    track_id text,
-    bundle_id text,
-    agent_version text,
-    model text,
-    trace_id text,
-    written_by xid8 not null default pg_current_xact_id(),
-    intent text,
-    reviews text,
-    overruled_by uuid,
-    overruled_reaction text,
-    detector text,
-    decided_by text,
-    rating smallint,
-    worst_rating smallint,
-    best_rating smallint,
-    answer_id text,
-    question_message_id text,
-    thread_id text,
-    strategy text,
-    attributes jsonb
-);
-create index replies_about on replies (conversation_id, answer_id) where answer_id is not null;
-create index replies_agent on replies (tenant, project, agent_id, occurred_at desc) where value is not null;
-create index replies_conversation on replies (tenant, project, conversation_id, occurred_at, feedback_id);
-create index replies_counted on replies (tenant, project, occurred_at)
-    where value is not null and feedback_type = 'implicit';
-create index replies_question on replies (conversation_id, question_message_id)
-    where question_message_id is not null;
-create index replies_strategy on replies (tenant, project, strategy, occurred_at desc)
-    where value is not null and strategy is not null;
-create index replies_terms on replies using gin (search_terms(tenant, project, coalesce(text, '')))
-    where text is not null;
-create index replies_thread on replies (tenant, project, thread_id, occurred_at desc)
-    where value is not null and thread_id is not null;
-create index replies_time on replies (tenant, project, occurred_at desc, feedback_id desc) where value is not null;
-create index replies_turn on replies (conversation_id, turn_id);
-create index replies_user on replies (tenant, project, user_id, occurred_at desc) where value is not null;
-create index replies_version on replies (tenant, project, agent_version, occurred_at desc)
-    where value is not null and agent_version is not null;
-create index replies_written on replies (tenant, project, written_by);
-
-create view effective as
+-- Replies, and the verdicts that count: of a person's verdicts on a turn the newest, of its reviews the newest, and all
+-- verdicts of the machine
+create view live_feedback as
 select f.*
 from feedbacks f
-where f.reaction is not null
-  and (f.origin = 'machine'
+where f.feedback_type = 'implicit' and f.value is not null
+  or f.reaction is not null and (f.origin = 'machine'
     or f.origin = 'reviewer' and not exists (
         select from feedbacks newer
         where newer.conversation_id = f.conversation_id and newer.turn_id = f.turn_id and newer.origin = 'reviewer'
@@ -202,13 +140,13 @@ where f.reaction is not null
           and (newer.feedback_type = 'explicit' or newer.reaction is not null)
           and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)));
 
--- As effective, but a verdict of a person or a reviewer is replaced only by a newer one on the same answer: a turn may
--- have several answers
-create view effective_by_answer as
+-- As live_feedback, but a verdict of a person or a reviewer is replaced only by a newer one on the same answer: a turn
+-- may have several answers
+create view live_feedback_by_answer as
 select f.*
 from feedbacks f
-where f.reaction is not null
-  and (f.origin = 'machine'
+where f.feedback_type = 'implicit' and f.value is not null
+  or f.reaction is not null and (f.origin = 'machine'
     or f.origin = 'reviewer' and not exists (
         select from feedbacks newer
         where newer.conversation_id = f.conversation_id and newer.turn_id = f.turn_id and newer.origin = 'reviewer'
@@ -221,6 +159,9 @@ where f.reaction is not null
           and newer.answer_id is not distinct from f.answer_id
           and (newer.feedback_type = 'explicit' or newer.reaction is not null)
           and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)));
+
+-- The verdicts that count
+create view effective as select * from live_feedback where reaction is not null;
 
 create view effective_or_overruled as
 select feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id, user_type, agent_id,
@@ -229,8 +170,6 @@ select feedback_id, revision, recorded_at, slot, tenant, project, conversation_i
     model, trace_id, intent, reviews, overruled_by, overruled_reaction, detector, decided_by,
     rating, worst_rating, best_rating, answer_id, question_message_id, thread_id, strategy, attributes
 from (select * from effective union all select * from feedbacks where overruled_reaction is not null) f;
-
-create view live_replies as select * from replies where value is not null;
 
 -- Erased feedback records and the revision of the erasure: an older announcement may come again
 create table forgotten (
@@ -377,18 +316,12 @@ set work_mem = '64MB' as $$
           and not (select is_frequent from frequent)
         limit most
     ), own as materialized (
-        (select f.feedback_id from wanted, feedbacks f
-         where search_terms(f.tenant, f.project, coalesce(f.text, '') || ' ' || coalesce(f.correction, '')) @@ wanted.terms
-           and (f.text is not null or f.correction is not null) and f.tenant = of_tenant and f.project = of_project
-           and (coalesce(f.text, '') || ' ' || coalesce(f.correction, '')) ~* all(patterns)
-           and not (select is_frequent from frequent)
-         limit most)
-        union all
-        (select r.feedback_id from wanted, replies r
-         where search_terms(r.tenant, r.project, coalesce(r.text, '')) @@ wanted.terms
-           and r.text is not null and r.tenant = of_tenant and r.project = of_project and r.text ~* all(patterns)
-           and not (select is_frequent from frequent)
-         limit most)
+        select f.feedback_id from wanted, feedbacks f
+        where search_terms(f.tenant, f.project, coalesce(f.text, '') || ' ' || coalesce(f.correction, '')) @@ wanted.terms
+          and (f.text is not null or f.correction is not null) and f.tenant = of_tenant and f.project = of_project
+          and (coalesce(f.text, '') || ' ' || coalesce(f.correction, '')) ~* all(patterns)
+          and not (select is_frequent from frequent)
+        limit most
     ), matching as materialized (
         select conversation_id, message_id from said
         where (select count(*) from said) < most and (select count(*) from own) < most
@@ -404,18 +337,9 @@ set work_mem = '64MB' as $$
         select f.feedback_id from matching s
         join feedbacks f on f.conversation_id = s.conversation_id and f.question_message_id = s.message_id
             and f.tenant = of_tenant and f.project = of_project
-        union
-        select r.feedback_id from matching s
-        join replies r on r.conversation_id = s.conversation_id and r.answer_id = s.message_id
-            and r.tenant = of_tenant and r.project = of_project
-        union
-        select r.feedback_id from matching s
-        join replies r on r.conversation_id = s.conversation_id and r.question_message_id = s.message_id
-            and r.tenant = of_tenant and r.project = of_project
     )
 $$;
 
--- Artifacts of a conversation as its index shows them
 -- Artifacts of a conversation as its index shows them.
 create function rfc3339(moment bigint) returns text language sql stable parallel safe return
     to_char((timestamptz 'epoch' + moment * interval '1 microsecond') at time zone 'UTC',
@@ -541,19 +465,21 @@ create type changed_feedback as (
     occurred_at bigint
 );
 
--- Notes what a statement on feedbacks has changed, for the counts of hours, the issues and the mirror
+-- Notes which verdicts a statement on feedbacks has changed, for the counts of hours, the issues and the mirror
 create function note_changed_feedbacks() returns trigger language plpgsql as $$
 declare
     changed changed_feedback[] := '{}';
 begin
     if tg_op <> 'DELETE' then
         changed := array(select row(n.tenant, n.project, n.conversation_id, n.turn_id, n.slot, n.origin, n.reaction,
-                                    n.occurred_at)::changed_feedback from new_rows n);
+                                    n.occurred_at)::changed_feedback
+                         from new_rows n where n.feedback_type <> 'implicit');
     end if;
     if tg_op <> 'INSERT' then
         changed := changed
             || array(select row(o.tenant, o.project, o.conversation_id, o.turn_id, o.slot, o.origin, o.reaction,
-                                o.occurred_at)::changed_feedback from old_rows o);
+                                o.occurred_at)::changed_feedback
+                     from old_rows o where o.feedback_type <> 'implicit');
     end if;
     if cardinality(changed) = 0 then  -- an insert that becomes updates calls both triggers
         return null;

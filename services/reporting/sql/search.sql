@@ -4,41 +4,22 @@ e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.mode
     e.agent_message_id, e.answer_id, e.trace_id, e.source, e.reviews, e.overruled_by, e.detector, e.decided_by,
     e.user_type, e.rating, e.worst_rating, e.best_rating, e.rn, e.attributes ->> 'language' as language
 
--- name: search_nothing
-select where false
+-- name: search(view, where, order)
+select {found_columns} from {view} e where {where} order by {order} limit :limit
 
--- fragment: found_in(view, where, order)
-(select {found_columns} from {view} e where {where} order by {order} limit :limit)
-
--- name: search(rows)
-{rows}
-
--- fragment: scanned_in(table, is_live, is_reply, holds, where, order)
-(
-    select e.feedback_id, e.occurred_at, {holds} as holds,
-           {is_reply} as is_reply
-    from {table} e
-    where {where} and e.{is_live}
-    order by {order}
-    limit :scanned
-)
-
--- fragment: listed_in(table)
-select {found_columns}, listed.ended_here
-from listed join {table} e using (feedback_id)
-where e.tenant = :tenant and e.project = :project
-
--- name: search_text(scanned, view, rows, order)
+-- name: search_text(view, where, order, contained)
 with looked as materialized (
-    {scanned}
+    select e.feedback_id, e.occurred_at, {contained} as is_match from feedbacks e
+    where {where} and (e.reaction is not null or e.value is not null)
+    order by {order} limit :scanned
 ), hits as materialized (
     -- Read the view only for records that contain the text.
     select e.feedback_id, e.occurred_at, false as ended_here
     from looked e
-    where e.holds and (e.is_reply or exists (
+    where e.is_match and exists (
         select from {view} counted
         where counted.feedback_id = e.feedback_id and counted.tenant = :tenant and counted.project = :project
-    ))
+    )
     order by {order}
     limit :limit
 ), listed as (
@@ -52,7 +33,9 @@ with looked as materialized (
         limit 1 offset :scanned - 1
     )
 )
-{rows}
+select {found_columns}, listed.ended_here
+from listed join feedbacks e using (feedback_id)
+where e.tenant = :tenant and e.project = :project
 order by ended_here, {order}
 
 -- name: count_turns(view, where)
@@ -81,9 +64,7 @@ select min(first) as first, max(last) as last from (
 
 -- name: answers_of_found
 select f.feedback_id, left(m.content, 280) as answer, left(q.content, 280) as question
-from (select feedback_id, tenant, project, conversation_id, answer_id from feedbacks
-      union all
-      select feedback_id, tenant, project, conversation_id, answer_id from replies) f
+from feedbacks f
 join messages m on m.message_id = f.answer_id and m.conversation_id = f.conversation_id and m.tenant = f.tenant
     and m.project = f.project
 left join exchanges x on x.answer_id = f.answer_id and x.conversation_id = f.conversation_id and x.tenant = f.tenant

@@ -4,8 +4,12 @@ lock table database_server in exclusive mode
 -- name: is_same_server
 select system_identifier = (select system_identifier from pg_control_system()) from database_server
 
--- name: adopt_rows(table)
-update {table} set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())
+-- fragment: of_other_server
+set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())
+
+-- name: adopt_rows
+with feedback as (update feedbacks {of_other_server}), gone as (update forgotten {of_other_server})
+update stale_hours {of_other_server}
 
 -- name: delete_server
 delete from database_server
@@ -54,17 +58,6 @@ coalesce((
     where is_of_text and since > coalesce({text_changed_at}, -1)
 ), case when {is_later} then {said_at(excluded)} else held.said_at end)
 
--- fragment: write_feedbacks(table, those)
-return query
-    select null::text[], null::uuid, {feedback_cast} from {table}
-    where feedback_id = any(:feedback_feedback_id::uuid[]) order by feedback_id for update;
-    insert into {table} as held ({feedback_columns})
-    select {feedback_given(new)}
-    from unnest({feedback_arrays_as(feedback)}, :feedback_is_verdict::boolean[]) as new ({feedback_columns}, is_verdict)
-    where {those}
-      and not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
-    on conflict (feedback_id) do update set {feedback_replaced} where held.revision < excluded.revision
-
 -- function: apply_batch returns table (message_key text[], rated uuid, {feedback_typed})
 -- Return the keys of added or changed messages, the added session ratings, and the feedback records as they were
 -- before.
@@ -82,11 +75,14 @@ begin
             or (held.text_since, held.other_text_at) is distinct from ({text_stands_since}, {text_changed_at})
         returning array[{key_of(held)}], null::uuid, {feedback_nulls};
     end if;
-    if true = any(:feedback_is_verdict::boolean[]) then
-        {write_feedbacks(feedbacks, new.is_verdict)};
-    end if;
-    if false = any(:feedback_is_verdict::boolean[]) then
-        {write_feedbacks(replies, not new.is_verdict)};
+    if cardinality(:feedback_feedback_id::uuid[]) > 0 then
+        return query
+        select null::text[], null::uuid, {feedback_cast} from feedbacks
+        where feedback_id = any(:feedback_feedback_id::uuid[]) order by feedback_id for update;
+        insert into feedbacks as held ({feedback_columns})
+        select {feedback_given(new)} from unnest({feedback_arrays_as(feedback)}) as new ({feedback_columns})
+        where not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
+        on conflict (feedback_id) do update set {feedback_replaced} where held.revision < excluded.revision;
     end if;
     if cardinality(:gone_id::uuid[]) > 0 then
         with gone as (
@@ -97,9 +93,6 @@ begin
             insert into forgotten as f (feedback_id, revision) select * from gone order by feedback_id
             on conflict (feedback_id) do update
             set revision = greatest(f.revision, excluded.revision), written_by = pg_current_xact_id()
-        ), replied as (
-            delete from replies held using gone
-            where held.feedback_id = gone.feedback_id and held.revision <= gone.revision
         )
         delete from feedbacks held using gone
         where held.feedback_id = gone.feedback_id and held.revision <= gone.revision;
@@ -119,4 +112,4 @@ begin
 end
 
 -- name: has_feedback
-select exists (select from feedbacks) or exists (select from replies)
+select exists (select from feedbacks)

@@ -5,9 +5,6 @@ where r.tenant = :tenant and r.sender_id = :user_id and r.sender_type = 'human'
 -- name: held_feedbacks
 select to_jsonb(r) as held from feedbacks r where r.tenant = :tenant and r.user_id = :user_id
 
--- name: held_replies
-select to_jsonb(r) as held from replies r where r.tenant = :tenant and r.user_id = :user_id
-
 -- name: held_rollups
 -- Roll-up counts of the tags that the person wrote.
 select to_jsonb(r) as held from rollups r
@@ -54,10 +51,8 @@ with said as (
     where sender_id = :user_id and tenant = :tenant and sender_type = 'human'
 ), given as (
     select project from feedbacks
-    where tenant = :tenant and project = any(:projects::text[]) and user_id = :user_id and reaction is not null
-    union all
-    select project from replies
-    where tenant = :tenant and project = any(:projects::text[]) and user_id = :user_id and value is not null
+    where tenant = :tenant and project = any(:projects::text[]) and user_id = :user_id
+      and (reaction is not null or value is not null)
 )
 select (select count(*) from said) as messages, (select count(*) from given) as feedback,
     (select count(*) from (select project from said union select project from given) p) as projects

@@ -85,5 +85,5 @@ feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidenc
 -- name: transcript_reactions
 select {transcript_reaction} from effective_or_overruled where {is_here}
 union all
-select {transcript_reaction} from live_replies where {is_here}
+select {transcript_reaction} from feedbacks where {is_here} and feedback_type = 'implicit' and value is not null
 order by occurred_at, feedback_id limit 2000
