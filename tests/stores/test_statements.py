@@ -29,9 +29,8 @@ from reporting.figures.dimension_votes import (
     narrowed_to,
     source_of,
     value_of,
-    value_of_answer,
 )
-from reporting.figures.rollup_counts import dimensions, judgements, reasons_given, steps, votes
+from reporting.figures.rollup_counts import judgements, reasons_given, steps, votes
 from reporting.model.dimensions import dimension
 from reporting.model.projection import FeedbackRow
 from reporting.model.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
@@ -109,14 +108,6 @@ BY_NAME: Mapping[str, Parts] = {
         for filters in (NONE_GIVEN, EVERY)
     ],
     "list_choices": [choices_slots(agent) for agent in (None, "a")],
-    "count_values_by_intent": [
-        {
-            "source": dimensions(AT, SPAN, filters).sql,
-            "value": "e.model",
-            "narrowed": "e.model = any(:compared::text[])",
-        }
-        for filters in (NONE_GIVEN, EVERY)
-    ],
     "count_by_person": [
         {
             "view": "effective",
@@ -125,12 +116,6 @@ BY_NAME: Mapping[str, Parts] = {
             "counts": "false",
         }
         for name in ("version", "bundle", "strategy")
-    ],
-    "count_answered_turns": [
-        {"value": expression[0], "narrowed": narrowed}
-        for name in ("version", "strategy", "attributes.arm")
-        for narrowed in ("", " and e.agent_id = :agent_id")
-        if (expression := value_of_answer(dimension(name)))
     ],
     "list_reasons": [
         {"source": reasons_given(AT, SPAN, filters, rules=rules).sql}

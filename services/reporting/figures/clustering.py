@@ -9,9 +9,8 @@ variance under clustering, divided by its variance for independent verdicts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import sqrt
 from typing import Final, NamedTuple
 
 from contracts.intervals import Interval, difference, wilson
@@ -19,7 +18,6 @@ from contracts.intervals import Interval, difference, wilson
 FEWEST_PEOPLE: Final = 10
 """Minimum number of people for estimating the design effect from the verdicts. With fewer, Kish's size is used."""
 _Z: Final = 1.959964
-_ENOUGH_SHARED: Final = 0.8
 
 
 class PersonVotes(NamedTuple):
@@ -90,49 +88,3 @@ class ClusteredShare:
     def minus(self, other: ClusteredShare) -> Interval:
         """Return the 95 % confidence interval of this proportion minus the other (Newcombe)."""
         return difference(*self._scaled, *other._scaled)
-
-
-class QuestionKind(NamedTuple):
-    """Verdicts on one kind of question, on both sides of a comparison."""
-
-    a: ClusteredShare
-    b: ClusteredShare
-
-
-class AdjustedDifference(NamedTuple):
-    """Difference in satisfaction (b - a), adjusted to the same mix of questions.
-
-    Attributes:
-        sure: 95 % confidence interval of the difference.
-        shared: Proportion of the verdicts that were used. A verdict is used if both sides have verdicts on its kind of
-            question.
-    """
-
-    difference: float
-    sure: Interval
-    shared: float
-
-
-def adjusted(strata: Sequence[QuestionKind]) -> AdjustedDifference | None:
-    """Return the difference in satisfaction (b - a), adjusted to the same mix of questions.
-
-    Only kinds of questions with verdicts on both sides are used. Each kind is weighted by its number of verdicts. The
-    interval is computed with MOVER (Zou and Donner).
-
-    Returns None if fewer than two kinds can be used, or if they contain less than 80 % of all verdicts.
-    """
-    everything = sum(stratum.a.votes + stratum.b.votes for stratum in strata)
-    both = [stratum for stratum in strata if stratum.a.votes and stratum.b.votes]
-    shared = sum(stratum.a.votes + stratum.b.votes for stratum in both)
-    if len(both) < 2 or shared < _ENOUGH_SHARED * everything:
-        return None
-    total, below, above = 0.0, 0.0, 0.0
-    for stratum in both:
-        weight = (stratum.a.votes + stratum.b.votes) / shared
-        a, b = stratum.a.ok / stratum.a.votes, stratum.b.ok / stratum.b.votes
-        total += weight * (b - a)
-        below += weight**2 * ((b - stratum.b.sure.low) ** 2 + (stratum.a.sure.high - a) ** 2)
-        above += weight**2 * ((stratum.b.sure.high - b) ** 2 + (a - stratum.a.sure.low) ** 2)
-    return AdjustedDifference(
-        total, Interval(max(-1.0, total - sqrt(below)), min(1.0, total + sqrt(above))), shared / everything
-    )

@@ -34,29 +34,12 @@ class ComparedShare(ResponseModel):
     ]
 
 
-class AnsweredTurns(ResponseModel):
-    """Number of answered turns in the window, and how many of them have feedback so far."""
-
-    turns: Annotated[int, Field(description="Number of answered turns, at most the 1,500 newest.")]
-    complete: Annotated[bool, Field(description="True if `turns` includes all answered turns of the window.")]
-    with_verdict_of_people: Annotated[int, Field(description="Number of these turns with a person's verdict.")]
-    with_verdict_of_machine: Annotated[
-        int, Field(description="Number of these turns with a verdict of the machine or a reviewer.")
-    ]
-    response_rate: Annotated[
-        float | None, Field(description="with_verdict_of_people / turns; null without answered turns.")
-    ]
-
-
 class ComparedSide(ResponseModel):
     """One side of a comparison."""
 
     value: Annotated[str, Field(description="The requested value.")]
     people: Annotated[ComparedShare, Field(description="People's verdicts.")]
     machine: Annotated[ComparedShare, Field(description="The machine's verdicts, and the reviews that replace them.")]
-    answered: Annotated[
-        AnsweredTurns | None, Field(description="Answered turns; null for `user_type`, which answers do not have.")
-    ]
 
 
 class SatisfactionDifference(ResponseModel):
@@ -76,15 +59,6 @@ class SatisfactionDifference(ResponseModel):
         ),
     ]
     sentence: Annotated[str, Field(description="The result in words.")]
-    adjusted: Annotated[
-        bool,
-        Field(
-            description="True if the difference was adjusted, by intent, to the same mix of questions on both sides."
-        ),
-    ]
-    shared: Annotated[
-        float | None, Field(description="If adjusted: share of the verdicts with an intent that occurs on both sides.")
-    ] = None
 
 
 class ValueComparison(ResponseModel):
@@ -98,17 +72,3 @@ class ValueComparison(ResponseModel):
     b: Annotated[ComparedSide, Field(description="The second value.")]
     people: Annotated[SatisfactionDifference, Field(description="Difference by people's verdicts.")]
     machine: Annotated[SatisfactionDifference, Field(description="Difference by the machine's verdicts, with reviews.")]
-    people_adjusted: Annotated[
-        SatisfactionDifference | None,
-        Field(
-            description="The same difference for an equal mix of questions; null if too few verdicts have an intent "
-            "that both sides share."
-        ),
-    ]
-    machine_adjusted: Annotated[
-        SatisfactionDifference | None,
-        Field(
-            description="The same difference for an equal mix of questions; null if too few verdicts have an intent "
-            "that both sides share."
-        ),
-    ]

@@ -54,19 +54,7 @@ def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
     column = by.rolled or by.of_feedback
     if column:
         return f"e.{column} = :value::text", {}
-    if by.is_attribute:
-        return "e.attributes ->> :attribute::text = :value::text", {"attribute": by.name[len(ATTRIBUTES) :]}
-    return f"e.{by.of_answer} = :value::text", {}
-
-
-def value_of_answer(by: Dimension) -> tuple[str, dict[str, Any]] | None:
-    """Return the SQL expression for the dimension's value in an answer row `e`, with its named parameters.
-
-    Returns None if answers do not have this dimension.
-    """
-    if by.is_attribute:
-        return "e.attributes ->> :attribute::text", {"attribute": by.name[len(ATTRIBUTES) :]}
-    return None if by.of_answer is None else (f"e.{by.of_answer}", {})
+    return "e.attributes ->> :attribute::text = :value::text", {"attribute": by.name[len(ATTRIBUTES) :]}
 
 
 @dataclass(frozen=True, slots=True)

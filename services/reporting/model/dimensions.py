@@ -34,8 +34,6 @@ class Dimension:
     """Column name in the roll-up table and in the feedback table."""
     of_feedback: str | None = None
     """Column name in the feedback table only."""
-    of_answer: str | None = None
-    """Column name in the message table."""
 
     @property
     def is_attribute(self) -> bool:
@@ -49,13 +47,13 @@ class Dimension:
 KNOWN: Final = {
     one.name: one
     for one in (
-        Dimension("version", "Version", "agent_version", of_answer="agent_version"),
-        Dimension("model", "Model", "model", of_answer="model"),
-        Dimension("agent", "Agent", "agent_id", of_answer="agent_id"),
-        Dimension("strategy", "Strategy", of_answer="strategy"),
-        Dimension("bundle", "Bundle", of_feedback="bundle_id", of_answer="bundle_id"),
-        Dimension("track", "Track", of_feedback="track_id", of_answer="track_id"),
-        Dimension("intent", "Intent", of_feedback="intent", of_answer="intent"),
+        Dimension("version", "Version", "agent_version"),
+        Dimension("model", "Model", "model"),
+        Dimension("agent", "Agent", "agent_id"),
+        Dimension("strategy", "Strategy", of_feedback="strategy"),
+        Dimension("bundle", "Bundle", of_feedback="bundle_id"),
+        Dimension("track", "Track", of_feedback="track_id"),
+        Dimension("intent", "Intent", of_feedback="intent"),
         Dimension("user_type", "Role of the person", of_feedback="user_type"),
     )
 }

@@ -143,7 +143,7 @@ async def releases(
     filters = view.filters.replace(origins=None, agent_version=None)
     comparison = None
     if len(pair) == 2:
-        comparison = await compare(pool, at, span, filters, KNOWN["version"], (pair[0], pair[1]), brief=True)
+        comparison = await compare(pool, at, span, filters, KNOWN["version"], (pair[0], pair[1]))
     return Releases(
         charted,
         bucket,

@@ -61,11 +61,6 @@ union
 select kind, reason from ({stale}) s
 order by kind, value
 
--- name: count_values_by_intent(source, value, narrowed)
-select {value} as value, {side} as origin, e.reason as intent, sum(e.ok) as ok, sum(e.neutral) as neutral,
-       sum(e.not_ok) as not_ok
-from {source} e where {narrowed} and e.kind = 'intent' group by 1, 2, 3
-
 -- name: count_by_person(view, where, holds, counts)
 -- Count the newest verdicts with a value by person. At most :scanned verdicts are read.
 with looked as materialized (
@@ -84,31 +79,3 @@ where {counts} or exists (
     where counted.feedback_id = e.feedback_id and counted.tenant = :tenant and counted.project = :project
 )
 group by 1, 2
-
--- name: count_answered_turns(value, narrowed)
--- Count by value the newest answered turns, and those with feedback. At most :scanned answers are read.
-with looked as materialized (
-    select e.conversation_id, e.turn_id, e.occurred_at, case when true{narrowed} then {value} end as value from (
-        select * from messages e
-        where e.tenant = :tenant and e.project = :project and e.sender_type = 'agent'
-          and e.occurred_at >= :start and e.occurred_at < :end
-        order by e.occurred_at desc limit :scanned
-    ) e
-), turns as materialized (
-    select distinct v.value, e.conversation_id, e.turn_id
-    from unnest(:compared::text[]) as v (value) cross join lateral (
-        select * from looked l where l.value = v.value order by l.occurred_at desc limit :most
-    ) e
-), judged as (
-    select t.value, f.by_person, f.by_machine
-    from turns t cross join lateral (
-        select bool_or(f.origin = 'user') as by_person, bool_or(f.origin <> 'user') as by_machine from effective f
-        where f.conversation_id = t.conversation_id and f.turn_id = t.turn_id
-          and f.tenant = :tenant and f.project = :project
-    ) f
-)
-select v.value, count(j.value) as turns, count(*) filter (where j.by_person) as people,
-       count(*) filter (where j.by_machine) as machine,
-       (select count(*) from looked) as looked, (select count(*) from looked l where l.value = v.value) as held
-from unnest(:compared::text[]) as v (value) left join judged j on j.value = v.value
-group by v.value

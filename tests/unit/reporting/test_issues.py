@@ -11,7 +11,7 @@ import pytest
 from contracts.instants import DAY
 from contracts.intervals import wilson
 from detector.encoders.embedder import Vectors, unit_rows
-from reporting.figures.clustering import ClusteredShare, PersonVotes, QuestionKind, adjusted, effective_size
+from reporting.figures.clustering import ClusteredShare, PersonVotes, effective_size
 from reporting.figures.ranking import AgentEvidence
 from reporting.figures.votes import Votes
 from reporting.issues.encoding import CachingEncoder
@@ -242,30 +242,6 @@ def test_intervals_cover_the_difference_although_people_repeat_themselves() -> N
     assert _coverage(True, clustered=True) >= 0.93
     assert _coverage(False, clustered=True) >= 0.93
     assert _coverage(True, clustered=False) < 0.8, "counting all verdicts as independent would raise false alarms"
-
-
-def _share(ok: int, votes: int) -> ClusteredShare:
-    return ClusteredShare(ok, votes, votes)
-
-
-def test_a_difference_that_is_only_a_mix_of_questions_disappears() -> None:
-    # Both answer easy questions at .9 and hard ones at .5, but b gets more hard ones.
-    strata = [QuestionKind(_share(720, 800), _share(180, 200)), QuestionKind(_share(100, 200), _share(400, 800))]
-    found = adjusted(strata)
-    assert found is not None
-    assert found.difference == pytest.approx(0)
-    assert found.sure.low < 0 < found.sure.high
-    assert found.shared == 1
-
-
-def test_no_adjustment_with_one_kind_of_question_or_few_shared_ones() -> None:
-    only = QuestionKind(_share(8, 10), _share(5, 10))
-    assert adjusted([]) is None
-    assert adjusted([only]) is None
-    assert adjusted([only, only, QuestionKind(_share(0, 0), _share(50, 100))]) is None
-    found = adjusted([only, only, QuestionKind(_share(0, 0), _share(2, 4))])
-    assert found is not None
-    assert (round(found.difference, 3), round(found.shared, 3)) == (-0.3, 0.909)
 
 
 # Agents are ranked by the strongest evidence of being bad, whoever gave it.
