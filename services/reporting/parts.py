@@ -70,6 +70,7 @@ class ReportingParts:
     endpoints: Sequence[WebhookEndpoint]
     alert_courier: AlertCourier
     alert_channels: AlertChannels
+    alert_administration: AlertAdministration
     feedback_metrics: FeedbackMetrics
     keys: ApiKeys
 
@@ -80,10 +81,6 @@ class ReportingParts:
     @property
     def access_log(self) -> AccessLog:
         return AccessLog(self.pool, self.service.context.clock)
-
-    @property
-    def alert_administration(self) -> AlertAdministration:
-        return AlertAdministration(self.reads, self.pool, self.alert_channels, self.alert_courier, self.clock)
 
     def projection_handler(self) -> ProjectionHandler:
         return ProjectionHandler(self.store, self.settings.compared_attributes, self.access_log)
@@ -158,6 +155,7 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
         endpoints=endpoints,
         alert_courier=alert_courier,
         alert_channels=channels,
+        alert_administration=AlertAdministration(reads, pool, channels, alert_courier, service.context.clock),
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),
         keys=keys,
     )

@@ -82,7 +82,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
         Keeps("alert_messages", "alert_days", "created_at", "microseconds"),
         Keeps("access_log", "access_log_days", "at", "microseconds"),
-        Keeps("attempts", "alert_days", "since", "microseconds"),
         # Rows of `forgotten` keep older announcements from restoring erased feedback. They are not needed after the
         # topics' retention has removed these announcements. Revisions are log times in milliseconds.
         Keeps("forgotten", "tombstone_days", "revision", "milliseconds"),

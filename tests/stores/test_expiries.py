@@ -94,7 +94,6 @@ LIMITS = [
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
     Limit("reporting", "alerts", "over_at", 90, "microseconds"),
     Limit("reporting", "alert_messages", "created_at", 90, "microseconds"),
-    Limit("reporting", "attempts", "since", 90, "microseconds"),
     Limit("reporting", "access_log", "at", 365, "microseconds", {"action": "exported"}),
     Limit("reporting", "forgotten", "revision", 30, "milliseconds"),
 ]

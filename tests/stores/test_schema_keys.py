@@ -72,7 +72,6 @@ OF_ALL_TENANTS = {
     "reporting.forgotten": "feedback_id",
     "reporting.hosted_artifacts": "name",
     "reporting.issues": "id",
-    "reporting.attempts": "subject",
 }
 """Keys of ids that are derived from tenant and project, of random ids, and of data without a tenant."""
 _UNIQUE = """

@@ -804,13 +804,6 @@ create table held_receipts (
     primary key (id, tenant)
 );
 
--- Attempts within a window since `since`, by SHA-256 of what is counted
-create table attempts (
-    subject bytea primary key,
-    failures integer not null,
-    since bigint not null
-);
-
 -- Keys of colleagues and programs. Times are in microseconds
 create table api_keys (
     id uuid primary key,
@@ -860,5 +853,4 @@ create unique index access_log_read on access_log (actor, about, tenant, project
 create index access_log_tenant on access_log (tenant, at desc);
 
 -- No policy allows a connection that reads for callers to see these rows.
-alter table attempts enable row level security;
 alter table alert_channels enable row level security;
