@@ -20,7 +20,7 @@ from reporting import metrics
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.objects import Hosted, ReplicationPlan, TurnKey, WantedArtifact, replication_plan
 from reporting.mirror.receipts import HeldReceipts
-from reporting.mirror.store_setting import mark_more
+from reporting.mirror.store_setting import mark_older_turns
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 from servicekit.clock import Clock
@@ -70,7 +70,8 @@ class ArtifactReplicator:
             if not await connection.fetchval(*SQL.lock_artifacts()):
                 return 0
             try:
-                while (done := await self._step(connection)) or await mark_more(connection):
+                await mark_older_turns(connection)
+                while done := await self._step(connection):
                     turns += done
                 self._failure = None
                 metrics.ARTIFACTS_WAITING.set(0)
@@ -82,20 +83,18 @@ class ArtifactReplicator:
         return turns
 
     async def _failed(self, connection: Connection, error: Unavailable) -> str:
-        ((changes, deletions, more),) = await connection.fetch(*SQL.count_artifacts_waiting())
+        ((changes, deletions),) = await connection.fetch(*SQL.count_artifacts_waiting())
         metrics.ARTIFACTS.labels("failed").inc()
         metrics.ARTIFACTS_WAITING.set(changes)
-        least = "more than " if more else ""
-        return f"{error}: {least}{changes} changes of turns wait for replication, {deletions} objects for deletion"
+        return f"{error}: {changes} changes of turns wait for replication, {deletions} objects for deletion"
 
     async def _step(self, connection: Connection) -> int:
         # Delete first: while the store is down and deletions wait, no further objects are recorded for writing.
         await self._delete(connection)
         if receipts := await self._receipts.held(connection):
             # An erasure marks its turns as stale before its receipt is held, so process all marks before sending the
-            # receipt. Turns with logs that are no longer replicated have no marks until `mark_more` marks them.
-            hosted = SQL.stale_hosted_turns(limit=_MARKS_AT_ONCE)
-            while await self._mirror(connection, hosted) or await mark_more(connection):
+            # receipt.
+            while await self._mirror(connection, SQL.stale_hosted_turns(limit=_MARKS_AT_ONCE)):
                 pass
             await self._delete(connection)
             await self._receipts.release(connection, receipts)

@@ -14,24 +14,17 @@ from reporting.sql.connection import Connection
 from servicekit.errors import StartError
 
 _SECONDS: Final = 3_600.0
-_CONVERSATION: Final = ("tenant", "project", "conversation_id")
 
 
 async def set_store(pool: asyncpg.Pool, url: str | None, *, turn_logs: bool) -> None:
     """Set the object store, or disable replication if `url` is None.
 
-    From now on, every change to a turn marks the turn as stale. Existing turns are marked in batches by `mark_more`.
+    From now on, every change to a turn marks the turn as stale. `mark_older_turns` marks the existing turns.
 
     Raises:
         StartError: If the previous object store still contains objects. Erasures could no longer delete them.
     """
-    async with pool.acquire() as connection:
-        await _adopt(connection, url, turn_logs)
-        await mark_more(connection)
-
-
-async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> None:
-    async with connection.transaction():
+    async with pool.acquire() as connection, connection.transaction():
         await connection.execute(*SQL.lock_store())
         current = await connection.fetchrow(*SQL.current_store())
         if (None if current is None else (current["url"], current["turn_logs"])) == (
@@ -43,7 +36,7 @@ async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> No
                 f"There are artifacts in {current['url']}: set ARTIFACT_STORE_URL to that store, so that erasures "
                 "delete them; or delete them there and run `delete from reporting.hosted_artifacts`."
             )
-        # Wait for concurrent writers, because they do not mark turns yet. `mark_more` finds their rows later.
+        # Wait for concurrent writers, because they do not mark turns yet. `mark_older_turns` finds their rows later.
         await connection.execute(*SQL.wait_for_writers(), timeout=_SECONDS)
         await connection.execute(*SQL.delete_store())
         if url is None:
@@ -52,25 +45,10 @@ async def _adopt(connection: Connection, url: str | None, turn_logs: bool) -> No
         await connection.execute(*SQL.set_store(url=url, turn_logs=turn_logs))
 
 
-async def mark_more(connection: Connection) -> bool:
-    """Mark a batch of turns that were stored before the object store was set.
-
-    A batch covers a limited number of conversations.
-
-    Returns:
-        False if all turns have been marked.
-    """
+async def mark_older_turns(connection: Connection) -> None:
+    """Mark the turns that were stored before the object store was set, unless they are already marked."""
     async with connection.transaction():
-        position = await connection.fetchrow(*SQL.place_of_marks())
-        if position is None:
-            return False
-        await connection.execute(*SQL.read_by_index())
-        after = {"turn_logs": position["turn_logs"], **dict(zip(_CONVERSATION, position["marked_to"], strict=True))}
-        end = await connection.fetchrow(*SQL.end_of_range(**after))
-        if end is None:
-            await connection.execute(*SQL.mark_rest(**after))
-        else:
-            last = {f"last_{name}": end[name] for name in _CONVERSATION}
-            await connection.execute(*SQL.mark_range(**after, **last))
-        await connection.execute(*SQL.note_marks(marked_to=None if end is None else list(end)))
-        return True
+        turn_logs = await connection.fetchval(*SQL.unmarked_store())
+        if turn_logs is not None:
+            await connection.execute(*SQL.mark_all_turns(turn_logs=turn_logs), timeout=_SECONDS)
+            await connection.execute(*SQL.note_marked_store())

@@ -57,8 +57,7 @@ update hosted_artifacts set state = 'late', due_at = :due_at where name = any(:n
 
 -- name: count_artifacts_waiting
 select (select count(*) from changed_turns where reader = 'mirror') as marks,
-       (select count(*) from hosted_artifacts where state = 'doomed') as doomed,
-       exists (select from artifact_store where marked_to is not null) as more
+       (select count(*) from hosted_artifacts where state = 'doomed') as doomed
 
 -- name: delete_stale_turns
 delete from changed_turns where reader = 'mirror' and id = any(:ids::bigint[])
@@ -92,55 +91,21 @@ delete from artifact_store
 delete from changed_turns where reader = 'mirror'
 
 -- name: set_store
-insert into artifact_store (url, turn_logs, marked_to) values (:url, :turn_logs, '{"","",""}')
+insert into artifact_store (url, turn_logs) values (:url, :turn_logs)
 
--- name: place_of_marks
-select turn_logs, marked_to from artifact_store where marked_to is not null for update
+-- name: unmarked_store
+select turn_logs from artifact_store where not is_marked for update
 
--- name: read_by_index
--- PostgreSQL underestimates the rows after a position, so it would read and sort all of them for every range.
-set local enable_sort = off; set local enable_incremental_sort = off; set local enable_seqscan = off
-
--- fragment: is_after
-(tenant, project, conversation_id) > (:tenant::text, :project::text, :conversation_id::text)
-
--- fragment: end_in(table, rows)
-(select tenant, project, conversation_id from {table} where {rows} and {is_after}
- order by tenant, project, conversation_id offset 5000 limit 1)
-
--- name: end_of_range
--- Mark at most about 5,000 rows per table at once. A range ends at a conversation boundary.
-select tenant, project, conversation_id from (
-    {end_in(feedbacks, reaction is not null)} union all
-    {end_in(hosted_artifacts, true)} union all
-    {end_in(messages, :turn_logs::boolean and turn_id is not null)}
-) ends order by tenant, project, conversation_id limit 1
-
--- fragment: turns_in(table, rows)
-select tenant, project, conversation_id, turn_id from {table} where {rows} and {is_after}
-
--- name: mark_range
+-- name: mark_all_turns
 insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
-select 'mirror', turns.* from (
-    {turns_in(feedbacks, reaction is not null)} and {is_up_to}
+(
+    select 'mirror', tenant, project, conversation_id, turn_id from feedbacks where reaction is not null
     union
-    {turns_in(hosted_artifacts, true)} and {is_up_to}
+    select 'mirror', tenant, project, conversation_id, turn_id from hosted_artifacts
     union
-    {turns_in(messages, :turn_logs::boolean and turn_id is not null)} and {is_up_to}
-) turns
+    select 'mirror', tenant, project, conversation_id, turn_id from messages
+    where :turn_logs::boolean and turn_id is not null
+) except select reader, tenant, project, conversation_id, turn_id from changed_turns where reader = 'mirror'
 
--- fragment: is_up_to
-(tenant, project, conversation_id) <= (:last_tenant::text, :last_project::text, :last_conversation_id::text)
-
--- name: mark_rest
-insert into changed_turns (reader, tenant, project, conversation_id, turn_id)
-select 'mirror', turns.* from (
-    {turns_in(feedbacks, reaction is not null)}
-    union
-    {turns_in(hosted_artifacts, true)}
-    union
-    {turns_in(messages, :turn_logs::boolean and turn_id is not null)}
-) turns
-
--- name: note_marks
-update artifact_store set marked_to = :marked_to
+-- name: note_marked_store
+update artifact_store set is_marked = true

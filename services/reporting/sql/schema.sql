@@ -773,8 +773,8 @@ create index deliveries_subject on deliveries (subject);
 create table artifact_store (
     url text not null,
     turn_logs boolean not null,
-    -- Tenant, project and conversation up to which turns older than the store are marked; null once all are
-    marked_to text[]
+    -- True once the turns that are older than the store are marked in changed_turns
+    is_marked boolean not null default false
 );
 
 -- Every object that may be in the artifact store, inserted before it is written; no text
