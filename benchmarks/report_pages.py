@@ -41,8 +41,7 @@ from contracts.instants import DAY
 from contracts.scopes import ALL_SCOPES
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import AlertChannels
-from reporting.alerts.sending import AlertCourier
-from reporting.alerts.store import AlertMessages
+from reporting.alerts.sending import AlertSender
 from reporting.feedback.search import found
 from reporting.figures.calibration import calibration
 from reporting.figures.ranking import ranking
@@ -52,6 +51,7 @@ from reporting.http.reviews import figures
 from reporting.model.projection import FeedbackRow, person_slot
 from reporting.model.responses import Window
 from reporting.model.selection import Filters, FoundType, Project, TimeSpan
+from reporting.outbox.sending import CheckedHttp
 from reporting.pages.overview import overview
 from reporting.pages.queries.breakdown import breakdown
 from reporting.pages.routes import pages_router
@@ -206,8 +206,8 @@ def _pages(reads: Database, pool: Database) -> FastAPI:
 
     clock = FixedClock(NOW)
     channels = AlertChannels(pool, clock)
-    courier = AlertCourier(channels, AlertMessages(pool), clock)
-    administration = AlertAdministration(reads, pool, channels, courier, clock)
+    sender = AlertSender(channels, CheckedHttp(), clock)
+    administration = AlertAdministration(reads, pool, channels, sender, clock)
     app.include_router(pages_router(reads, clock, alert_administration=administration))
     return app
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Gauge
 
-WEBHOOKS = Counter(
-    "agent_feedback_webhooks_total",
-    "Attempts to deliver an event to a webhook: delivered, failed, or failed for the last time (dead)",
-    ("endpoint", "outcome"),
-)
-ALERT_MESSAGES = Counter(
-    "agent_feedback_alert_messages_total",
-    "Attempts to announce an alert in a channel: delivered, failed, or failed for the last time (dead)",
-    ("kind", "outcome"),
+DELIVERIES = Counter(
+    "agent_feedback_deliveries_total",
+    "Attempts to deliver an event to a webhook endpoint, or an announcement to an alert channel (receiver `alerts`): "
+    "delivered, failed, or failed for the last time (dead)",
+    ("receiver", "outcome"),
 )
 ALERT_EVALUATION_FAILURES = Counter(
     "agent_feedback_alert_evaluation_failures_total",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,7 @@ from reporting.access.log import AccessLog
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
-from reporting.alerts.sending import AlertCourier
-from reporting.alerts.store import AlertMessages
+from reporting.alerts.sending import AlertSender
 from reporting.figures.counts import totals
 from reporting.figures.gauges import FeedbackMetrics
 from reporting.issues.job import ISSUE_WORK, IssueJob, issue_encoder
@@ -26,7 +25,9 @@ from reporting.mirror.store_setting import set_store
 from reporting.outbox.courier import Courier
 from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
 from reporting.outbox.handlers import WebhookHandler
-from reporting.outbox.store import Deliveries
+from reporting.outbox.payload import Delivery
+from reporting.outbox.sending import AttemptResult, CheckedHttp, WebhookSender
+from reporting.outbox.store import Deliveries, Receiver
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
@@ -68,7 +69,7 @@ class ReportingParts:
     objects."""
     deliveries: Deliveries
     endpoints: Sequence[WebhookEndpoint]
-    alert_courier: AlertCourier
+    courier: Courier
     alert_channels: AlertChannels
     alert_administration: AlertAdministration
     feedback_metrics: FeedbackMetrics
@@ -96,20 +97,6 @@ class ReportingParts:
         """Do the work of the issue job, in a child process unless it needs no encoder."""
         return await self.issue_work() if await self.issues.tidy() else 0
 
-    def couriers(self) -> Mapping[str, Callable[[], Awaitable[object]]]:
-        """Return the delivery function of each webhook endpoint, by endpoint name.
-
-        The function delivers all events that are due.
-        """
-        clock, begin_span = self.service.context.clock, self.service.begin_request_span
-        couriers = {
-            endpoint.name: Courier(endpoint, self.deliveries, clock, begin_span=begin_span)
-            for endpoint in self.endpoints
-        }
-        for courier in couriers.values():
-            self.service.resources.push_async_callback(courier.close)
-        return {name: courier.deliver for name, courier in couriers.items()}
-
 
 async def open_parts(settings: ReportingSettings, service: Service) -> ReportingParts:
     """Open the database pools, the object store and the clients of the service.
@@ -131,8 +118,11 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
         if warned is not None:
             service.watched.append(partial(getattr, warned, "warnings"))
     channels = AlertChannels(pool, service.context.clock, private=settings.private_channels)
-    alert_courier = AlertCourier(channels, AlertMessages(pool), service.context.clock)
-    service.resources.push_async_callback(alert_courier.close)
+    deliveries, http = Deliveries(pool), CheckedHttp()
+    service.resources.push_async_callback(http.close)
+    alert_sender = AlertSender(channels, http, service.context.clock)
+    courier = _courier(service, deliveries, endpoints, alert_sender, http)
+    service.resources.push_async_callback(courier.close)
     keys = ApiKeys(pool, service.context.clock)
     service.authenticators.append(keys)
     service.facts["report"] = partial(totals, pool)
@@ -151,14 +141,32 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
         ),
         mirror=mirror,
         receipts=receipts,
-        deliveries=Deliveries(pool),
+        deliveries=deliveries,
         endpoints=endpoints,
-        alert_courier=alert_courier,
+        courier=courier,
         alert_channels=channels,
-        alert_administration=AlertAdministration(reads, pool, channels, alert_courier, service.context.clock),
+        alert_administration=AlertAdministration(reads, pool, channels, alert_sender, service.context.clock),
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),
         keys=keys,
     )
+
+
+def _courier(
+    service: Service,
+    deliveries: Deliveries,
+    endpoints: Sequence[WebhookEndpoint],
+    alert_sender: AlertSender,
+    http: CheckedHttp,
+) -> Courier:
+    """Return the courier of all webhook endpoints and alert channels."""
+    clock = service.context.clock
+    webhook_sender = WebhookSender(endpoints, http, clock, service.begin_request_span)
+
+    async def send(delivery: Delivery) -> AttemptResult:
+        return await (alert_sender if delivery.project else webhook_sender).send(delivery)
+
+    receivers = [Receiver(endpoint.name, endpoint.settings.tenant) for endpoint in endpoints]
+    return Courier(deliveries, receivers, send, clock)
 
 
 async def _mirror(

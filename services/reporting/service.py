@@ -29,14 +29,12 @@ def _connect(parts: ReportingParts, service: Service) -> None:
         service.every(Periodic("artifacts", 2, parts.mirror.catch_up))
     service.every(Periodic("feedback metrics", 60, parts.feedback_metrics.update))
     service.every(Periodic("alerts", 60, parts.evaluate_alerts()))
-    service.every(Periodic("alert messages", 2, parts.alert_courier.deliver))
+    service.every(Periodic("deliveries", 1, parts.courier.deliver))
     if parts.settings.webhooks:
         webhooks = parts.webhook_handler()
         # Receivers get erasure requests, too, because they may have stored the person's text.
         erasing = service.erasing(webhooks, parts.pool, erase, parts.receipts)
         service.consume("webhooks", ErasureRequestHandler(erasing, webhooks))
-        for name, deliver in parts.couriers().items():
-            service.every(Periodic(f"webhook {name}", 1, deliver))
 
 
 def _routers(parts: ReportingParts) -> list[APIRouter]:
@@ -80,7 +78,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
-        Keeps("alert_messages", "alert_days", "created_at", "microseconds"),
         Keeps("access_log", "access_log_days", "at", "microseconds"),
         # Rows of `forgotten` keep older announcements from restoring erased feedback. They are not needed after the
         # topics' retention has removed these announcements. Revisions are log times in milliseconds.

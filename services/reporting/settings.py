@@ -47,12 +47,12 @@ class ReportingSettings(ReadSettings):
     webhooks: Path | None = None
     """File that defines the webhook endpoints (docs/webhooks.md); None for no webhooks."""
     webhook_days: float = Field(default=7, gt=0)
-    """Retention of undelivered webhook events, both waiting and dead, in days."""
+    """Retention of undelivered webhook events and alert messages, both waiting and dead, in days."""
     private_channels: bool = False
     """True to permit administrators of all tenants to set channels that use http, or an address outside the public
     Internet."""
     alert_days: float = Field(default=90, gt=0)
-    """Retention of ended alerts and of unsent alert messages, in days."""
+    """Retention of ended alerts, in days."""
     access_log_days: float = Field(default=365, ge=0)
     """Retention of the access log (docs/access.md), in days; 0 keeps all."""
     artifact_store_url: str | None = Field(

@@ -17,10 +17,15 @@ from contracts.instants import DAY, MINUTE, SECOND
 from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import BEHIND, AlertEvaluator
 from reporting.alerts.messages import Announcement
-from reporting.alerts.sending import AT_ONCE, RECEIVERS_AT_ONCE, AlertCourier
-from reporting.alerts.store import AlertMessages, AlertReceiver, AlertTransaction, WaitingMessage
+from reporting.alerts.sending import AlertSender
+from reporting.alerts.store import AlertTransaction
 from reporting.figures.gauges import FeedbackMetrics
 from reporting.model.selection import HOUR, Project
+from reporting.outbox.courier import AT_ONCE, CHANNELS_AT_ONCE, Courier
+from reporting.outbox.payload import Delivery
+from reporting.outbox.sending import CheckedHttp
+from reporting.outbox.store import Deliveries
+from reporting.outbox.store import Receiver as DeliveryReceiver
 from reporting.pages.routes import pages_router
 from reporting.read_models.generation import Generation
 from servicekit.clock import FixedClock
@@ -29,6 +34,7 @@ from tests.support.issue_turns import TOPICS, issue_job, rejected_turn
 from tests.support.receiver import Receiver, Taken, receiver
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback
+from tests.support.waits import PATIENCE_SECONDS
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 SLACK = "/services/T0/B0/slack-secret"
@@ -70,6 +76,11 @@ async def set_rules(pool: Database, *rules: dict[str, Any], at: Project = AT) ->
         await pool.execute("insert into alert_rules values ($1, $2, $3, $4, 0)", *at, rule["name"], json.dumps(rule))
 
 
+def courier_of(pool: Database, deliveries: Deliveries, clock: FixedClock) -> Courier:
+    sender = AlertSender(AlertChannels(pool, clock, private=True), CheckedHttp(PATIENCE_SECONDS), clock)
+    return Courier(deliveries, (), sender.send, clock, seconds=PATIENCE_SECONDS, pick=lambda: 0.0)
+
+
 class Alerts:
     """Evaluator and courier on the read models, with a clock that tests set."""
 
@@ -78,7 +89,7 @@ class Alerts:
         self.waiting = 0
         channels = AlertChannels(pool, self.clock, private=True)
         self.evaluator = AlertEvaluator(pool, channels, self.clock, self._waiting)
-        self.courier = AlertCourier(channels, AlertMessages(pool), self.clock, seconds=5)
+        self.courier = courier_of(pool, Deliveries(pool), self.clock)
 
     async def _waiting(self) -> int:
         return self.waiting
@@ -241,9 +252,7 @@ async def test_failed_messages_are_retried_and_an_end_waits_for_its_beginning(
     await judged(take, 0, 100, 0)
     there.answers["/hook"] = 204
     await alerts.look(NOW + SECOND)  # the same minute, before the retry
-    rows = await read_models.fetch(
-        "select channel, attempts, last_answer from alert_messages order by channel, attempts"
-    )
+    rows = await read_models.fetch("select receiver, attempts, last_answer from deliveries order by receiver, attempts")
     assert [tuple(row) for row in rows] == [
         ("hook", 0, None),
         ("hook", 1, "503"),
@@ -261,7 +270,7 @@ async def test_a_slow_channel_delays_no_message_of_another_tenant(read_models: D
         async with read_models.acquire() as connection:
             await AlertTransaction(connection, Project(tenant, project)).announce(one, [channel], NOW)
 
-    slow, keys, projects = SLACK, 5, RECEIVERS_AT_ONCE + 2
+    slow, keys, projects = SLACK, AT_ONCE + 1, CHANNELS_AT_ONCE + 2
     there.held.add(slow)
     courier = Alerts(read_models).courier
     await set_channels(read_models, there, Project("globex", "support"))
@@ -270,29 +279,29 @@ async def test_a_slow_channel_delays_no_message_of_another_tenant(read_models: D
         for key in range(keys):
             await announce(f"k{key}", "acme", f"p{project}", "slack")
     await courier.deliver()
-    await there.until(slow, lambda taken: len(taken) == AT_ONCE * RECEIVERS_AT_ONCE)
+    await there.until(slow, lambda taken: len(taken) == AT_ONCE * CHANNELS_AT_ONCE)
     await announce("k", "globex", "support", "hook")
     await courier.deliver()
     await there.until("/hook", bool)
     await courier.deliver()
-    assert len(there.at(slow)) == AT_ONCE * RECEIVERS_AT_ONCE, "a tenant's attempts are limited"
+    assert len(there.at(slow)) == AT_ONCE * CHANNELS_AT_ONCE, "a tenant's attempts are limited"
     there.released.set()
     await courier.sent()
     said = [json.loads(one.body)["text"] for one in there.at(slow)]
     assert sorted(said) == sorted(f"Alert: k{key} of p{project}" for key in range(keys) for project in range(projects))
-    assert len(there.at("/hook")) == 1 and await read_models.fetchval("select count(*) from alert_messages") == 0
+    assert len(there.at("/hook")) == 1 and await read_models.fetchval("select count(*) from deliveries") == 0
     await courier.close()
 
 
 async def test_an_error_of_the_database_is_raised_by_the_next_delivery(read_models: Database, there: Receiver) -> None:
-    class Lost(AlertMessages):
-        async def due(self, now: int) -> list[AlertReceiver]:
-            return [AlertReceiver("hook", *AT)]
+    class Lost(Deliveries):
+        async def due_channels(self, now: int) -> list[DeliveryReceiver]:
+            return [DeliveryReceiver("hook", *AT)]
 
-        async def claim(self, of: AlertReceiver, now: int, until: int, limit: int) -> list[WaitingMessage]:
+        async def claim(self, receiver: DeliveryReceiver, now: int, until: int, limit: int) -> list[Delivery]:
             raise ConnectionError
 
-    courier = AlertCourier(AlertChannels(read_models, Clock(NOW)), Lost(read_models), Clock(NOW), seconds=5)
+    courier = courier_of(read_models, Lost(read_models), Clock(NOW))
     for raises in (False, True, True):
         with pytest.raises(ConnectionError) if raises else nullcontext():
             await courier.deliver()
@@ -301,29 +310,28 @@ async def test_an_error_of_the_database_is_raised_by_the_next_delivery(read_mode
 
 
 async def test_an_error_with_one_message_does_not_abandon_the_other(read_models: Database, there: Receiver) -> None:
-    class Failing(AlertMessages):
+    class Failing(Deliveries):
         failed_once = asyncio.Event()
         stored: tuple[str, ...] = ()
 
-        async def delivered(self, one: WaitingMessage) -> None:
-            if one.announcement.key == "k0":
+        async def delivered(self, delivery: Delivery) -> None:
+            if delivery.subject == "k0/fired":
                 self.failed_once.set()
                 raise ConnectionError
             await self.failed_once.wait()
-            await super().delivered(one)
-            self.stored += (one.announcement.key,)
+            await super().delivered(delivery)
+            self.stored += (delivery.subject,)
 
     await set_channels(read_models, there)
     for key in ("k0", "k1"):
         one = Announcement(key, "fired", key, "", "", *AT, "low", NOW)
         async with read_models.acquire() as connection:
             await AlertTransaction(connection, AT).announce(one, ["hook"], NOW)
-    messages = Failing(read_models)
-    channels = AlertChannels(read_models, Clock(NOW), private=True)
-    courier = AlertCourier(channels, messages, Clock(NOW), seconds=5)
+    deliveries = Failing(read_models)
+    courier = courier_of(read_models, deliveries, Clock(NOW))
     await courier.deliver()
     await courier.sent()
-    assert messages.stored == ("k1",)
+    assert deliveries.stored == ("k1/fired",)
     with pytest.raises(ConnectionError):
         await courier.deliver()
     await courier.close()

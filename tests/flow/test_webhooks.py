@@ -17,12 +17,12 @@ from standardwebhooks import Webhook
 
 from contracts.instants import DAY, SECOND
 from reporting.outbox import sending
-from reporting.outbox.courier import ATTEMPT_SECONDS, Courier
+from reporting.outbox.courier import Courier
 from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
-from reporting.outbox.payload import WebhookDelivery
+from reporting.outbox.payload import Delivery
 from reporting.outbox.schedule import RETRY_DELAYS
-from reporting.outbox.sending import Sender
-from reporting.outbox.store import Deliveries
+from reporting.outbox.sending import ATTEMPT_SECONDS, CheckedHttp, WebhookSender
+from reporting.outbox.store import Deliveries, Receiver
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message
 from tests.support.erasures import erased
@@ -197,12 +197,18 @@ class Hook:
     def __init__(self, found: WebhookEndpoint, pool: Any) -> None:
         self.clock = HandClock()
         self.deliveries = Deliveries(pool)
-        self.courier = Courier(found, self.deliveries, self.clock, seconds=5, pick=lambda: 0.0)
-        self.endpoint = found
+        self.receiver = Receiver(found.name, found.settings.tenant)
+        self.http = CheckedHttp(5)
+        send = WebhookSender([found], self.http, self.clock).send
+        self.courier = Courier(self.deliveries, [self.receiver], send, self.clock, seconds=5, pick=lambda: 0.0)
+
+    async def deliver(self) -> None:
+        await self.courier.deliver()
+        await self.courier.sent()
 
     async def add(self, number: int, revision: int = 1) -> None:
-        one = WebhookDelivery(
-            self.endpoint.name,
+        one = Delivery(
+            self.receiver.receiver,
             f"f{number}",
             f"e{number}.{revision}",
             "feedback.created",
@@ -230,6 +236,7 @@ async def hook(postgres_url: str, tmp_path: Path, url: str, monkeypatch: pytest.
         made = Hook(found, pool)
         yield made, pool
         await made.courier.close()
+        await made.http.close()
     finally:
         await pool.close()
 
@@ -242,24 +249,24 @@ async def test_tries_follow_the_schedule_and_then_it_is_dead(
         async with hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
             await made.add(1)
             for tries, wait in enumerate(RETRY_DELAYS, 1):
-                await made.courier.deliver()
+                await made.deliver()
                 assert len(there.taken) == tries
                 early = 1 if tries < 5 else 60  # then the receiver gets no request for half a minute
                 made.clock.forward(wait - early)
-                await made.courier.deliver()
+                await made.deliver()
                 assert len(there.taken) == tries, "too early"
                 made.clock.forward(early)
-            await made.courier.deliver()
+            await made.deliver()
             assert await made.rows(pool) == [("f1", 1, len(RETRY_DELAYS) + 1, True)]
             made.clock.forward(30 * DAY // SECOND)
-            await made.courier.deliver()
+            await made.deliver()
             assert len(there.taken) == len(RETRY_DELAYS) + 1
             assert {one.headers["webhook-id"] for one in there.taken} == {"e1.1"}
             assert {one.body for one in there.taken} == {there.taken[0].body}
             there.answers.clear()
             made.clock.forward(31)
-            assert await made.deliveries.replay("acme", "learner", made.clock.now()) == 1
-            await made.courier.deliver()
+            assert await made.deliveries.replay(made.receiver, made.clock.now()) == 1
+            await made.deliver()
             assert await made.rows(pool) == []
 
 
@@ -271,14 +278,14 @@ async def test_a_failing_receiver_is_left_alone(
         async with hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
             for number in range(40):
                 await made.add(number)
-            await made.courier.deliver()
+            await made.deliver()
             first = len(there.taken)
             assert first <= 9
-            await made.courier.deliver()
+            await made.deliver()
             assert len(there.taken) == first
             there.answers.clear()
             made.clock.forward(31)
-            await made.courier.deliver()
+            await made.deliver()
             assert await made.rows(pool) == []
 
 
@@ -287,15 +294,15 @@ async def test_a_later_revision_takes_the_place_of_one_that_waits(
 ) -> None:
     async with receiver() as there, hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
         await made.add(1, 1)
-        [one] = await made.deliveries.claim("learner", made.clock.now(), made.clock.now() + 60 * SECOND, 8)
-        assert await made.deliveries.claim("learner", made.clock.now(), made.clock.now() + 60 * SECOND, 8) == []
+        [one] = await made.deliveries.claim(made.receiver, made.clock.now(), made.clock.now() + 60 * SECOND, 8)
+        assert await made.deliveries.claim(made.receiver, made.clock.now(), made.clock.now() + 60 * SECOND, 8) == []
         await made.add(1, 2)
         await made.add(1, 1)
         await made.deliveries.delivered(one)  # the one in flight
         await made.deliveries.failed(one, None, "500")
         assert await made.rows(pool) == [("f1", 2, 0, False)]
         await made.deliveries.drop([("f1", 1)])
-        await made.courier.deliver()
+        await made.deliver()
         assert [taken.headers["webhook-id"] for taken in there.taken] == ["e1.2"]
         await made.add(2, 5)
         await made.deliveries.drop([("f2", 5)])
@@ -307,11 +314,11 @@ async def test_who_dies_with_deliveries_leaves_them_to_others(
 ) -> None:
     async with receiver() as there, hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, _):
         await made.add(1)
-        await made.deliveries.claim("learner", made.clock.now(), made.clock.now() + 10 * SECOND, 8)
-        await made.courier.deliver()
+        await made.deliveries.claim(made.receiver, made.clock.now(), made.clock.now() + 10 * SECOND, 8)
+        await made.deliver()
         assert there.taken == []
         made.clock.forward(10)
-        await made.courier.deliver()
+        await made.deliver()
         assert len(there.taken) == 1
         assert ATTEMPT_SECONDS >= 15  # as the standard recommends
 
@@ -322,9 +329,9 @@ async def test_an_answer_without_end_or_a_hanging_one_is_cut(
     async with receiver() as there:
         there.held.add("/")
         async with hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
-            made.courier._sender._seconds = 0.2
+            made.http._seconds = 0.2
             await made.add(1)
-            await made.courier.deliver()
+            await made.deliver()
             rows = await pool.fetch("select last_answer from deliveries")
             assert [row["last_answer"] for row in rows] == ["timeout"]
             there.released.set()
@@ -357,18 +364,16 @@ async def test_a_name_is_looked_up_once_and_its_certificate_checked(
     async with server:
         url = f"https://{name}:{server.sockets[0].getsockname()[1]}/"
         (tmp_path / "webhooks.toml").write_text(endpoint("learner", url, private=False), "utf-8")
-        sender = Sender(read_endpoints(tmp_path / "webhooks.toml")[0], 5)
-        sender._http._http = httpx.AsyncClient(verify=here, trust_env=False)
-        one = WebhookDelivery("learner", "f1", "e1", "feedback.created", 1, "acme", "ann", 0, "{}")
-        assert (await sender.send(one, SECOND)).what == answered
-        await sender.close()
+        http = CheckedHttp(5)
+        http._http = httpx.AsyncClient(verify=here, trust_env=False)
+        sender = WebhookSender(read_endpoints(tmp_path / "webhooks.toml"), http, HandClock())
+        one = Delivery("learner", "f1", "e1", "feedback.created", 1, "acme", "ann", 0, "{}")
+        assert (await sender.send(one)).what == answered
+        await http.close()
     assert asked == [name]
 
 
-def test_the_client_trusts_no_proxy_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOOK_SECRET", SECRET)
+def test_the_client_trusts_no_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    (tmp_path / "webhooks.toml").write_text(endpoint("learner", "https://learner.example/"), "utf-8")
-    [found] = read_endpoints(tmp_path / "webhooks.toml")
-    http = Courier(found, Deliveries(None), HandClock())._sender._http._http  # type: ignore[arg-type]  # nothing is stored
+    http = CheckedHttp()._http
     assert not http.trust_env and http._mounts == {} and isinstance(http, httpx.AsyncClient)

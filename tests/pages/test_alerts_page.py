@@ -15,10 +15,11 @@ from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.rules import MOST_CHANNELS_OF_RULE
-from reporting.alerts.sending import AlertCourier
-from reporting.alerts.store import MOST_RULES, AlertMessages
+from reporting.alerts.sending import AlertSender
+from reporting.alerts.store import MOST_RULES
 from reporting.http.alerts import alerts_router
 from reporting.model.selection import Project
+from reporting.outbox.sending import CheckedHttp
 from reporting.pages.routes import pages_router
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
@@ -46,8 +47,8 @@ class Site:
 
     def __init__(self, pool: Any) -> None:
         self.channels = AlertChannels(pool, NOW, private=True)
-        courier = AlertCourier(self.channels, AlertMessages(pool), NOW, seconds=5)
-        self.administration = AlertAdministration(pool, pool, self.channels, courier, NOW)
+        sender = AlertSender(self.channels, CheckedHttp(5), NOW)
+        self.administration = AlertAdministration(pool, pool, self.channels, sender, NOW)
         self.evaluator = AlertEvaluator(pool, self.channels, NOW, self._waiting)
         self.routers = [
             alerts_router(self.administration),
@@ -280,7 +281,7 @@ async def test_concurrent_looks_open_one_alert(site: Site, read_models: Database
         await http.post(f"{ALERTS}/rules", json=RULE)
     await asyncio.gather(*(site.evaluator.evaluate() for _ in range(4)))
     assert await read_models.fetchval("select count(*) from alerts where tenant = 'acme'") == 1
-    assert await read_models.fetchval("select count(*) from alert_messages") == 1
+    assert await read_models.fetchval("select count(*) from deliveries") == 1
 
 
 async def test_a_stored_rule_that_cannot_be_read_is_no_fault_of_the_address(site: Site, read_models: Database) -> None:

@@ -24,8 +24,7 @@ RULES = Path(__file__).parents[2] / "deploy/prometheus/alerts.yaml"
 DASHBOARD = Path(__file__).parents[2] / "deploy/grafana/agent-feedback.json"
 RULES_TEST = RULES.with_name("alerts_test.yaml")
 QUIET = {
-    "agent_feedback_webhooks_total",
-    "agent_feedback_alert_messages_total",
+    "agent_feedback_deliveries_total",
     "agent_feedback_llm_gate_total",
     "agent_feedback_http_failures_total",
     "agent_feedback_batch_retries_total",

@@ -93,7 +93,6 @@ LIMITS = [
     Limit("reporting", "sessions", "recorded_at", 50, "microseconds"),
     Limit("reporting", "deliveries", "created_at", 7, "microseconds"),
     Limit("reporting", "alerts", "over_at", 90, "microseconds"),
-    Limit("reporting", "alert_messages", "created_at", 90, "microseconds"),
     Limit("reporting", "access_log", "at", 365, "microseconds", {"action": "exported"}),
     Limit("reporting", "forgotten", "revision", 30, "milliseconds"),
 ]

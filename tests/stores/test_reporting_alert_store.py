@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID, uuid5
 
 import asyncpg
@@ -16,14 +16,10 @@ from reporting.alerts.decisions import AlertFinding, Subject
 from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import Silence
 from reporting.alerts.store import (
-    AlertMessages,
-    AlertReceiver,
     AlertTransaction,
-    ChannelCount,
     alert_rows,
     alert_states,
     delete_rule,
-    message_counts,
     projects_with_alerts,
     set_rule,
     stored_rules,
@@ -31,8 +27,8 @@ from reporting.alerts.store import (
 from reporting.model.selection import Project
 from reporting.outbox.endpoints import EndpointSettings, WebhookEndpoint
 from reporting.outbox.handlers import WebhookHandler
-from reporting.outbox.payload import WebhookDelivery
-from reporting.outbox.store import Count, Deliveries
+from reporting.outbox.payload import Delivery
+from reporting.outbox.store import Count, Deliveries, Receiver
 from servicekit.clock import FixedClock
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
@@ -112,7 +108,7 @@ async def test_each_project_has_its_own_rules_alerts_and_messages(
         rules = await stored_rules(read_models, at)
         async with read_models.acquire() as connection:
             standing = await AlertTransaction(connection, at).rows()
-        return rules, standing, await alert_rows(read_models, at), await message_counts(read_models, at)
+        return rules, standing, await alert_rows(read_models, at), await Deliveries(read_models).counts(*at)
 
     async def fill(at: Project, name: str) -> None:
         assert await set_rule(read_models, at, RULE.model_copy(update={"hours": len(name)}), NOW)
@@ -139,92 +135,73 @@ async def test_a_rule_replaces_the_one_of_its_name(read_models: asyncpg.Pool) ->
 
 
 async def announced(
-    pool: asyncpg.Pool, key: str, channels: Sequence[str] = ("hook",), at: Project = AT, moment: int = NOW
+    pool: asyncpg.Pool,
+    key: str,
+    channels: Sequence[str] = ("hook",),
+    at: Project = AT,
+    moment: int = NOW,
+    state: Literal["fired", "over"] = "fired",
 ) -> None:
-    one = Announcement(key, "fired", key, "", "", at.tenant, at.project, "quiet", moment)
+    one = Announcement(key, state, key, "", "", at.tenant, at.project, "quiet", moment)
     async with pool.acquire() as connection:
         await AlertTransaction(connection, at).announce(one, channels, moment)
 
 
-HOOK: Final = AlertReceiver("hook", *AT)
+HOOK: Final = Receiver("hook", *AT)
 
 
-MAIL: Final = AlertReceiver("mail", *AT)
+MAIL: Final = Receiver("mail", *AT)
+
+FIRED: Final[Sequence[tuple[str, Literal["fired", "over"]]]] = (("a", "fired"), ("b", "fired"), ("a", "over"))
 
 
 async def claimed(pool: asyncpg.Pool, now: int, until: int = NOW + 1_000, limit: int = 10) -> list[str]:
-    return [one.announcement.key for one in await AlertMessages(pool).claim(HOOK, now, until, limit)]
+    return [one.subject for one in await Deliveries(pool).claim(HOOK, now, until, limit)]
 
 
-async def test_a_message_is_claimed_once_when_it_is_due(read_models: asyncpg.Pool) -> None:
-    await announced(read_models, "a")
-    assert await claimed(read_models, NOW - 1) == []
-    assert await claimed(read_models, NOW, NOW + 10) == ["a"]
-    assert await claimed(read_models, NOW + 9) == [], "another process has it"
-    assert await claimed(read_models, NOW + 10) == ["a"]
+async def test_an_alerts_end_is_sent_after_its_beginning_and_by_channel(read_models: asyncpg.Pool) -> None:
+    for key, state in FIRED:
+        await announced(read_models, key, ("hook", "mail"), state=state)
+    assert sorted(await claimed(read_models, NOW)) == ["a/fired", "b/fired"]
+    deliveries = Deliveries(read_models)
+    first = await deliveries.claim(HOOK, NOW + 1_000, NOW + 2_000, 10)
+    await deliveries.delivered(next(one for one in first if one.subject == "a/fired"))
+    assert await claimed(read_models, NOW + 1_000) == ["a/over"], "only its successor is due"
+    other = await deliveries.claim(MAIL, NOW, NOW + 2_000, 10)
+    assert sorted((one.subject, one.receiver) for one in other) == [("a/fired", "mail"), ("b/fired", "mail")]
 
 
-async def test_a_message_that_is_being_claimed_is_left_to_the_other_process(read_models: asyncpg.Pool) -> None:
-    for key in ("a", "b"):
-        await announced(read_models, key)
-    async with read_models.acquire() as connection, connection.transaction():
-        await connection.execute("select from alert_messages where key = 'a' for update")
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            assert await claimed(read_models, NOW) == ["b"]
-
-
-async def test_messages_are_claimed_in_their_order_and_by_channel(read_models: asyncpg.Pool) -> None:
-    for key in ("a", "b", "a", "c"):
-        await announced(read_models, key, ("hook", "mail"))
-    assert sorted(await claimed(read_models, NOW, limit=2)) == ["a", "b"]
-    messages = AlertMessages(read_models)
-    first = await messages.claim(HOOK, NOW + 1_000, NOW + 2_000, 10)
-    assert sorted((one.announcement.key, one.channel) for one in first) == [
-        ("a", "hook"),
-        ("b", "hook"),
-        ("c", "hook"),
-    ]
-    await messages.delivered(next(one for one in first if one.announcement.key == "a"))
-    assert await claimed(read_models, NOW + 1_000) == ["a"], "only its successor is due"
-    other = await messages.claim(MAIL, NOW + 1_000, NOW + 2_000, 10)
-    assert sorted((one.announcement.key, one.channel) for one in other) == [
-        ("a", "mail"),
-        ("b", "mail"),
-        ("c", "mail"),
-    ]
-
-
-async def test_receivers_of_due_messages_are_listed_by_place(read_models: asyncpg.Pool) -> None:
-    messages = AlertMessages(read_models)
+async def test_channels_with_due_messages_are_listed_by_project(read_models: asyncpg.Pool) -> None:
+    deliveries = Deliveries(read_models)
+    await deliveries.add([ONE], NOW - 9)
     places = [*ELSEWHERE, AT]
     for number, at in enumerate(places):
         await announced(read_models, "a", at=at, moment=NOW - number)
         await announced(read_models, "b", at=at, moment=NOW - number)
     await announced(read_models, "later", ("mail",), moment=NOW + 1)
-    expected = [AlertReceiver("hook", at.tenant, at.project) for at in reversed(places)]
-    assert await messages.due(NOW) == expected
+    expected = [Receiver("hook", at.tenant, at.project) for at in reversed(places)]
+    assert await deliveries.due_channels(NOW) == expected
     for receiver in expected:
-        assert len(await messages.claim(receiver, NOW, NOW + 10, 10)) == 2
-    assert await messages.due(NOW) == []
-    assert await messages.due(NOW + 1) == [MAIL]
+        assert len(await deliveries.claim(receiver, NOW, NOW + 10, 10)) == 2
+    assert await deliveries.due_channels(NOW) == []
+    assert await deliveries.due_channels(NOW + 1) == [MAIL]
 
 
-async def test_a_failed_message_is_due_again_or_dead(read_models: asyncpg.Pool) -> None:
-    messages = AlertMessages(read_models)
-    for key in ("a", "a", "b"):
-        await announced(read_models, key)
-    first = await messages.claim(HOOK, NOW, NOW + 10, 10)
-    begin, other = sorted(first, key=lambda one: one.announcement.key)
-    await messages.failed(begin, NOW + 5, "503")
-    assert await message_counts(read_models, AT) == {"hook": ChannelCount(3, 0, "503")}
+async def test_the_end_of_a_dead_message_is_sent(read_models: asyncpg.Pool) -> None:
+    deliveries = Deliveries(read_models)
+    for key, state in FIRED:
+        await announced(read_models, key, state=state)
+    first = await deliveries.claim(HOOK, NOW, NOW + 10, 10)
+    begin = next(one for one in first if one.subject == "a/fired")
+    await deliveries.failed(begin, NOW + 5, "503")
+    assert await deliveries.counts(*AT) == {"hook": Count(3, 0, NOW, "503")}
     assert await claimed(read_models, NOW + 4) == []
-    [again] = await messages.claim(HOOK, NOW + 5, NOW + 20, 10)
-    assert (again.announcement.key, again.attempts) == ("a", 1)
-    await messages.failed(again, None, "410")
-    assert await message_counts(read_models, AT) == {"hook": ChannelCount(2, 1, "410")}
-    assert await claimed(read_models, NOW + 5) == ["a"], "the end of a dead message is sent"
-    await messages.failed(other, NOW + 99, "timeout")
-    assert await message_counts(read_models, AT) == {"hook": ChannelCount(2, 1, "timeout")}
+    [again] = await deliveries.claim(HOOK, NOW + 5, NOW + 20, 10)
+    assert (again.subject, again.attempts) == ("a/fired", 1)
+    await deliveries.failed(again, None, "410")
+    assert await deliveries.counts(*AT) == {"hook": Count(2, 1, NOW, "410")}
+    assert await claimed(read_models, NOW + 5) == ["a/over"]
+    assert await deliveries.counts("acme") == {}, "of endpoints"
 
 
 # Deliveries of webhooks in PostgreSQL.
@@ -232,13 +209,13 @@ async def test_a_failed_message_is_due_again_or_dead(read_models: asyncpg.Pool) 
 DELIVERY_TIME: Final = 1_790_000_000_000_000
 
 
-ONE: Final = WebhookDelivery("hook", "s1", "e1", "feedback.created", 5, "acme", "ann", DELIVERY_TIME, '{"n": 1}')
+ONE: Final = Delivery("hook", "s1", "e1", "feedback.created", 5, "acme", "ann", DELIVERY_TIME, '{"n": 1}')
 
 
 async def claimed_delivery(
-    deliveries: Deliveries, endpoint: str = "hook", now: int = DELIVERY_TIME, limit: int = 10
-) -> list[WebhookDelivery]:
-    return sorted(await deliveries.claim(endpoint, now, now + 10, limit), key=lambda one: one.subject)
+    deliveries: Deliveries, endpoint: str = "hook", now: int = DELIVERY_TIME, limit: int = 10, tenant: str = "acme"
+) -> list[Delivery]:
+    return sorted(await deliveries.claim(Receiver(endpoint, tenant), now, now + 10, limit), key=lambda one: one.subject)
 
 
 @pytest.mark.parametrize(("revision", "is_newer"), [(6, True), (5, False), (4, False)])
@@ -259,12 +236,12 @@ async def test_a_later_revision_replaces_all_of_an_earlier_one(
 
 async def test_a_delivery_is_claimed_by_one_courier_when_it_is_due(read_models: asyncpg.Pool) -> None:
     deliveries = Deliveries(read_models)
-    await deliveries.add([ONE, replace(ONE, endpoint="other")], DELIVERY_TIME)
+    await deliveries.add([ONE, replace(ONE, receiver="other")], DELIVERY_TIME)
     assert await claimed_delivery(deliveries, now=DELIVERY_TIME - 1) == []
     assert await claimed_delivery(deliveries) == [ONE]
     assert await claimed_delivery(deliveries, now=DELIVERY_TIME + 9) == [], "another courier has it"
     assert await claimed_delivery(deliveries, now=DELIVERY_TIME + 10) == [ONE]
-    assert await claimed_delivery(deliveries, "other") == [replace(ONE, endpoint="other")]
+    assert await claimed_delivery(deliveries, "other") == [replace(ONE, receiver="other")]
 
 
 async def test_a_delivery_that_is_being_claimed_is_left_to_the_other_courier(read_models: asyncpg.Pool) -> None:
@@ -292,13 +269,14 @@ async def test_a_failed_delivery_is_due_again_or_dead_until_it_is_replayed(read_
     assert await deliveries.counts("acme") == {"hook": Count(1, 1, DELIVERY_TIME, "503")}, (
         "the answer to the latest attempt"
     )
-    assert [one.subject for one in await claimed_delivery(deliveries, now=DELIVERY_TIME + 49)] == ["s3"]
+    assert await claimed_delivery(deliveries, now=DELIVERY_TIME + 49) == []
+    assert [one.subject for one in await claimed_delivery(deliveries, tenant="globex")] == ["s3"]
     [again] = await claimed_delivery(deliveries, now=DELIVERY_TIME + 50)
     assert again == replace(ONE, attempts=1)
     await deliveries.delivered(replace(again, revision=4))
     assert (await deliveries.counts("acme"))["hook"].waiting == 1, "an earlier revision was delivered"
-    assert await deliveries.replay("acme", "other", DELIVERY_TIME) == 0
-    assert await deliveries.replay("acme", "hook", DELIVERY_TIME + 20) == 2
+    assert await deliveries.replay(Receiver("other", "acme"), DELIVERY_TIME) == 0
+    assert await deliveries.replay(Receiver("hook", "acme"), DELIVERY_TIME + 20) == 2
     assert [(one.subject, one.attempts) for one in await claimed_delivery(deliveries, now=DELIVERY_TIME + 20)] == [
         ("s1", 0),
         ("s2", 0),

@@ -12,14 +12,16 @@ from contracts.erasure import Person
 from contracts.instants import SECOND
 from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
-from reporting.alerts.sending import AlertCourier
-from reporting.alerts.store import AlertMessages
+from reporting.alerts.sending import AlertSender
 from reporting.figures.gauges import FeedbackMetrics
 from reporting.issues.job import IssueJob
 from reporting.mirror.mirror import ArtifactReplicator
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.receipts import HeldReceipts
 from reporting.mirror.store_setting import set_store
+from reporting.outbox.courier import Courier
+from reporting.outbox.sending import CheckedHttp
+from reporting.outbox.store import Deliveries
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
@@ -59,6 +61,8 @@ async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_p
             await receipts.send([Message("feedback.erasure.confirmed", "acme/u1", b'{"tenant": "acme"}', [])])
             issues = [IssueJob(pool, clock, TopicEncoder) for _ in range(2)]
 
+            sender = AlertSender(channels, CheckedHttp(), clock)
+
             async def waiting() -> int:
                 return 0
 
@@ -68,7 +72,7 @@ async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_p
                     issues[1].catch_up(),
                     ArtifactReplicator(pool, ObjectStore(store), receipts, clock, turn_logs=True).catch_up(),
                     AlertEvaluator(pool, channels, clock, waiting).evaluate(),
-                    AlertCourier(channels, AlertMessages(pool), clock).deliver(),
+                    Courier(Deliveries(pool), (), sender.send, clock).deliver(),
                     FeedbackMetrics(pool, clock).update(),
                     Rollups(pool, clock).catch_up(),
                 )

@@ -66,8 +66,6 @@ OF_ALL_TENANTS = {
     "feedback.feedback": "feedback_id",
     "inference.gate_answers": "digest",
     "inference.user_reactions": "feedback_id",
-    "reporting.alert_messages": "id",
-    "reporting.deliveries": "endpoint subject",
     "reporting.feedbacks": "feedback_id",
     "reporting.forgotten": "feedback_id",
     "reporting.hosted_artifacts": "name",

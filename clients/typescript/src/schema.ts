@@ -52,20 +52,6 @@ export interface AlertShown {
   path: string;
 }
 
-/** Number of answered turns in the window, and how many of them have feedback so far. */
-export interface AnsweredTurns {
-  /** Number of answered turns, at most the 1,500 newest. */
-  turns: number;
-  /** True if `turns` includes all answered turns of the window. */
-  complete: boolean;
-  /** Number of these turns with a person's verdict. */
-  with_verdict_of_people: number;
-  /** Number of these turns with a verdict of the machine or a reviewer. */
-  with_verdict_of_machine: number;
-  /** with_verdict_of_people / turns; null without answered turns. */
-  response_rate: number | null;
-}
-
 /** An artifact of a turn. `hosted_uri` is the URL of the payload in the object store, and null until the payload is stored there. When an artifact changes, it gets a new `hosted_uri` and the previous object is deleted. `user_id` is null if the person was erased. `payload` is null unless `with_payload` was set. */
 export interface Artifact {
   /** The artifact's resource name. */
@@ -272,8 +258,6 @@ export interface ComparedSide {
   people: ComparedShare;
   /** The machine's verdicts, and the reviews that replace them. */
   machine: ComparedShare;
-  /** Answered turns; null for `user_type`, which answers do not have. */
-  answered: AnsweredTurns | null;
 }
 
 export interface ConversationsInPeriod {
@@ -1212,10 +1196,6 @@ export interface SatisfactionDifference {
   verdict: "higher" | "lower" | "unclear";
   /** The result in words. */
   sentence: string;
-  /** True if the difference was adjusted, by intent, to the same mix of questions on both sides. */
-  adjusted: boolean;
-  /** If adjusted: share of the verdicts with an intent that occurs on both sides. */
-  shared?: number | null;
 }
 
 /** Rule that fires if satisfaction is significantly lower than in the preceding 28 days. A version is compared with all versions of its agent. */
@@ -1584,10 +1564,6 @@ export interface ValueComparison {
   people: SatisfactionDifference;
   /** Difference by the machine's verdicts, with reviews. */
   machine: SatisfactionDifference;
-  /** The same difference for an equal mix of questions; null if too few verdicts have an intent that both sides share. */
-  people_adjusted: SatisfactionDifference | null;
-  /** The same difference for an equal mix of questions; null if too few verdicts have an intent that both sides share. */
-  machine_adjusted: SatisfactionDifference | null;
 }
 
 /** Precision (share of correct verdicts) of one kind of machine verdict, with its 95 % confidence interval. */

@@ -15,20 +15,19 @@ from reporting.access.log import AccessLog
 from reporting.alerts.channels import AlertChannel, AlertChannels, ChannelKind
 from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import MOST_CHANNELS_OF_RULE, AlertRule
-from reporting.alerts.sending import AlertCourier
+from reporting.alerts.sending import AlertSender
 from reporting.alerts.store import (
     MOST_RULES,
     AlertRow,
-    ChannelCount,
     alert_rows,
     delete_rule,
-    message_counts,
     set_rule,
     set_rule_channels,
     stored_rules,
 )
 from reporting.model.selection import Project
 from reporting.outbox.sending import AttemptResult
+from reporting.outbox.store import Count, Deliveries
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
@@ -45,7 +44,7 @@ class ChannelState:
 
     name: str
     kind: ChannelKind
-    count: ChannelCount
+    count: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +63,21 @@ class AlertAdministration:
     """
 
     def __init__(
-        self, reads: asyncpg.Pool, writes: asyncpg.Pool, channels: AlertChannels, courier: AlertCourier, clock: Clock
+        self, reads: asyncpg.Pool, writes: asyncpg.Pool, channels: AlertChannels, sender: AlertSender, clock: Clock
     ) -> None:
         self._reads = reads
         self._writes = writes
         self._channels = channels
-        self._courier = courier
+        self._sender = sender
         self._clock = clock
         self._log = AccessLog(writes, clock)
         self._tests: dict[Project, list[int]] = {}
 
     async def overview(self, project: Project) -> AlertOverview:
         """Return the alerts, rules and channels of a project."""
-        counts = await message_counts(self._reads, project)
+        counts = await Deliveries(self._reads).counts(*project)
         channels = [
-            ChannelState(channel.name, channel.kind, counts.get(channel.name, ChannelCount()))
+            ChannelState(channel.name, channel.kind, counts.get(channel.name, Count()))
             for channel in await self._channels.of(project)
         ]
         return AlertOverview(await alert_rows(self._reads, project), await stored_rules(self._reads, project), channels)
@@ -191,4 +190,4 @@ class AlertAdministration:
         announcement = Announcement(
             f"test-{id_}", "test", title, text, link, project.tenant, project.project, "test", now
         )
-        return await self._courier.send(receiver, id_, announcement)
+        return await self._sender.send_to(receiver, id_, announcement)

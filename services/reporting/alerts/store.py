@@ -1,10 +1,10 @@
-"""Storage of alert rules, alerts and queued messages."""
+"""Storage of alert rules and alerts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
 
@@ -14,6 +14,8 @@ from reporting.alerts.decisions import AlertFinding, AlertState, Subject
 from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import ALERT_RULE, AlertRule
 from reporting.model.selection import Project
+from reporting.outbox.payload import Delivery
+from reporting.outbox.store import upsert
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 
@@ -35,25 +37,6 @@ class AlertRow(NamedTuple):
     path: str
     channels: Sequence[str]
     finding: AlertFinding
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingMessage:
-    """Announcement that is queued for a channel."""
-
-    id: UUID
-    channel: str
-    announcement: Announcement
-    attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelCount:
-    """Message counts of a channel. `last_answer` is an HTTP status or the name of an error."""
-
-    waiting: int = 0
-    dead: int = 0
-    last_answer: str | None = None
 
 
 async def projects_with_alerts(pool: Any) -> list[Project]:
@@ -116,12 +99,6 @@ async def alert_rows(pool: Any, project: Project) -> list[AlertRow]:
     return [_alert(row) for row in await pool.fetch(*SQL.list_alerts(**project._asdict(), limit=_SHOWN))]
 
 
-async def message_counts(pool: Any, project: Project) -> dict[str, ChannelCount]:
-    """Return the number of waiting and dead messages of each channel."""
-    rows = await pool.fetch(*SQL.count_alert_messages(**project._asdict()))
-    return {row["channel"]: ChannelCount(row["waiting"], row["dead"], row["last_answer"]) for row in rows}
-
-
 class AlertTransaction:
     """Reads and writes the alerts of a project in one transaction."""
 
@@ -149,56 +126,26 @@ class AlertTransaction:
         await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
 
     async def announce(self, announcement: Announcement, channels: Sequence[str], now: int) -> None:
-        """Queue an announcement for each of the channels."""
-        for channel in channels:
-            values = {"channel": channel, "key": announcement.key, "message": json.dumps(asdict(announcement))}
-            await self._connection.execute(*SQL.add_alert_message(id=uuid4(), **self._place, **values, now=now))
-
-
-class AlertReceiver(NamedTuple):
-    """Channel of a project."""
-
-    channel: str
-    tenant: str
-    project: str
-
-
-class AlertMessages:
-    """Queue of alert messages."""
-
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
-
-    async def due(self, now: int) -> list[AlertReceiver]:
-        """Return the channels that have due messages. The channel with the oldest message comes first."""
-        return [AlertReceiver(*row) for row in await self._pool.fetch(*SQL.due_alert_receivers(now=now))]
-
-    async def claim(self, of: AlertReceiver, now: int, until: int, limit: int) -> list[WaitingMessage]:
-        """Claim up to `limit` due messages of a channel.
-
-        The claim expires at `until`, in microseconds.
-        """
-        limits = {"now": now, "until": until, "limit": limit}
-        rows = await self._pool.fetch(*SQL.claim_alert_messages(**of._asdict(), **limits))
-        return [
-            WaitingMessage(row["id"], row["channel"], Announcement(**json.loads(row["message"])), row["attempts"])
-            for row in rows
+        """Queue an announcement for each of the channels. The end of an alert follows its beginning."""
+        event, key = json.dumps(asdict(announcement)), announcement.key
+        deliveries = [
+            Delivery(
+                receiver=channel,
+                subject=f"{key}/{announcement.state}",
+                event_id=str(uuid4()),
+                topic=f"alert.{announcement.state}",
+                revision=0,
+                tenant=announcement.tenant,
+                user_id=None,
+                occurred_at=announcement.at,
+                event=event,
+                project=announcement.project,
+                follows=f"{key}/fired" if announcement.state == "over" else None,
+            )
+            for channel in channels
         ]
-
-    async def delivered(self, message: WaitingMessage) -> None:
-        await self._pool.execute(*SQL.delete_alert_message(id=message.id))
-
-    async def failed(self, message: WaitingMessage, again_at: int | None, answer: str) -> None:
-        """Record a failed attempt to send a message.
-
-        Args:
-            again_at: Time of the next attempt in microseconds, or None if the message is now dead.
-            answer: HTTP status or name of the error.
-        """
-        statement = SQL.note_alert_failure(
-            id=message.id, attempts=message.attempts + 1, next_at=again_at, answer=answer
-        )
-        await self._pool.execute(*statement)
+        if deliveries:
+            await self._connection.execute(*upsert(deliveries, now))
 
 
 def alert_states(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, AlertState]:

@@ -11,7 +11,7 @@ from contracts.instants import format_instant
 from contracts.scopes import ADMIN
 from reporting.http.conversations import FAILURES
 from reporting.outbox.endpoints import WebhookEndpoint
-from reporting.outbox.store import Deliveries
+from reporting.outbox.store import Deliveries, Receiver
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.web.routes import Routes
@@ -82,6 +82,6 @@ def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries
         """Send the endpoint's dead and waiting events now."""
         if not any(candidate.name == endpoint and candidate.settings.tenant == tenant for candidate in endpoints):
             raise RequestRefused(404, "There is no endpoint with this name.")
-        return Replayed(due=await deliveries.replay(tenant, endpoint, clock.now()))
+        return Replayed(due=await deliveries.replay(Receiver(endpoint, tenant), clock.now()))
 
     return router

@@ -12,7 +12,7 @@ from contracts.feedback import (
     FeedbackSessionCreated,
 )
 from reporting.outbox.endpoints import WebhookEndpoint
-from reporting.outbox.payload import WebhookDelivery
+from reporting.outbox.payload import Delivery
 from reporting.outbox.store import Deliveries
 from servicekit.clock import Clock
 from servicekit.log.handler import Handler
@@ -35,11 +35,11 @@ class WebhookHandler(Handler, tombstones=True):
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         groups = [list(deliveries_of(received, self._endpoints)) for received in batch]
-        newest: dict[tuple[str, str], WebhookDelivery] = {}
+        newest: dict[tuple[str, str], Delivery] = {}
         for received in (delivery for group in groups for delivery in group):
-            current = newest.get((received.endpoint, received.subject))
+            current = newest.get((received.receiver, received.subject))
             if current is None or current.revision < received.revision:
-                newest[received.endpoint, received.subject] = received
+                newest[received.receiver, received.subject] = received
         await self._deliveries.add(newest.values(), self._clock.now())
         erased = [received.event for received in batch if isinstance(received.event, FeedbackErased)]
         if erased:
@@ -68,7 +68,7 @@ class ErasureRequestHandler(Handler, tombstones=True):
         return [next(of_requests if _is_request(one) else of_rest) for one in batch]
 
 
-def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[WebhookDelivery]:
+def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[Delivery]:
     """Yield a delivery for each endpoint that is subscribed to the event."""
     event = received.event
     project: str | None = None
@@ -85,7 +85,7 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
             return
     for endpoint in endpoints:
         if endpoint.wants(received.topic, event.tenant, project):
-            yield WebhookDelivery(
+            yield Delivery(
                 endpoint.name,
                 subject,
                 event.event_id,

@@ -1,4 +1,4 @@
-"""Body and headers of webhook requests as specified by Standard Webhooks. No I/O."""
+"""Deliveries, and the body and headers of webhook requests as specified by Standard Webhooks. No I/O."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from contracts.instants import SECOND, format_instant
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookDelivery:
-    """Event to deliver to an endpoint.
+class Delivery:
+    """Message to deliver to a receiver: an event to a webhook endpoint, or an announcement to an alert channel.
 
     Attributes:
-        subject: Identifier of the feedback record, rating, notice or erasure that the event is about.
+        receiver: Name of the endpoint or of the channel.
+        subject: Identifier of the feedback record, rating, erasure or alert that the message is about.
         revision: Revision of the subject. A higher revision replaces a lower one.
         user_id: Person whose text the event may contain, if any.
         occurred_at: Time of the event in microseconds.
-        event: The event in the log as JSON.
+        event: The event or the announcement as JSON.
         traceparent: W3C trace context of the event.
+        project: Project of the alert channel; empty for an endpoint.
+        follows: Subject that must be delivered or dead before this message is sent, or None.
         attempts: Number of failed attempts so far.
     """
 
-    endpoint: str
+    receiver: str
     subject: str
     event_id: str
     topic: str
@@ -37,10 +40,12 @@ class WebhookDelivery:
     occurred_at: int
     event: str
     traceparent: str | None = None
+    project: str = ""
+    follows: str | None = None
     attempts: int = 0
 
 
-def body_of(delivery: WebhookDelivery) -> bytes:
+def body_of(delivery: Delivery) -> bytes:
     """Return the request body, which is the same for all attempts."""
     content: dict[str, Any] = {
         "type": delivery.topic,

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, Protocol
 
 import httpx
 
 from reporting.outbox.addresses import NotAllowed, address_of
 from reporting.outbox.endpoints import WebhookEndpoint
-from reporting.outbox.payload import WebhookDelivery, body_of, headers_of
+from reporting.outbox.payload import Delivery, body_of, headers_of
+from servicekit.clock import Clock
 
+ATTEMPT_SECONDS: Final = 15.0
+"""Time limit of an attempt in seconds, as recommended by Standard Webhooks."""
 GONE = 410
 """HTTP status of a receiver that permanently rejects an event."""
 
@@ -32,6 +36,23 @@ class AttemptResult:
     retry_after: int = 0
 
 
+NO_RECEIVER: Final = AttemptResult("no_receiver", gone=True)
+"""Result for a message whose endpoint or channel was removed."""
+
+
+class AttemptSpan(Protocol):
+    """OpenTelemetry span of a delivery attempt. It belongs to the trace of the delivered event."""
+
+    @property
+    def traceparent(self) -> str: ...
+
+    def ended(self, error: str | None) -> None: ...
+
+
+BeginSpan = Callable[[str, str | None, Mapping[str, str | int]], AttemptSpan | None]
+"""Starts a span with a name, `traceparent` and attributes. Returns None if the trace is not sampled."""
+
+
 class CheckedHttp:
     """HTTP client that connects only to permitted addresses (`addresses.py`).
 
@@ -41,7 +62,7 @@ class CheckedHttp:
         seconds: Time limit of an attempt.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float = ATTEMPT_SECONDS) -> None:
         self._seconds = seconds
         # Callers limit concurrency per receiver. A common limit would let slow receivers delay the others.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
@@ -78,29 +99,39 @@ class CheckedHttp:
             return AttemptResult("timeout" if isinstance(error, httpx.TimeoutException) else type(error).__name__)
 
 
-class Sender:
-    """HTTP client for a webhook endpoint."""
+class WebhookSender:
+    """Sender of events to webhook endpoints."""
 
-    def __init__(self, endpoint: WebhookEndpoint, seconds: float) -> None:
-        self._endpoint = endpoint
-        self._http = CheckedHttp(seconds)
+    def __init__(
+        self,
+        endpoints: Sequence[WebhookEndpoint],
+        http: CheckedHttp,
+        clock: Clock,
+        begin_span: BeginSpan = lambda _name, _traceparent, _attributes: None,
+    ) -> None:
+        self._endpoints = {endpoint.name: endpoint for endpoint in endpoints}
+        self._http = http
+        self._clock = clock
+        self._begin_span = begin_span
 
-    async def close(self) -> None:
-        await self._http.close()
+    async def send(self, delivery: Delivery) -> AttemptResult:
+        """Make one attempt to deliver an event, in a child span if the trace of the event is sampled.
 
-    async def send(self, delivery: WebhookDelivery, now: int, traceparent: str | None = None) -> AttemptResult:
-        """Make one attempt to deliver an event. Delivery errors are returned rather than raised.
-
-        Args:
-            now: The current time in microseconds, which is part of the signature.
-            traceparent: W3C trace context to send.
+        Delivery errors are returned rather than raised.
         """
-        settings = self._endpoint.settings
+        endpoint = self._endpoints.get(delivery.receiver)
+        if endpoint is None:
+            return NO_RECEIVER
+        attributes = {"agent_feedback.endpoint": endpoint.name, "messaging.destination.name": delivery.topic}
+        span = self._begin_span("webhook", delivery.traceparent, attributes)
         body = body_of(delivery)
-        headers = headers_of(delivery.event_id, body, self._endpoint.keys, now)
-        if traceparent is not None:
+        headers = headers_of(delivery.event_id, body, endpoint.keys, self._clock.now())
+        if traceparent := span.traceparent if span else delivery.traceparent:
             headers["traceparent"] = traceparent
-        return await self._http.post(settings.url, body, headers, private=settings.private)
+        answer = await self._http.post(endpoint.settings.url, body, headers, private=endpoint.settings.private)
+        if span is not None:
+            span.ended(None if answer.delivered else answer.what)
+        return answer
 
 
 def _answer(answer: httpx.Response) -> AttemptResult:

@@ -1,32 +1,49 @@
-"""Storage of waiting and dead webhook deliveries."""
+"""Storage of waiting and dead deliveries."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import astuple, dataclass
+from typing import Any, NamedTuple
 
 import asyncpg
 
-from reporting.outbox.payload import WebhookDelivery
+from reporting.outbox.payload import Delivery
 from reporting.sql import SQL
+
+
+class Receiver(NamedTuple):
+    """Receiver of deliveries: a webhook endpoint, or the alert channel of a project. An endpoint has no project."""
+
+    receiver: str
+    tenant: str
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Delivery counts of an endpoint.
+    """Delivery counts of a receiver.
 
-    `oldest` is the arrival time of the oldest event in microseconds. `last_answer` is an HTTP status or the name of an
-    error.
+    `oldest` is the arrival time of the oldest message in microseconds. `last_answer` is an HTTP status or the name of
+    an error.
     """
 
-    waiting: int
-    dead: int
-    oldest: int
-    last_answer: str | None
+    waiting: int = 0
+    dead: int = 0
+    oldest: int = 0
+    last_answer: str | None = None
+
+
+def upsert(deliveries: Iterable[Delivery], now: int) -> tuple[Any, ...]:
+    """Return the statement that stores deliveries, due at `now` (microseconds), and its parameters.
+
+    There must be at most one delivery per receiver and subject.
+    """
+    return SQL.upsert_deliveries.bulk(sorted(astuple(delivery)[:-1] for delivery in deliveries), now=now)
 
 
 class Deliveries:
-    """Table of deliveries, with one row per endpoint and subject.
+    """Table of deliveries, with one row per receiver and subject.
 
     A later revision of a subject replaces an earlier one that has not been delivered yet.
     """
@@ -34,14 +51,10 @@ class Deliveries:
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
-    async def add(self, deliveries: Collection[WebhookDelivery], now: int) -> None:
-        """Upsert deliveries that are due at `now` (microseconds).
-
-        There must be at most one delivery per endpoint and subject.
-        """
-        rows = sorted(astuple(delivery)[:10] for delivery in deliveries)
-        if rows:
-            await self._pool.execute(*SQL.upsert_deliveries.bulk(rows, now=now))
+    async def add(self, deliveries: Collection[Delivery], now: int) -> None:
+        """Store deliveries that are due at `now` (microseconds)."""
+        if deliveries:
+            await self._pool.execute(*upsert(deliveries, now))
 
     async def drop(self, ended: Collection[tuple[str, int]]) -> None:
         """Delete the deliveries of erased subjects.
@@ -51,32 +64,41 @@ class Deliveries:
         """
         await self._pool.execute(*SQL.drop_deliveries.bulk(sorted(ended)))
 
-    async def claim(self, endpoint: str, now: int, until: int, limit: int) -> Sequence[WebhookDelivery]:
-        """Claim up to `limit` due deliveries of an endpoint. The claim expires at `until` (microseconds)."""
-        statement = SQL.claim_deliveries(endpoint=endpoint, now=now, until=until, limit=limit)
-        return [WebhookDelivery(**row) for row in await self._pool.fetch(*statement)]
+    async def due_channels(self, now: int) -> list[Receiver]:
+        """Return the alert channels that have due messages. The channel with the oldest message comes first."""
+        return [Receiver(*row) for row in await self._pool.fetch(*SQL.due_channels(now=now))]
 
-    async def delivered(self, delivery: WebhookDelivery) -> None:
-        of = {"endpoint": delivery.endpoint, "subject": delivery.subject, "revision": delivery.revision}
-        await self._pool.execute(*SQL.delete_delivered(**of))
+    async def claim(self, receiver: Receiver, now: int, until: int, limit: int) -> Sequence[Delivery]:
+        """Claim up to `limit` due deliveries of a receiver. The claim expires at `until` (microseconds)."""
+        statement = SQL.claim_deliveries(**receiver._asdict(), now=now, until=until, limit=limit)
+        return [Delivery(**row) for row in await self._pool.fetch(*statement)]
 
-    async def failed(self, delivery: WebhookDelivery, again_at: int | None, answer: str) -> None:
+    async def delivered(self, delivery: Delivery) -> None:
+        await self._pool.execute(*SQL.delete_delivered(**_key(delivery)))
+
+    async def failed(self, delivery: Delivery, again_at: int | None, answer: str) -> None:
         """Record a failed attempt.
 
         Args:
             again_at: Time of the next attempt in microseconds, or None if the delivery is now dead.
             answer: HTTP status or name of the error.
         """
-        of = {"endpoint": delivery.endpoint, "subject": delivery.subject, "revision": delivery.revision}
-        statement = SQL.note_failure(**of, attempts=delivery.attempts + 1, next_at=again_at, answer=answer)
-        await self._pool.execute(*statement)
+        attempt = {"attempts": delivery.attempts + 1, "next_at": again_at, "answer": answer}
+        await self._pool.execute(*SQL.note_failure(**_key(delivery), **attempt))
 
-    async def counts(self, tenant: str) -> dict[str, Count]:
-        """Return the delivery counts of a tenant's endpoints. Endpoints without deliveries are omitted."""
-        rows = await self._pool.fetch(*SQL.count_deliveries(tenant=tenant))
-        return {row["endpoint"]: Count(row["waiting"], row["dead"], row["oldest"], row["last_answer"]) for row in rows}
+    async def counts(self, tenant: str, project: str = "") -> dict[str, Count]:
+        """Return the delivery counts of a tenant's endpoints, or of a project's alert channels.
 
-    async def replay(self, tenant: str, endpoint: str, now: int) -> int:
-        """Make the dead and waiting deliveries of an endpoint due now, and return their number."""
-        done = await self._pool.execute(*SQL.replay_deliveries(tenant=tenant, endpoint=endpoint, now=now))
+        Receivers without deliveries are omitted.
+        """
+        rows = await self._pool.fetch(*SQL.count_deliveries(tenant=tenant, project=project))
+        return {row["receiver"]: Count(row["waiting"], row["dead"], row["oldest"], row["last_answer"]) for row in rows}
+
+    async def replay(self, receiver: Receiver, now: int) -> int:
+        """Make the dead and waiting deliveries of a receiver due now, and return their number."""
+        done = await self._pool.execute(*SQL.replay_deliveries(**receiver._asdict(), now=now))
         return int(done.rpartition(" ")[2])
+
+
+def _key(delivery: Delivery) -> dict[str, Any]:
+    return {name: getattr(delivery, name) for name in (*Receiver._fields, "subject", "revision")}

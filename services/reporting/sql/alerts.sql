@@ -43,38 +43,6 @@ select {alert_columns} from alerts
 where tenant = :tenant and project = :project
 order by over_at is not null, opened_at desc limit :limit
 
--- name: add_alert_message
-insert into alert_messages (id, channel, tenant, project, key, message, created_at, next_at)
-values (:id, :channel, :tenant, :project, :key, :message, :now, :now)
-
--- name: due_alert_receivers
-select channel, tenant, project from alert_messages where not dead and next_at <= :now
-group by channel, tenant, project order by min(next_at)
-
--- name: claim_alert_messages
--- The message about an alert's end waits until the message about its beginning is delivered or dead.
-update alert_messages set next_at = :until where id in (
-    select m.id from alert_messages m
-    where m.channel = :channel and m.tenant = :tenant and m.project = :project and not m.dead and m.next_at <= :now and not exists (
-        select from alert_messages e
-        where e.channel = m.channel and e.tenant = m.tenant and e.project = m.project
-            and e.key = m.key and not e.dead and e.position < m.position)
-    order by m.position limit :limit for update skip locked)
-returning id, channel, message, attempts
-
--- name: delete_alert_message
-delete from alert_messages where id = :id
-
--- name: note_alert_failure
-update alert_messages
-set attempts = :attempts, next_at = coalesce(:next_at, next_at), dead = :next_at::bigint is null, last_answer = :answer
-where id = :id
-
--- name: count_alert_messages
-select channel, count(*) filter (where not dead) as waiting, count(*) filter (where dead) as dead,
-    (array_agg(last_answer order by next_at desc) filter (where last_answer is not null))[1] as last_answer
-from alert_messages where tenant = :tenant and project = :project group by channel
-
 -- name: count_by_day(source)
 select {side} as origin, agent_id, agent_version, at / {day} as day, sum(ok)::bigint as ok,
     sum(neutral)::bigint as neutral, sum(not_ok)::bigint as not_ok

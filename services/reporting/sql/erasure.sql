@@ -11,8 +11,8 @@ delete from feedbacks where feedback_id in (
     where tenant = :tenant and user_id = :user_id and (reaction is not null or value is not null) and occurred_at <= :until limit :limit)
 
 -- name: delete_deliveries_of_person
-delete from deliveries where (endpoint, subject) in (
-    select endpoint, subject from deliveries
+delete from deliveries where (receiver, tenant, project, subject) in (
+    select receiver, tenant, project, subject from deliveries
     where tenant = :tenant and user_id = :user_id and occurred_at <= :until
     limit :limit)
 

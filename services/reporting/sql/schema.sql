@@ -728,44 +728,34 @@ create unique index alerts_open
     where over_at is null;
 create index alerts_project on alerts (tenant, project, opened_at desc);
 
--- Announcements that a channel has not accepted yet; dead ones are not retried
-create table alert_messages (
-    id uuid primary key,
-    position bigint generated always as identity,
-    channel text not null,
-    tenant text not null,
-    project text not null,
-    key text not null,
-    message text not null,
-    created_at bigint not null,
-    next_at bigint not null,
-    attempts integer not null default 0,
-    dead boolean not null default false,
-    last_answer text
-);
-create index alert_messages_due on alert_messages (next_at) where not dead;
-
--- Events that webhook receivers have not accepted yet; dead ones are no longer retried
+-- Events that a webhook endpoint, and announcements that an alert channel has not accepted yet; dead ones are not
+-- retried
 create table deliveries (
-    endpoint text not null,
+    -- Name of the endpoint or of the channel
+    receiver text not null,
+    tenant text not null,
+    -- Project of the channel; empty for an endpoint
+    project text not null,
     subject text not null,
     event_id text not null,
     topic text not null,
     revision bigint not null,
-    tenant text not null,
     user_id text,
     occurred_at bigint not null,
     event text not null,
+    traceparent text,
+    -- Subject that must be delivered or dead before
+    follows text,
     created_at bigint not null,
     next_at bigint not null,
     attempts integer not null default 0,
     dead boolean not null default false,
     last_answer text,
-    traceparent text,
-    primary key (endpoint, subject)
+    primary key (receiver, tenant, project, subject)
 );
 create index deliveries_age on deliveries (created_at);
-create index deliveries_due on deliveries (endpoint, next_at) where not dead;
+create index deliveries_due on deliveries (receiver, next_at) where not dead;
+create index deliveries_due_alerts on deliveries (next_at) where not dead and project <> '';
 create index deliveries_person on deliveries (user_id, tenant) where user_id is not null;
 create index deliveries_subject on deliveries (subject);
 
