@@ -43,6 +43,8 @@ class Keeps:
 
     `days` names the setting that contains the number of days. If `only` is set, a row `r` expires only if this SQL
     condition is also true; `{moment}` stands for the oldest time to keep. `which` describes the expiring rows in words.
+
+    `by_project` names the setting that maps `tenant/project` to another number of days for the rows of that project.
     """
 
     table: str
@@ -51,6 +53,7 @@ class Keeps:
     unit: Literal["timestamp", "microseconds", "milliseconds"] = "timestamp"
     only: str = ""
     which: str = ""
+    by_project: str = ""
 
     def expiry(self, settings: Any) -> Expiry:
         """Return the expiry rule of the table, with the number of days from `settings`."""
@@ -58,6 +61,25 @@ class Keeps:
         moment = "to_timestamp($1::bigint / 1e6)"
         condition = f"{older} and {self.only.format(moment=moment)}" if self.only else older
         return Expiry(self.table, getattr(settings, self.days), condition)
+
+    def expiries(self, settings: Any) -> list[Expiry]:
+        """Return the expiry rules of the table: one for each project with its own number of days, and one for the rest.
+
+        The names of tenants and projects must be safe inside of SQL quotes.
+        """
+        rest = self.expiry(settings)
+        own: Mapping[str, float] = getattr(settings, self.by_project) if self.by_project else {}
+        if not own:
+            return [rest]
+        of_row = "r.tenant || '/' || r.project"
+        others = ", ".join(f"'{project}'" for project in own)
+        return [
+            *(
+                Expiry(self.table, days, f"{of_row} = '{project}' and {rest.condition}")
+                for project, days in own.items()
+            ),
+            Expiry(self.table, rest.days, f"{of_row} not in ({others}) and {rest.condition}"),
+        ]
 
 
 @dataclass(frozen=True)
@@ -90,7 +112,7 @@ class ServiceDefinition(Generic[P]):
 
     def expiries(self, settings: Any) -> list[Expiry]:
         """Return the expiry rules of the service's tables, with the numbers of days from `settings`."""
-        return [table.expiry(settings) for table in self.keeps]
+        return [expiry for table in self.keeps for expiry in table.expiries(settings)]
 
     async def build(self, settings: Any, context: ServiceContext) -> Service:
         """Build the service, connected and ready to start.

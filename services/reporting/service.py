@@ -70,11 +70,11 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
     connects=_connect,
     serves=_routers,
     keeps=[
-        Keeps("messages", "message_days", "occurred_at", "microseconds"),
-        Keeps("exchanges", "message_days", "occurred_at", "microseconds"),
+        Keeps("messages", "message_days", "occurred_at", "microseconds", by_project="project_message_days"),
+        Keeps("exchanges", "message_days", "occurred_at", "microseconds", by_project="project_message_days"),
         Keeps("feedbacks", "feedback_days", "occurred_at", "microseconds"),
         # The retention of feedback also removes these rows, because deleted feedback counts as a changed rejection.
-        Keeps("issue_turns", "message_days", "asked_at", "microseconds"),
+        Keeps("issue_turns", "message_days", "asked_at", "microseconds", by_project="project_message_days"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
         Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, StringConstraints
 from pydantic_settings import SettingsConfigDict
 
 from servicekit.settings import ReadSettings
+
+ProjectPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}$")]
+"""Tenant and project, separated by a slash."""
 
 
 class ReportingSettings(ReadSettings):
@@ -30,6 +34,9 @@ class ReportingSettings(ReadSettings):
     with `none`, and with `auto` if this machine has no encoder."""
     message_days: float = Field(default=0, ge=0)
     """Retention of messages, in days since they were written; 0 keeps all. Transcripts need the messages."""
+    project_message_days: dict[ProjectPath, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+    """Retention of messages for single projects, which replaces `message_days`, as a JSON object such as
+    `{"acme/support": 30}`."""
     feedback_days: float = Field(default=0, ge=0)
     """Retention of feedback and session ratings, in days since the time of the feedback or rating; 0 keeps all."""
     tombstone_days: float = Field(default=30, ge=0)

@@ -14,6 +14,7 @@ from typing import Any
 import asyncpg
 import pytest
 import pytest_asyncio
+from pydantic import ValidationError
 
 import chat_bridge.service
 import feedback.service
@@ -191,3 +192,20 @@ async def test_a_parked_event_waits_seven_days_and_is_then_a_dead_letter(pools: 
     left = await pool.fetch("select parked_at from parked order by 1")
     assert [row["parked_at"] for row in left] == [boundary, NOW]
     assert [message.topic for message in letters.messages] == ["chat.message.reaction.ingested.dlq"]
+
+
+async def test_a_project_may_keep_messages_for_another_number_of_days(pools: Mapping[str, asyncpg.Pool]) -> None:
+    pool = pools["reporting"]
+    await pool.execute("truncate messages, exchanges, issue_turns cascade")
+    for project in ("short", "whole", "other"):
+        for age in (5, 20, 60):
+            await insert(pool, "messages", {"tenant": "acme", "project": project, "occurred_at": NOW - age * DAY})
+    days = {"acme/short": 10.0, "acme/whole": 0.0, "globex/other": 1.0}
+    settings = ReportingSettings(message_days=40, project_message_days=days)
+    swept = Retention("reporting", pool, FixedClock(NOW), reporting.service.PROGRAM.expiries(settings))
+    assert await swept.sweep() == {"messages": 3}
+    left = await pool.fetch("select project, count(*) from messages group by 1 order by 1")
+    assert [tuple(row) for row in left] == [("other", 2), ("short", 1), ("whole", 3)]
+    for path in ("acme", "acme/a/b", "acme/o'hara"):
+        with pytest.raises(ValidationError):
+            ReportingSettings(project_message_days={path: 1})
