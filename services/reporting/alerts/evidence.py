@@ -56,5 +56,5 @@ async def _silent(pool: Any, project: Project, rule: Silence, now: int) -> tuple
 
 async def _count(pool: Any, project: Project, rule: Silence, span: TimeSpan) -> int:
     source = votes(project, span, Filters(agent_id=rule.agent))
-    counted: int = await pool.fetchval(*SQL.count_votes.filled(source=source.sql)(**source.values))
+    counted: int = await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values))
     return counted

@@ -83,7 +83,7 @@ async def _count(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: 
     verdicts, verdict_filters = 0, filters.replace(feedback_type=None)
     if filters.feedback_type in (None, "verdict") and is_rolled(verdict_filters):
         source = votes(project, span, verdict_filters)
-        verdicts = int(await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values)))
+        verdicts = await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values))
         if not filters.has_replies:
             return FoundCount(verdicts, True)
         filters = filters.replace(feedback_type="implicit")

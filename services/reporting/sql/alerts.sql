@@ -52,9 +52,6 @@ from {source} s where agent_id is not null group by 1, 2, 3, 4
 select id, agent_id, state = 'regressed' as is_regressed, state_at, first_at, turns, people from issues
 where tenant = :tenant and project = :project and state in ('open', 'regressed') and merged_into is null and turns > 0
 
--- name: count_votes(source)
-select coalesce(sum(ok + neutral + not_ok), 0)::bigint from {source} s
-
 -- name: count_by_origin(source)
 select agent_id, origin, sum(ok)::bigint as ok, sum(neutral)::bigint as neutral, sum(not_ok)::bigint as not_ok
 from {source} s where agent_id is not null group by 1, 2 having sum(ok + neutral + not_ok) > 0

@@ -88,8 +88,6 @@ create table feedbacks (
 create index feedbacks_about on feedbacks (conversation_id, answer_id) where answer_id is not null;
 create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc)
     where reaction is not null or value is not null;
-create index feedbacks_agent_rejected on feedbacks (tenant, project, agent_id, occurred_at desc)
-    where reaction = 'not_ok';
 create index feedbacks_conversation on feedbacks (tenant, project, conversation_id, occurred_at, feedback_id);
 create index feedbacks_correction_type on feedbacks (tenant, project, correction_type, occurred_at desc)
     where reaction is not null and correction_type is not null;
@@ -174,10 +172,8 @@ from (select * from effective union all select * from feedbacks where overruled_
 -- Erased feedback records and the revision of the erasure: an older announcement may come again
 create table forgotten (
     feedback_id uuid primary key,
-    revision bigint not null,
-    written_by xid8 not null default pg_current_xact_id()
+    revision bigint not null
 );
-create index forgotten_written on forgotten (written_by);
 
 create table messages (
     tenant text not null,
@@ -427,9 +423,7 @@ create table rollups (
     -- Sum of the confidences of the counted records; of judgements the machine's, once for each pair
     confidence double precision not null
 );
-create index rollups_agent on rollups (tenant, project, agent_id, start) where grain = 'hour';
-create index rollups_agent_days on rollups (tenant, project, agent_id, grain, start)
-    where grain = any (array['day', 'reason day', 'judgement day', 'dimension day']);
+create index rollups_agent on rollups (tenant, project, agent_id, grain, start);
 create index rollups_choices on rollups (tenant, project, kind, reason, agent_id, start)
     where grain = 'dimension day';
 create index rollups_dimension on rollups (tenant, project, grain, kind, start)
@@ -619,7 +613,6 @@ create table issue_turns (
 );
 create index issue_turns_agent on issue_turns (tenant, project, agent_id, occurred_at);
 create index issue_turns_asker on issue_turns (asker_id, tenant) where asker_id is not null;
-create index issue_turns_issue on issue_turns (issue_id, occurred_at) include (user_id);
 create index issue_turns_typical on issue_turns (issue_id, nearness desc nulls last, occurred_at desc);
 create index issue_turns_user on issue_turns (user_id, tenant);
 create index issue_turns_waiting on issue_turns (tenant, project, agent_id, occurred_at) where issue_id is null;
@@ -726,7 +719,6 @@ create table alerts (
 create unique index alerts_open
     on alerts (tenant, project, rule, kind, coalesce(agent, ''), coalesce(version, ''), coalesce(issue, 0))
     where over_at is null;
-create index alerts_project on alerts (tenant, project, opened_at desc);
 
 -- Events that a webhook endpoint, and announcements that an alert channel has not accepted yet; dead ones are not
 -- retried
@@ -753,10 +745,8 @@ create table deliveries (
     last_answer text,
     primary key (receiver, tenant, project, subject)
 );
-create index deliveries_age on deliveries (created_at);
 create index deliveries_due on deliveries (receiver, next_at) where not dead;
 create index deliveries_due_alerts on deliveries (next_at) where not dead and project <> '';
-create index deliveries_person on deliveries (user_id, tenant) where user_id is not null;
 create index deliveries_subject on deliveries (subject);
 
 -- The object store that artifacts are replicated to, and whether turn logs are included. At most one row

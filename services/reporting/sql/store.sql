@@ -8,8 +8,7 @@ select system_identifier = (select system_identifier from pg_control_system()) f
 set written_by = '0' where written_by >= pg_snapshot_xmax(pg_current_snapshot())
 
 -- name: adopt_rows
-with feedback as (update feedbacks {of_other_server}), gone as (update forgotten {of_other_server})
-update stale_hours {of_other_server}
+with feedback as (update feedbacks {of_other_server}) update stale_hours {of_other_server}
 
 -- name: delete_server
 delete from database_server
@@ -91,8 +90,7 @@ begin
             group by feedback_id
         ), noted as (
             insert into forgotten as f (feedback_id, revision) select * from gone order by feedback_id
-            on conflict (feedback_id) do update
-            set revision = greatest(f.revision, excluded.revision), written_by = pg_current_xact_id()
+            on conflict (feedback_id) do update set revision = greatest(f.revision, excluded.revision)
         )
         delete from feedbacks held using gone
         where held.feedback_id = gone.feedback_id and held.revision <= gone.revision;
