@@ -119,10 +119,8 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
             service.watched.append(partial(getattr, warned, "warnings"))
     channels = AlertChannels(pool, service.context.clock, private=settings.private_channels)
     deliveries, http = Deliveries(pool), CheckedHttp()
-    service.resources.push_async_callback(http.close)
     alert_sender = AlertSender(channels, http, service.context.clock)
     courier = _courier(service, deliveries, endpoints, alert_sender, http)
-    service.resources.push_async_callback(courier.close)
     keys = ApiKeys(pool, service.context.clock)
     service.authenticators.append(keys)
     service.facts["report"] = partial(totals, pool)
@@ -166,7 +164,10 @@ def _courier(
         return await (alert_sender if delivery.project else webhook_sender).send(delivery)
 
     receivers = [Receiver(endpoint.name, endpoint.settings.tenant) for endpoint in endpoints]
-    return Courier(deliveries, receivers, send, clock)
+    courier = Courier(deliveries, receivers, send, clock)
+    service.resources.push_async_callback(http.close)
+    service.resources.push_async_callback(courier.close)
+    return courier
 
 
 async def _mirror(

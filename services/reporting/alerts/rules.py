@@ -107,6 +107,6 @@ ShareRule = SatisfactionBelow | SatisfactionDropped
 IssueRule = NewIssue | RegressedIssue
 AlertRule = ShareRule | Silence | IssueRule
 """Rule about the feedback of a project."""
-KINDS: Final = {get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(AlertRule)}
+KINDS: Final = {get_args(rule.model_fields["kind"].annotation)[0]: rule for rule in get_args(AlertRule)}
 """Classes of rules by kind. Each kind also needs an entry in `decisions.DECISIONS`."""
 ALERT_RULE: Final[TypeAdapter[AlertRule]] = TypeAdapter(Annotated[AlertRule, Field(discriminator="kind")])

@@ -166,13 +166,13 @@ class IssueWorker:
         """Compute the centres of the given issues and the titles of all issues of the agent."""
         of, name = agent.at._asdict(), self._encoder.name
         async with writing(self._connection):
-            said: dict[int, list[Sequence[str]]] = {}
+            words_of_turns: dict[int, list[Sequence[str]]] = {}
             for row in await self._connection.fetch(*SQL.issues_of_agent(**agent._asdict())):
                 issue = row["id"]
                 rows = await self._connection.fetch(
                     *SQL.turns_of_issue(**of, issue_id=issue, encoder=name, limit=_MEMBERS)
                 )
-                said[issue] = [turn["words"] for turn in rows]
+                words_of_turns[issue] = [turn["words"] for turn in rows]
                 if issue not in issues or not rows:
                     continue
                 vectors = unpacked([turn["vector"] for turn in rows])
@@ -184,7 +184,7 @@ class IssueWorker:
                 near = zip(rows, (vectors @ centre.vector).tolist(), strict=True)
                 nearness = [(turn["conversation_id"], turn["turn_id"], value) for turn, value in near]
                 await self._connection.execute(*SQL.note_nearness.bulk(nearness, **of))
-            words_by_issue = titles(said)
+            words_by_issue = titles(words_of_turns)
             named = [(issue, " ".join(words)) for issue, words in words_by_issue.items()]
             await self._connection.execute(*SQL.name_issues.bulk(named, **of))
 

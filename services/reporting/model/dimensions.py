@@ -45,8 +45,8 @@ class Dimension:
 
 
 KNOWN: Final = {
-    one.name: one
-    for one in (
+    named.name: named
+    for named in (
         Dimension("version", "Version", "agent_version"),
         Dimension("model", "Model", "model"),
         Dimension("agent", "Agent", "agent_id"),

@@ -36,10 +36,10 @@ class WebhookHandler(Handler, tombstones=True):
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         groups = [list(deliveries_of(received, self._endpoints)) for received in batch]
         newest: dict[tuple[str, str], Delivery] = {}
-        for received in (delivery for group in groups for delivery in group):
-            current = newest.get((received.receiver, received.subject))
-            if current is None or current.revision < received.revision:
-                newest[received.receiver, received.subject] = received
+        for delivery in (delivery for group in groups for delivery in group):
+            current = newest.get((delivery.receiver, delivery.subject))
+            if current is None or current.revision < delivery.revision:
+                newest[delivery.receiver, delivery.subject] = delivery
         await self._deliveries.add(newest.values(), self._clock.now())
         erased = [received.event for received in batch if isinstance(received.event, FeedbackErased)]
         if erased:
@@ -61,11 +61,11 @@ class ErasureRequestHandler(Handler, tombstones=True):
         self._events = events
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        requests = [one for one in batch if _is_request(one)]
-        rest = [one for one in batch if not _is_request(one)]
+        requests = [received for received in batch if _is_request(received)]
+        rest = [received for received in batch if not _is_request(received)]
         of_rest = iter(await self._inner.handle(rest)) if rest else iter(())
         of_requests = iter(await self._events.handle(requests)) if requests else iter(())
-        return [next(of_requests if _is_request(one) else of_rest) for one in batch]
+        return [next(of_requests if _is_request(received) else of_rest) for received in batch]
 
 
 def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[Delivery]:

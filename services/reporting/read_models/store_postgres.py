@@ -62,18 +62,17 @@ class PostgresReadModels:
         # interruption, so the pairs are also updated for messages that did not change.
         written: set[MessageKey] = set()
         if messages:
-            found = await self._write(messages)
-            written = {tuple(row[0]) for row in found}
+            written = {tuple(row[0]) for row in await self._write(messages)}
             await settle(self._pool, {row.key for row in messages}, ())
         if messages and not (feedbacks or forgotten or sessions):
             return Applied({}, written, set())
         before: dict[UUID, FeedbackRow] = {}
         rated: set[UUID] = set()
-        for _, session, *held in await self._write((), await completed(self._pool, feedbacks), forgotten, sessions):
+        for _, session, *values in await self._write((), await completed(self._pool, feedbacks), forgotten, sessions):
             if session is not None:
                 rated.add(session)
             else:
-                row = FeedbackRow(*held)
+                row = FeedbackRow(*values)
                 attributes = None if row.attributes is None else json.loads(str(row.attributes))
                 before[row.feedback_id] = row._replace(tags=tuple(row.tags), attributes=attributes)
         await settle(self._pool, (), feedbacks)

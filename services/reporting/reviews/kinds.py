@@ -74,15 +74,15 @@ def _total(counts: Iterable[CheckedVerdicts]) -> CheckedVerdicts:
 
 
 def _kind(
-    reaction: Reaction, decided_by: DecidedBy | None, source: Literal["reviews", "published"], found: CheckedVerdicts
+    reaction: Reaction, decided_by: DecidedBy | None, source: Literal["reviews", "published"], count: CheckedVerdicts
 ) -> VerdictKind:
-    bounds = wilson(found.right, found.checked)
+    bounds = wilson(count.right, count.checked)
     return VerdictKind(
         reaction=reaction,
         decided_by=decided_by,
         source=source,
-        right=found.right,
-        checked=found.checked,
+        right=count.right,
+        checked=count.checked,
         low=bounds.low,
         high=bounds.high,
     )
