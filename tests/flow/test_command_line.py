@@ -85,7 +85,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 def test_a_verdict_about_nothing_is_wrong_usage(message: tuple[str, ...]) -> None:
     ended = agent_feedback_here("explain", *message)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.strip() == "Give a message, or a file with --rows."
+    assert ended.err.strip() == "Give a message."
 
 
 async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> None:

@@ -45,10 +45,12 @@ async def test_a_run_that_does_not_end_is_killed(within: float) -> None:
 
 
 async def test_a_run_has_the_folder_of_its_caller(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text('{"message": "No, that is wrong."}\n')
+    (tmp_path / "rows.jsonl").write_text(
+        '{"message": "No, that is wrong.", "label": "rejected", "gate": "not_ok", "source": "x"}\n'
+    )
     codes = []
     for name in ("rows.jsonl", "missing.jsonl"):
-        command = (*warm_command(), "explain", "--rows", name, "--json")
+        command = (*warm_command(), "evaluate", name, "--json")
         process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, stdout=DEVNULL, stderr=DEVNULL)
         codes.append(await process.wait())
     assert codes == [0, 2]

@@ -46,7 +46,6 @@ def import_feedback(
     time_unit: Annotated[
         TimeUnit | None, typer.Option(help="The unit of times that are numbers: seconds or milliseconds since 1970.")
     ] = None,
-    delimiter: Annotated[str, typer.Option(help="The delimiter of a .csv file.")] = ",",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check and count the rows without importing them.")
     ] = False,
@@ -93,14 +92,14 @@ def import_feedback(
             zone=time_zone,
             time_unit=time_unit,
         )
-        _check_columns(mapping, file, delimiter)
+        _check_columns(mapping, file)
     except MappingInvalid as error:
         raise typer.BadParameter(str(error)) from None
 
     async def work() -> ImportCounts:
         with progress_bar("Importing", file.stat().st_size, as_json) as advance:
             async with import_log(broker, state, dry_run=dry_run) as log:
-                return await import_file(file, mapping, log, SystemClock(), delimiter=delimiter, advance=advance)
+                return await import_file(file, mapping, log, SystemClock(), advance=advance)
 
     counts = run(work())
     if as_json:
@@ -131,12 +130,12 @@ def _columns(options: Sequence[str]) -> dict[Fact, str]:
     return {Fact(fact): column for fact, column in columns.items()}
 
 
-def _check_columns(mapping: ImportMapping, file: Path, delimiter: str) -> None:
+def _check_columns(mapping: ImportMapping, file: Path) -> None:
     """Raise MappingInvalid if a CSV file lacks a column that the user named."""
     from standalone.data_import.rows import header_of
     from standalone.data_import.verdicts import MappingInvalid
 
-    header = header_of(file, delimiter)
+    header = header_of(file)
     missing = [] if header is None else [column for column in mapping.columns.values() if column not in header]
     if missing:
         raise MappingInvalid(f"{file.name} has no column {missing[0]}; its columns are {', '.join(header or ())}.")

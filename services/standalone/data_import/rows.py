@@ -1,14 +1,10 @@
-"""Reader for rows of CSV, JSON Lines and JSON files. Only a JSON array is read into memory as a whole.
-
-After an invalid row, reading continues at the next line.
-"""
+"""Reader for rows of CSV, JSON Lines and JSON files. Only a JSON array is read into memory as a whole."""
 
 from __future__ import annotations
 
 import csv
 import json
 from codecs import BOM_UTF8
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +18,7 @@ ROW_LIMIT: Final = 16 * RECORD_LIMIT
 """Maximum size of a row in bytes. Some tools write the whole conversation into each row."""
 _TOO_LARGE: Final = RejectedRow(f"it is larger than {ROW_LIMIT} bytes")
 _NO_TEXT: Final = RejectedRow("it is not UTF-8")
+_UNPARSED: Final = RejectedRow("its quotation marks do not match, or it is too large: no row after it was read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ class FileRow:
     content: Cells | RejectedRow
 
 
-def rows_of(path: Path, delimiter: str = ",") -> Iterator[FileRow]:
+def rows_of(path: Path) -> Iterator[FileRow]:
     """Yield the rows of a file in the format given by its suffix: .csv, .tsv, .jsonl, .ndjson or .json.
 
     A .json file contains an array or JSON Lines.
@@ -51,7 +48,7 @@ def rows_of(path: Path, delimiter: str = ",") -> Iterator[FileRow]:
         raise MappingInvalid(f"{path.name}: an import reads files named {', '.join(_READERS)}.")
     with path.open("rb") as file:
         _after_mark(file)
-        yield from read(file, delimiter)
+        yield from read(file)
 
 
 def _after_mark(file: BinaryIO) -> None:
@@ -60,20 +57,19 @@ def _after_mark(file: BinaryIO) -> None:
         file.seek(0)
 
 
-def header_of(path: Path, delimiter: str = ",") -> list[str] | None:
+def header_of(path: Path) -> list[str] | None:
     """Return the column names of a CSV or TSV file, or None for other files.
 
     Raises:
         MappingInvalid: The header is invalid.
     """
-    if _READERS.get(path.suffix.lower()) not in (_csv, _tsv):
+    if _READERS.get(path.suffix.lower()) is not _csv:
         return None
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter
     with path.open("rb") as file:
         _after_mark(file)
         try:
-            names = next(csv.reader(_Lines(file), delimiter=delimiter, strict=True), [])
-        except (csv.Error, _RowTooLarge):
+            names: list[str] = next(_reader(_Lines(file), _delimiter(file)), [])
+        except csv.Error:
             names = []
     if len(set(names)) != len(names) or not any(names):
         raise MappingInvalid(f"{path.name}: its first line must name its columns, each once.")
@@ -81,79 +77,57 @@ def header_of(path: Path, delimiter: str = ",") -> list[str] | None:
 
 
 class _Lines:
-    """Line reader that can return to the second line of a row, to continue there if the row turns out to be invalid."""
+    """Lines of a file as text. The size of a row's lines is limited."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._again: deque[bytes] = deque()
-        self._row: list[bytes] = []
-        self._size = 0
-        self.number = 0
+        self.row_size = 0
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        line = self.next_bytes()
-        self._row.append(line)
-        self._size += len(line)
-        if self._size > ROW_LIMIT:
-            raise _RowTooLarge
-        return line.decode("utf-8", "surrogateescape")
-
-    def next_bytes(self) -> bytes:
-        """Return the next line with its line break, truncated if it exceeds the limit.
-
-        Raises:
-            StopIteration: The file has ended.
-        """
-        line = self._again.popleft() if self._again else self._file.readline(ROW_LIMIT + 1)
+        line = self._file.readline(ROW_LIMIT + 1)
         if not line:
             raise StopIteration
-        rest = line
-        while len(line) > ROW_LIMIT and rest and not rest.endswith(b"\n"):
-            rest = self._file.readline(ROW_LIMIT)
-        self.number += 1
-        return line
-
-    def begin_row(self) -> int:
-        """Begin a row and return its line number, discarding the lines of the previous row."""
-        self._row, self._size = [], 0
-        return self.number + 1
-
-    def reread(self) -> None:
-        """Go back to the second line of the current row, because the row could not be parsed."""
-        lines = self._row[1:]
-        self._again.extendleft(reversed(lines))
-        self.number -= len(lines)
+        self.row_size += len(line)
+        if self.row_size > ROW_LIMIT:
+            raise csv.Error
+        return line.decode("utf-8", "surrogateescape")
 
 
-class _RowTooLarge(Exception):
-    """Raised if the lines of a row exceed the size limit."""
+def _delimiter(file: BinaryIO) -> str:
+    """Return the most frequent one of tab, `;` and `,` in the next line."""
+    start = file.tell()
+    line = file.readline(ROW_LIMIT)
+    file.seek(start)
+    counts = {character: line.count(character.encode()) for character in "\t;,"}
+    return max(counts, key=counts.__getitem__) if any(counts.values()) else ","
 
 
-def _csv(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
+def _reader(lines: _Lines, delimiter: str) -> Any:
     csv.field_size_limit(ROW_LIMIT)
+    return csv.reader(lines, delimiter=delimiter, strict=True)
+
+
+def _csv(file: BinaryIO) -> Iterator[FileRow]:
+    """Yield the rows up to the end or up to a row that cannot be parsed: its end, and thus the next row, is unknown."""
     lines = _Lines(file)
+    reader = _reader(lines, _delimiter(file))
     names: list[str] | None = None
     while True:
-        first = lines.begin_row()
+        first, lines.row_size = reader.line_num + 1, 0
         try:
-            cells = next(csv.reader(lines, delimiter=delimiter, strict=True))
+            cells = next(reader)
         except StopIteration:
             return
-        except (csv.Error, _RowTooLarge):
-            lines.reread()
-            yield FileRow(first, file.tell(), RejectedRow("its quotation marks do not match, or it is too large"))
-            continue
+        except csv.Error:
+            yield FileRow(first, file.tell(), _UNPARSED)
+            return
         if names is None:
             names = cells
         elif cells:
             yield FileRow(first, file.tell(), _row(names, cells))
-
-
-def _tsv(file: BinaryIO, _: str) -> Iterator[FileRow]:
-    return _csv(file, "\t")
 
 
 def _row(names: list[str], cells: list[str]) -> Cells | RejectedRow:
@@ -166,16 +140,16 @@ def _row(names: list[str], cells: list[str]) -> Cells | RejectedRow:
     return dict(zip(names, cells, strict=True))
 
 
-def _json_lines(file: BinaryIO, _: str) -> Iterator[FileRow]:
-    lines = _Lines(file)
-    while True:
-        try:
-            line = lines.next_bytes()
-        except StopIteration:
-            return
+def _json_lines(file: BinaryIO) -> Iterator[FileRow]:
+    number = 0
+    while line := file.readline(ROW_LIMIT + 1):
+        number += 1
+        rest = line
+        while len(line) > ROW_LIMIT and rest and not rest.endswith(b"\n"):
+            rest = file.readline(ROW_LIMIT)
         if line.strip():
             content = _TOO_LARGE if len(line) > ROW_LIMIT else _object(_json(line))
-            yield FileRow(lines.number, file.tell(), content)
+            yield FileRow(number, file.tell(), content)
 
 
 def _json(text: bytes) -> Any:
@@ -192,13 +166,13 @@ def _object(value: Any) -> Cells | RejectedRow:
     return value if isinstance(value, Mapping | RejectedRow) else RejectedRow("it is not a JSON object")
 
 
-def _json_file(file: BinaryIO, delimiter: str) -> Iterator[FileRow]:
+def _json_file(file: BinaryIO) -> Iterator[FileRow]:
     """Yield the elements of a JSON array, or read the file as JSON Lines if it does not start with an array."""
     start = file.tell()
     while (first := file.read(1)).isspace():
         pass
     file.seek(start)
-    return _json_array(file) if first == b"[" else _json_lines(file, delimiter)
+    return _json_array(file) if first == b"[" else _json_lines(file)
 
 
 def _json_array(file: BinaryIO) -> Iterator[FileRow]:
@@ -209,9 +183,9 @@ def _json_array(file: BinaryIO) -> Iterator[FileRow]:
         yield FileRow(number, file.tell(), _object(element))
 
 
-_READERS: Final[dict[str, Callable[[BinaryIO, str], Iterator[FileRow]]]] = {
+_READERS: Final[dict[str, Callable[[BinaryIO], Iterator[FileRow]]]] = {
     ".csv": _csv,
-    ".tsv": _tsv,
+    ".tsv": _csv,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
     ".json": _json_file,

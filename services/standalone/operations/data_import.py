@@ -107,7 +107,6 @@ async def import_file(
     producer: Producer,
     clock: Clock,
     *,
-    delimiter: str = ",",
     advance: Callable[[int], None] = lambda _: None,
 ) -> ImportCounts:
     """Publish the judgements in a file.
@@ -119,7 +118,7 @@ async def import_file(
         advance: Called with the number of bytes read since its last call.
     """
     counts, answers = ImportCounts(), JudgedAnswers()
-    rows, read = rows_of(path, delimiter), 0
+    rows, read = rows_of(path), 0
     while batch := list(islice(rows, BATCH)):
         events = list(_events(batch, mapping, counts, clock.now()))
         await producer.send([Message.of(EXPLICIT_RECEIVED, event) for event in events])
