@@ -14,6 +14,7 @@ import uvloop
 import inference.service
 from detector.detector import Detector
 from inference.api import inference_router
+from inference.detection import Detection
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
@@ -35,7 +36,8 @@ async def serve(url: str, port: int, token: str) -> None:
     turns = PostgresTurnIndex(pool, TurnVectors(detector.embedder))
     authenticator = AccessToken(token)
     app = application(ready)
-    app.include_router(inference_router(PostgresConversationStore(pool), turns, detector, SystemClock()))
+    detection = Detection(PostgresConversationStore(pool), turns, detector)
+    app.include_router(inference_router(detection, turns, SystemClock()))
     await HttpServer("127.0.0.1", port).start(guarded(app, authenticator))
     tune_gc()
     await asyncio.Event().wait()

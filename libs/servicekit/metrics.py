@@ -43,8 +43,8 @@ BATCH_RECORDS = Histogram(
 )
 STAGE_SECONDS = Histogram(
     "agent_feedback_stage_seconds",
-    "Time of a batch in a stage: read (parsing), patterns and encoder (judging), gate (language model), database "
-    "(holding a connection; concurrent ones are added up), produce (writing to the log), commit",
+    "Time of a batch in a stage: read (parsing), detector (judging), encoder (vectors), gate (language model), "
+    "database (holding a connection; concurrent ones are added up), produce (writing to the log), commit",
     ("group", "stage"),
     buckets=_FAST,
 )

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Final, Literal, NamedTuple
 
-Stage = Literal["read", "patterns", "encoder", "gate", "database", "produce", "commit"]
+Stage = Literal["read", "detector", "encoder", "gate", "database", "produce", "commit"]
 
 
 class StageSpan(NamedTuple):
@@ -48,22 +48,19 @@ current_times: Final[ContextVar[StageTimes | None]] = ContextVar("current_times"
 
 
 class stage:  # noqa: N801 # used like a function
-    """Context manager that adds the duration of its block to a stage, minus the time spent in the stage `less`."""
+    """Context manager that adds the duration of its block to a stage."""
 
-    __slots__ = ("_before", "_less", "_name", "_start", "_times")
+    __slots__ = ("_name", "_start", "_times")
 
-    def __init__(self, name: Stage, less: Stage | None = None) -> None:
+    def __init__(self, name: Stage) -> None:
         self._name: Stage = name
-        self._less: Stage | None = less
 
     def __enter__(self) -> None:
         self._times = current_times.get()
         if self._times is not None:
-            self._before = self._times.seconds(self._less) if self._less else 0.0
             self._start = perf_counter()
 
     def __exit__(self, *_: object) -> None:
         if self._times is not None:
             end = perf_counter()
-            inner = self._times.seconds(self._less) - self._before if self._less else 0.0
-            self._times.add(self._name, self._start, end, end - self._start - inner)
+            self._times.add(self._name, self._start, end, end - self._start)

@@ -6,6 +6,7 @@ The announcement threshold is defined in `contracts/detectors.py`.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from contracts.base import PERSON, TEXT_LIMIT
 from contracts.detectors import DetectorVersion
@@ -13,7 +14,7 @@ from contracts.feedback import FeedbackInferredReceived, InferenceTarget
 from contracts.ids import derived_id, feedback_id
 from contracts.provenance import NO_PROVENANCE
 from contracts.topics import INFERRED_RECEIVED
-from detector.model import Target, Verdict
+from detector.model import Message, Target, Verdict
 from detector.reasons import reason_in_words
 from inference.store import IndexedMessage, Placed
 
@@ -43,7 +44,14 @@ def announcement(
         The event, or None if there is nothing to announce and nothing to retract.
     """
     target = verdict.target if verdict.emitted else None
-    if target is None and placed.emitted_turn_id is None:
+    if target is not None:
+        content = _content(placed.indexed.message, verdict, target) | {
+            "question_message_id": question_message_id,
+            "thread_id": answer.message.thread_id if answer else None,
+        }
+    elif placed.emitted_turn_id is not None:
+        content = _retraction(placed)
+    else:
         return None
     indexed = placed.indexed
     where, message = indexed.conversation, indexed.message
@@ -53,48 +61,50 @@ def announcement(
     return FeedbackInferredReceived(
         event_id=str(derived_id(INFERRED_RECEIVED.name, str(about), str(version), placed.evaluation)),
         occurred_at=message.at,
-        tenant=where.tenant,
-        project=where.project,
-        conversation_id=where.conversation_id,
-        turn_id=target.turn_id if target else placed.emitted_turn_id or message.turn_id,
-        agent_id=target.agent_id if target else placed.emitted_agent_id or message.sender_id,
+        **where._asdict(),
         detected_in_turn_id=message.turn_id,
         detected_in_message_id=message.message_id,
         user_id=message.sender_id,
         user_type=indexed.user_type or PERSON,
-        verdict=None if target is None else "rejected" if verdict.feedback == "rejected" else "accepted",
-        reaction=None if target is None else verdict.reaction,
-        correction_type=verdict.correction_type if target else None,
         confidence=verdict.confidence,
-        user_said=message.text[:TEXT_LIMIT] if target else "",
-        truncated=target is not None and len(message.text) >= TEXT_LIMIT,
-        target=_target(target),
-        rules=verdict.rules[:20] if target else (),
-        rule=verdict.rule or None if target else None,
-        reasons=reason_in_words(verdict.rules[:20]) if target else (),
         decided_by=verdict.decided_by,
         detector=DETECTOR,
         detector_version=str(version),
         evaluation=placed.evaluation,
-        question_message_id=question_message_id if target else None,
-        thread_id=answer.message.thread_id if target and answer else None,
+        **content,
         **(answer.provenance if answer else NO_PROVENANCE).fields(),
     )
+
+
+def _content(message: Message, verdict: Verdict, target: Target) -> dict[str, Any]:
+    """Return the fields of an announcement that a retraction does not have."""
+    return {
+        "turn_id": target.turn_id,
+        "agent_id": target.agent_id,
+        "verdict": verdict.feedback,
+        "reaction": verdict.reaction,
+        "correction_type": verdict.correction_type,
+        "user_said": message.text[:TEXT_LIMIT],
+        "truncated": len(message.text) >= TEXT_LIMIT,
+        "target": InferenceTarget(**{name: getattr(target, name) for name in InferenceTarget.model_fields}),
+        "rules": verdict.rules[:20],
+        "rule": verdict.rule or None,
+        "reasons": reason_in_words(verdict.rules[:20]),
+    }
+
+
+def _retraction(placed: Placed) -> dict[str, Any]:
+    """Return the fields that retract the verdict that was last announced for the message."""
+    message = placed.indexed.message
+    return {
+        "turn_id": placed.emitted_turn_id or message.turn_id,
+        "agent_id": placed.emitted_agent_id or message.sender_id,
+        "verdict": None,
+        "reaction": None,
+        "user_said": "",
+    }
 
 
 def silent(verdict: Verdict) -> Verdict:
     """Return a neutral copy of the verdict that has no target and is therefore not announced."""
     return replace(verdict, feedback="neutral", reaction=None, confidence=0.5, target=None, decided_by="rules", rule="")
-
-
-def _target(target: Target | None) -> InferenceTarget | None:
-    if target is None:
-        return None
-    return InferenceTarget(
-        message_id=target.message_id,
-        score=target.score,
-        similarity=target.similarity,
-        recency=target.recency,
-        turns_back=target.turns_back,
-        rule=target.rule,
-    )

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import Request
 
 from contracts.base import Id, Name
 from contracts.scopes import DETECT
-from detector.detector import Detector
 from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
 from inference.api_bodies import Body, NewMessage, StrategySearch
 from inference.detection import Detection
-from inference.llm_gate.gate import LlmGate
-from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey
+from inference.store import ConversationKey, MessageKey
 from inference.strategies import strategies_that_worked
 from inference.turns.rules import TurnKey
 from inference.turns.store import StrategyFilter, TurnSearch
@@ -45,34 +44,23 @@ EXAMPLES: dict[type[Body], dict[str, Any]] = {
 
 
 def taking(model: type[Body]) -> dict[str, Any]:
-    """Return the OpenAPI description of a request body that follows `model`."""
+    """Return the OpenAPI description of a request body that follows `model`.
+
+    The models to which `model` refers are inlined: a reference to one of the schema's own definitions would not resolve
+    in an OpenAPI document.
+    """
     schema = model.model_json_schema(by_alias=False)
-    content = {JSON: {"schema": _inlined(schema, schema.get("$defs", {})), "example": EXAMPLES[model]}}
+    for name, definition in schema.pop("$defs", {}).items():
+        reference, inlined = json.dumps({"$ref": f"#/$defs/{name}"}), json.dumps(definition)
+        schema = json.loads(json.dumps(schema).replace(reference, inlined))
+    content = {JSON: {"schema": schema, "example": EXAMPLES[model]}}
     return {"requestBody": {"required": True, "content": content}}
 
 
-def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
-    """Replace each reference in a JSON schema with the definition it refers to.
-
-    References to the schema's own definitions would not resolve once the schema is part of an OpenAPI document.
-    """
-    match node:
-        case {"$ref": str(name)}:
-            return _inlined(definitions[name.rsplit("/", 1)[-1]], definitions)
-        case dict():
-            return {key: _inlined(value, definitions) for key, value in node.items() if key != "$defs"}
-        case list():
-            return [_inlined(one, definitions) for one in node]
-        case _:
-            return node
-
-
 def inference_router(
-    store: ConversationStore,
+    detection: Detection,
     turns: TurnSearch,
-    detector: Detector,
     clock: Clock,
-    gate: LlmGate | None = None,
     index_read_up: Callable[[float | None], Awaitable[bool]] | None = None,
     redact: Callable[[bytes, str], bytes] = lambda body, _: body,
 ) -> Routes:
@@ -81,7 +69,6 @@ def inference_router(
     The routes publish nothing. They store nothing except the language model's answers.
 
     Args:
-        gate: The language model gate, or None if no language model is configured.
         index_read_up: Waits until the index contains every record that was in the log at the time of the call. Takes
             the maximum wait in seconds (None for the service's own limit) and returns False on timeout. None if the
             index is not filled from a log.
@@ -89,8 +76,42 @@ def inference_router(
             the form in which it will be stored.
     """
     router = Routes("inference")
-    detection = Detection(store, turns, detector, gate)
+    _add_turn_routes(router, turns)
 
+    @router.at(
+        "POST",
+        CONVERSATION + "/detect",
+        DETECT,
+        response_model=Detected,
+        refuses=SENT,
+        openapi_extra=taking(NewMessage),
+    )
+    async def detect_feedback(
+        request: Request, tenant: Name, project: Name, conversation_id: Id, caller: Caller
+    ) -> Detected:
+        """Judge whether a new message accepts or rejects an earlier answer, and return advice for the next answer.
+
+        If `strategies` is above 0, the response also lists strategies that worked for similar questions.
+        """
+        place = f"{tenant}/{project}"
+        body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, place))})
+        where = ConversationKey(tenant, project, conversation_id)
+        previous = None if body.previous is None else body.previous.answer
+        unseen = previous is None and index_read_up is not None and not await index_read_up(body.wait_seconds)
+        message, position = await _new_message(detection, where, body, caller.subject, clock.now())
+        detected = await detection.detect(
+            where, message, position, body.look_back, previous, names_writer=body.user_id is not None
+        )
+        agent = body.agent_id or (previous.agent_id if previous else None)
+        worked = await strategies_that_worked(
+            turns, where, body.text, detected, limit=body.strategies, intent=body.intent, agent_id=agent
+        )
+        return Detected.of(detected, worked, answer_not_seen=unseen)
+
+    return router
+
+
+def _add_turn_routes(router: Routes, turns: TurnSearch) -> None:
     @router.at(
         "GET",
         CONVERSATION + "/turns/{turn_id:segment}/metadata",
@@ -119,59 +140,24 @@ def inference_router(
         """
         body = await read_body(request, {JSON: StrategySearch.model_validate_json})
         wanted = StrategyFilter(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
-        found = await turns.search(wanted, body.limit)
-        return FoundStrategies(items=[FoundStrategy.of(turn) for turn in found])
-
-    @router.at(
-        "POST",
-        CONVERSATION + "/detect",
-        DETECT,
-        response_model=Detected,
-        refuses=SENT,
-        openapi_extra=taking(NewMessage),
-    )
-    async def detect_feedback(
-        request: Request,
-        tenant: Name,
-        project: Name,
-        conversation_id: Id,
-        caller: Caller,
-    ) -> Detected:
-        """Judge whether a new message accepts or rejects an earlier answer, and return advice for the next answer.
-
-        If `strategies` is above 0, the response also lists strategies that worked for similar questions.
-        """
-        place = f"{tenant}/{project}"
-        body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, place))})
-        where = ConversationKey(tenant, project, conversation_id)
-        previous = None if body.previous is None else body.previous.answer
-        unseen = previous is None and index_read_up is not None and not await index_read_up(body.wait_seconds)
-        published, thread = await _published(store, where, body)
-        name = body.message_id or body.turn_id or UNNAMED
-        at = body.ts if body.ts is not None else published.message.at if published else clock.now()
-        author = body.user_id or caller.subject
-        about = body.reply_to_message_id, thread
-        message = Message(name, body.turn_id or name, author, "human", None, body.text, at, *about)
-        position = published.position if published and published.message.at == at else None
-        detected = await detection.detect(
-            where, message, position, body.look_back, previous, names_writer=body.user_id is not None
-        )
-        agent = body.agent_id or (previous.agent_id if previous else None)
-        worked = await strategies_that_worked(
-            turns, where, body.text, detected, limit=body.strategies, intent=body.intent, agent_id=agent
-        )
-        return Detected.of(detected, worked, answer_not_seen=unseen)
-
-    return router
+        return FoundStrategies(items=[FoundStrategy.of(turn) for turn in await turns.search(wanted, body.limit)])
 
 
-async def _published(
-    store: ConversationStore, where: ConversationKey, body: NewMessage
-) -> tuple[IndexedMessage | None, str | None]:
-    """Return the indexed message if it was published already, and its thread. The request's own thread counts."""
-    if body.message_id is None:
-        return None, body.thread_id
-    if body.thread_id is not None:
-        return None, None if body.thread_id == body.message_id else body.thread_id
-    published = await store.find(MessageKey(*where, body.message_id))
-    return published, published.message.thread_id if published else None
+async def _new_message(
+    detection: Detection, where: ConversationKey, body: NewMessage, caller: str, now: int
+) -> tuple[Message, bytes | None]:
+    """Return the message of a request, and its position if the message was published already.
+
+    The request's own thread and time count more than those of the published message.
+    """
+    published, thread = None, body.thread_id
+    if body.message_id is not None and thread is None:
+        published = await detection.find(MessageKey(*where, body.message_id))
+        thread = published.message.thread_id if published else None
+    elif thread == body.message_id:
+        thread = None
+    name = body.message_id or body.turn_id or UNNAMED
+    at = body.ts if body.ts is not None else published.message.at if published else now
+    author, turn_id = body.user_id or caller, body.turn_id or name
+    message = Message(name, turn_id, author, "human", None, body.text, at, body.reply_to_message_id, thread)
+    return message, published.position if published and published.message.at == at else None

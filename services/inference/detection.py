@@ -18,7 +18,7 @@ from detector.rules import UNRELATED
 from inference.last_answer import LastAnswer
 from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.planner import Advice
-from inference.store import ConversationKey, ConversationStore, Scope
+from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey, Scope
 from inference.turns.candidates import Candidate, candidates
 from inference.turns.rules import MachineStatus, Turn, TurnKey, rejections_in_a_row
 from inference.turns.store import PersonTurns, TurnSearch
@@ -58,6 +58,10 @@ class Detection:
         self._detector = detector
         self._gate = gate
 
+    async def find(self, key: MessageKey) -> IndexedMessage | None:
+        """Return a published message, or None if it is not indexed."""
+        return await self._store.find(key)
+
     async def detect(
         self,
         where: ConversationKey,
@@ -85,11 +89,11 @@ class Detection:
             self._store.before(Scope(where, thread), position or end_of(message.at), NEIGHBOURHOOD + 1),
             self._turns.latest(where, message.at, RECENT_TURNS, thread),
         )
-        before: Sequence[Message] = [one.message for one in indexed if one.message.message_id != message.message_id]
+        before: Sequence[Message] = [row.message for row in indexed if row.message.message_id != message.message_id]
         message = message if names_writer else _by_a_participant(message, before[-NEIGHBOURHOOD:])
         before = previous.added_to(before, message) if previous else before
         item = Neighbourhood(tuple(before[-NEIGHBOURHOOD:]), message)
-        if look_back == "user" and not any(one.role == "agent" for one in in_scope(item).before):
+        if look_back == "user" and not any(earlier.role == "agent" for earlier in in_scope(item).before):
             return await self._answered_elsewhere(where, message)
         [verdict] = self._detector.judge([item])
         if self._gate is not None:
@@ -110,7 +114,7 @@ class Detection:
         target = verdict.target
         assert target is not None
         key = TurnKey(*where, target.turn_id)
-        turn = next((one for one in latest if one.key == key), None) or await self._turns.find(key)
+        turn = next((turn for turn in latest if turn.key == key), None) or await self._turns.find(key)
         return replace(turn or Turn(key, agent_id=target.agent_id), machine=_status_of(message, verdict))
 
     async def _answered_elsewhere(self, where: ConversationKey, message: Message) -> Detected:
@@ -143,7 +147,7 @@ def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
     An agent's program may send requests under its own name. A sender who wrote none of the messages in `before` is
     therefore replaced with the last person who wrote one.
     """
-    people = [one.sender_id for one in before if one.role == "human"]
+    people = [earlier.sender_id for earlier in before if earlier.role == "human"]
     return message if not people or message.sender_id in people else replace(message, sender_id=people[-1])
 
 

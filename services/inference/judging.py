@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from time import monotonic
+from typing import Final
 
 from contracts.detectors import DetectorVersion
 from contracts.headers import Headers
@@ -24,14 +24,9 @@ from servicekit.log.messages import Message as Record
 from servicekit.log.messages import Producer
 from servicekit.stages import stage
 
-BLOCKED_SECONDS = 0.25
-"""Maximum time in seconds for which judging may block the event loop.
-
-If heartbeats are delayed beyond the session timeout, the consumer loses its partitions and cannot commit. The same
-batch would then be redelivered forever.
-"""
-FIRST_PIECE, LARGEST_PIECE = 16, 256
-"""Initial and maximum number of messages in a chunk. Larger chunks would hardly be faster."""
+PIECE: Final = 16
+"""Number of messages that are judged at a time. Between two pieces, other tasks of the event loop run, such as
+heartbeats: if they are delayed beyond the session timeout, the consumer loses its partitions and cannot commit."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ class JudgedMessage:
     def answer(self) -> IndexedMessage | None:
         """The answer that the verdict is about, or None if there is no target."""
         target = self.verdict.target
-        return next((one for one in self.before if target and one.message.message_id == target.message_id), None)
+        return next((row for row in self.before if target and row.message.message_id == target.message_id), None)
 
     @cached_property
     def question_message_id(self) -> str | None:
@@ -76,7 +71,6 @@ class Judging:
         self.detector = detector
         self.version = gate.version(detector.version) if gate else detector.version
         """Version of the detector and its gate."""
-        self._piece = FIRST_PIECE
         self._turns = turns
         self._producer = producer
         self._gate = gate
@@ -107,7 +101,7 @@ class Judging:
         Args:
             headers: Returns the record headers for the event about a message.
         """
-        verdicts = [(one.placed, one.verdict) for one in judged]
+        verdicts = [(item.placed, item.verdict) for item in judged]
         previous = await self._turns.take(joined(facts), verdicts, self.version)
         await self._producer.send(list(self._records(judged, previous, headers)))
 
@@ -117,44 +111,26 @@ class Judging:
         previous: Mapping[MessageKey, PreviousVerdict],
         headers: Callable[[IndexedMessage], Headers],
     ) -> Iterator[Record]:
-        for one in judged:
-            indexed = one.placed.indexed
-            placed, verdict, version = _upheld(one.placed, one.verdict, self.version, previous.get(indexed.key))
-            question = one.question_message_id if verdict.emitted else None
-            event = announcement(placed, verdict, one.answer, version, question_message_id=question)
+        for item in judged:
+            indexed = item.placed.indexed
+            placed, verdict, version = _upheld(item.placed, item.verdict, self.version, previous.get(indexed.key))
+            question = item.question_message_id if verdict.emitted else None
+            event = announcement(placed, verdict, item.answer, version, question_message_id=question)
             if event is not None:
                 value = event.model_dump_json(by_alias=True).encode()
                 yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(indexed))
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
-        """Judge the messages in chunks, yielding to the event loop after each chunk so that heartbeats are sent.
-
-        The chunk size adapts to the speed of the machine.
-        """
         verdicts: list[Verdict] = []
-        while len(verdicts) < len(neighbourhoods):
-            began, piece = monotonic(), neighbourhoods[len(verdicts) : len(verdicts) + self._piece]
-            with stage("patterns", less="encoder"):
-                verdicts += self.detector.judge(piece)
-            took = monotonic() - began
-            # The time of a short last piece is no measure for larger pieces, unless it was too long.
-            if len(piece) == self._piece or took > BLOCKED_SECONDS:
-                self._piece = next_piece(len(piece), took)
+        for start in range(0, len(neighbourhoods), PIECE):
+            with stage("detector"):
+                verdicts += self.detector.judge(neighbourhoods[start : start + PIECE])
             await asyncio.sleep(0)
         return verdicts
 
 
-def next_piece(judged: int, seconds: float) -> int:
-    """Return the size of the next chunk, given that judging `judged` messages took `seconds`.
-
-    The size at most doubles from one chunk to the next.
-    """
-    fitting = judged * BLOCKED_SECONDS / max(seconds, BLOCKED_SECONDS / 2)
-    return min(LARGEST_PIECE, max(1, int(fitting)))
-
-
 def _neighbourhood(placed: Placed, before: Sequence[IndexedMessage]) -> Neighbourhood:
-    return Neighbourhood(tuple(one.message for one in before), placed.indexed.message)
+    return Neighbourhood(tuple(row.message for row in before), placed.indexed.message)
 
 
 def _upheld(

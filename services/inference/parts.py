@@ -12,7 +12,6 @@ from inference.detector_setup import gate_of, open_detector, open_endpoint
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
 from inference.llm_gate.gate import LlmGate
-from inference.llm_gate.store_postgres import PostgresGateAnswers
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
@@ -51,15 +50,14 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
     Raises:
         StartError: A resource is missing or cannot be opened.
     """
-    context = service.context
     # Opened first, so that it is closed last: a question that a shutdown interrupts must not be stored as unanswered.
     endpoint = open_endpoint(settings, service.resources)
     pool = await service.open_database(settings.database_url, SCHEMA)
     reads = await service.open_reads(settings, SCHEMA)
-    detector = await open_detector(settings, context.say)
+    detector = await open_detector(settings, service.context.say)
     vectors = TurnVectors(detector.embedder)
     turns = PostgresTurnIndex(pool, vectors)
-    gate = gate_of(settings, endpoint, PostgresGateAnswers(pool), detector, context.clock) if endpoint else None
+    gate = gate_of(settings, endpoint, pool, detector)
     conversations = ConversationHandler(PostgresConversationStore(pool), turns, service.producer, detector, gate)
     return InferenceParts(
         settings=settings,

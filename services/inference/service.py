@@ -7,6 +7,7 @@ from functools import partial
 from fastapi import APIRouter
 
 from inference.api import inference_router
+from inference.detection import Detection
 from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
@@ -31,17 +32,10 @@ def _connect(parts: InferenceParts, service: Service) -> None:
 
 
 def _routers(parts: InferenceParts) -> list[APIRouter]:
-    return [
-        inference_router(
-            PostgresConversationStore(parts.reads),
-            PostgresTurnSearch(parts.reads, parts.vectors),
-            parts.detector,
-            parts.service.context.clock,
-            parts.gate,
-            partial(parts.service.progress("inference").read_up, parts.settings.index_seconds),
-            parts.service.redactor.clean,
-        )
-    ]
+    service, turns = parts.service, PostgresTurnSearch(parts.reads, parts.vectors)
+    detection = Detection(PostgresConversationStore(parts.reads), turns, parts.detector, parts.gate)
+    read_up = partial(service.progress("inference").read_up, parts.settings.index_seconds)
+    return [inference_router(detection, turns, service.context.clock, read_up, service.redactor.clean)]
 
 
 PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(

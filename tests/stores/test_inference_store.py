@@ -24,8 +24,8 @@ from detector.model import NEIGHBOURHOOD, Message
 from inference.handlers import ConversationHandler
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.gate import LlmGate
-from inference.llm_gate.store import GateAnswers, NewAnswer
-from inference.llm_gate.store_postgres import PostgresGateAnswers
+from inference.llm_gate.question import LlmQuestion
+from inference.llm_gate.store import GateAnswers, PostgresGateAnswers
 from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey, Placed, Scope
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
@@ -278,42 +278,41 @@ async def answers(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIte
     await pool.close()
 
 
-def new(answer: LlmAnswer | None) -> NewAnswer:
-    return NewAnswer("acme", "support", answer)
+def asked(digest: bytes) -> LlmQuestion:
+    return LlmQuestion(HERE, digest, b"{}", ())
+
+
+A, B, C, NONE = map(asked, (b"a", b"b", b"\x00\xff", b"none"))
 
 
 async def test_what_was_settled_comes_back_and_nothing_else_does(answers: GateAnswers) -> None:
-    assert await answers.known([b"a", b"b"]) == {}
-    assert await answers.keep({b"a": new(NO), b"\x00\xff": new(YES), b"none": new(None)}) == {
-        b"a": NO,
-        b"\x00\xff": YES,
-        b"none": None,
-    }
-    assert await answers.known([b"none", b"a", b"b", b"a"]) == {b"a": NO, b"none": None}
-    assert await answers.known([]) == {}
+    assert await answers.find([A, B]) == {}
+    assert await answers.keep({A: NO, C: YES, NONE: None}) == {A.digest: NO, C.digest: YES, NONE.digest: None}
+    assert await answers.find([NONE, A, B, A]) == {A.digest: NO, NONE.digest: None}
+    assert await answers.find([]) == {}
     assert await answers.keep({}) == {}
 
 
 @pytest.mark.parametrize("first", [NO, None])
 @pytest.mark.parametrize("second", [YES, None])
 async def test_the_first_answer_stands(answers: GateAnswers, first: LlmAnswer | None, second: LlmAnswer | None) -> None:
-    await answers.keep({b"a": new(first)})
-    assert await answers.keep({b"a": new(second), b"b": new(second)}) == {b"a": first, b"b": second}
-    assert await answers.known([b"a"]) == {b"a": first}
+    await answers.keep({A: first})
+    assert await answers.keep({A: second, B: second}) == {A.digest: first, B.digest: second}
+    assert await answers.find([A]) == {A.digest: first}
 
 
 async def test_of_many_at_once_all_get_the_same(answers: GateAnswers) -> None:
-    digests = [number.to_bytes(2, "big") for number in range(5_000)]
+    questions = [asked(number.to_bytes(2, "big")) for number in range(5_000)]
     words = [NO, YES, None] * 4
-    await asyncio.gather(*(answers.known(digests) for _ in words))  # every connection is open and can start at once
+    await asyncio.gather(*(answers.find(questions) for _ in words))  # every connection is open and can start at once
     heard = await asyncio.gather(
         *(
-            answers.keep(dict.fromkeys(digests if turn % 2 else reversed(digests), new(word)))
+            answers.keep(dict.fromkeys(questions if turn % 2 else reversed(questions), word))
             for turn, word in enumerate(words)
         )
     )
     assert all(one == heard[0] for one in heard)
-    assert set(heard[0]) == set(digests)
+    assert set(heard[0]) == {question.digest for question in questions}
 
 
 # Two detectors in one group: the log ends with the same verdict in any order of their judgements.

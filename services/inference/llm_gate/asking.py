@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 import structlog
@@ -14,7 +14,6 @@ from chat_completions.endpoint import EndpointFailed
 from inference import metrics
 from inference.llm_gate.answer import LlmAnswer, answer_in
 from inference.llm_gate.question import LlmQuestion
-from inference.llm_gate.store import Digest
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.clock import Clock
 
@@ -71,8 +70,8 @@ class Asking:
 
     async def ask(
         self, questions: Sequence[LlmQuestion], until: float, *, batch: bool
-    ) -> dict[Digest, LlmAnswer | None]:
-        """Ask all questions and return the answers by the digests of the questions.
+    ) -> dict[LlmQuestion, LlmAnswer | None]:
+        """Ask all questions and return the answers.
 
         Args:
             until: Deadline on the event loop's clock.
@@ -81,56 +80,46 @@ class Asking:
         Returns:
             One entry per question; None if it was not answered.
         """
-        if not questions:
-            return {}
         slots = self._batch_slots if batch else self._waiting_slots
-        asking = {asyncio.create_task(self._answer(one, slots)): one.digest for one in questions}
+        outcomes = await asyncio.gather(*(self._outcome(question, slots, until) for question in questions))
+        _report(outcomes)
+        answers = [outcome if isinstance(outcome, LlmAnswer) else None for outcome in outcomes]
+        return dict(zip(questions, answers, strict=True))
+
+    async def _outcome(self, question: LlmQuestion, slots: asyncio.Semaphore, until: float) -> LlmAnswer | Unanswered:
         try:
-            await asyncio.wait(asking, timeout=max(0.0, until - asyncio.get_running_loop().time()))
-        finally:
-            await _end([task for task in asking if not task.done()])
-        outcomes = {
-            digest: Unanswered("late") if task.cancelled() else task.result() for task, digest in asking.items()
-        }
-        _tell(outcomes.values())
-        return {digest: one if isinstance(one, LlmAnswer) else None for digest, one in outcomes.items()}
+            async with asyncio.timeout_at(until), slots:
+                return await self._answer(question)
+        except TimeoutError:
+            return Unanswered("late")
 
-    async def _answer(self, asked: LlmQuestion, slots: asyncio.Semaphore) -> LlmAnswer | Unanswered:
-        async with slots:
-            if not self._circuit.lets_through(self._clock.monotonic()):
-                return Unanswered("open")
-            try:
-                async with asyncio.timeout(self._seconds):
-                    completion = await self._endpoint.complete(asked.body)
-                answer = answer_in(completion, len(asked.numbered))
-            except TimeoutError:
-                self._circuit.failed(self._clock.monotonic())
-                return Unanswered("slow")
-            except EndpointFailed as error:
-                self._circuit.failed(self._clock.monotonic())
-                return Unanswered("broken", str(error))
-            except WrongAnswer as error:
-                # The endpoint responded. A text on which the model fails must not open the circuit for other texts.
-                self._circuit.succeeded()
-                return Unanswered("wrong", str(error))
+    async def _answer(self, question: LlmQuestion) -> LlmAnswer | Unanswered:
+        if not self._circuit.lets_through(self._clock.monotonic()):
+            return Unanswered("open")
+        try:
+            async with asyncio.timeout(self._seconds):
+                completion = await self._endpoint.complete(question.body)
+            answer = answer_in(completion, len(question.numbered))
+        except TimeoutError:
+            self._circuit.failed(self._clock.monotonic())
+            return Unanswered("slow")
+        except EndpointFailed as error:
+            self._circuit.failed(self._clock.monotonic())
+            return Unanswered("broken", str(error))
+        except WrongAnswer as error:
+            # The endpoint responded. A text on which the model fails must not open the circuit for other texts.
             self._circuit.succeeded()
-            return answer
+            return Unanswered("wrong", str(error))
+        self._circuit.succeeded()
+        return answer
 
 
-def _tell(outcomes: Collection[LlmAnswer | Unanswered]) -> None:
+def _report(outcomes: Sequence[LlmAnswer | Unanswered]) -> None:
     """Count the outcomes in the metrics, and log all failures as one line."""
-    failures = [one for one in outcomes if isinstance(one, Unanswered)]
-    counts: Counter[str] = Counter(one.reason for one in failures)
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Unanswered)]
+    counts: Counter[str] = Counter(failure.reason for failure in failures)
     metrics.LLM_GATE.labels("answered").inc(len(outcomes) - len(failures))
     for reason, count in counts.items():
         metrics.LLM_GATE.labels(reason).inc(count)
     if counts.total() > counts["open"]:
-        log.warning("fell_back", **counts, why=sorted({one.why for one in failures if one.why}))
-
-
-async def _end(tasks: Iterable[asyncio.Task[LlmAnswer | Unanswered]]) -> None:
-    late = list(tasks)
-    for task in late:
-        task.cancel()
-    if late:
-        await asyncio.wait(late)
+        log.warning("fell_back", **counts, why=sorted({failure.why for failure in failures if failure.why}))

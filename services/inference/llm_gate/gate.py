@@ -6,17 +6,18 @@ If the model does not answer, the message keeps its verdict.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from contracts.detectors import DetectorVersion
-from detector.model import Neighbourhood, Target, Verdict
+from detector.detector import Detector
+from detector.model import Neighbourhood, Verdict
 from detector.version import version_with_gate
 from inference import metrics
 from inference.llm_gate.answer import LlmAnswer, apply_answer, judges_answer
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.question import LlmQuestion, question
-from inference.llm_gate.store import Digest, GateAnswers, NewAnswer
+from inference.llm_gate.store import Answers, GateAnswers
 from inference.store import ConversationKey
 
 QUESTIONS_AT_ONCE: Final = 500
@@ -31,15 +32,6 @@ class PendingVerdict(NamedTuple):
     verdict: Verdict
 
 
-class Locator(Protocol):
-    def target(self, item: Neighbourhood, message_id: str | None) -> Target | None:
-        """Return the agent message that the feedback in `item` is about.
-
-        If `message_id` is given, this is the message with that id. Otherwise the most probable message is returned.
-        """
-        ...
-
-
 class LlmGate:
     """Gate that asks a language model for verdicts.
 
@@ -52,10 +44,10 @@ class LlmGate:
             circuit breaker notices slow responses.
     """
 
-    def __init__(self, asking: Asking, answers: GateAnswers, locator: Locator, *, model: str, seconds: float) -> None:
+    def __init__(self, asking: Asking, answers: GateAnswers, detector: Detector, *, model: str, seconds: float) -> None:
         self._asking = asking
         self._answers = answers
-        self._locator = locator
+        self._detector = detector
         self._model = model
         self._seconds = seconds
 
@@ -64,7 +56,7 @@ class LlmGate:
         return version_with_gate(detector, self._model)
 
     async def settle(self, judged: Sequence[PendingVerdict]) -> list[Verdict]:
-        """Return the final verdicts in the given order.
+        """Return the final verdicts in the order of `judged`.
 
         A question that is not answered in time is stored as unanswered.
         """
@@ -80,50 +72,36 @@ class LlmGate:
 
     async def _reconsider(self, judged: Sequence[PendingVerdict], *, final: bool) -> list[Verdict]:
         until = asyncio.get_running_loop().time() + self._seconds
-        verdicts = [one.verdict for one in judged]
+        verdicts = [pending.verdict for pending in judged]
         rows = [row for row, verdict in enumerate(verdicts) if not verdict.settled]
         for start in range(0, len(rows), QUESTIONS_AT_ONCE):
-            asked = {
+            questions = {
                 row: question(self._model, judged[row].conversation, judged[row].item)
                 for row in rows[start : start + QUESTIONS_AT_ONCE]
             }
-            owners = {one.digest: judged[row].conversation for row, one in asked.items()}
-            answers = await self._answered({one.digest: one for one in asked.values()}, owners, until, final=final)
-            for row, one in asked.items():
-                answer = answers.get(one.digest)
-                if answer is not None:
-                    verdicts[row] = self._applied(judged[row], one, answer)
+            answers = await self._answers_to(questions.values(), until, final=final)
+            for row, asked in questions.items():
+                if (answer := answers.get(asked.digest)) is not None:
+                    verdicts[row] = self._applied(judged[row], asked, answer)
         return verdicts
 
-    async def _answered(
-        self,
-        asked: Mapping[Digest, LlmQuestion],
-        owners: Mapping[Digest, ConversationKey],
-        until: float,
-        *,
-        final: bool,
-    ) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the outcomes of the questions by digest, omitting questions without an outcome.
+    async def _answers_to(self, questions: Iterable[LlmQuestion], until: float, *, final: bool) -> Answers:
+        """Return the outcomes of the questions, omitting questions without an outcome.
 
         Stored outcomes are reused, and only the other questions are asked. If `final` is True, a missing answer is
         stored as an outcome.
         """
-        known = await self._answers.known(asked)
-        metrics.LLM_GATE.labels("known").inc(len(known))
-        fresh = await self._asking.ask(
-            [one for digest, one in asked.items() if digest not in known], until, batch=final
-        )
-        kept = await self._answers.keep(
-            {
-                digest: NewAnswer(owners[digest].tenant, owners[digest].project, answer)
-                for digest, answer in fresh.items()
-                if final or answer is not None
-            }
-        )
-        return {**known, **kept}
+        distinct = {question.digest: question for question in questions}
+        if not distinct:
+            return {}
+        stored = await self._answers.find(distinct.values())
+        metrics.LLM_GATE.labels("known").inc(len(stored))
+        answers = await self._asking.ask([distinct[digest] for digest in distinct.keys() - stored], until, batch=final)
+        outcomes = {question: answer for question, answer in answers.items() if final or answer is not None}
+        return {**stored, **await self._answers.keep(outcomes)}
 
     def _applied(self, judged: PendingVerdict, asked: LlmQuestion, answer: LlmAnswer) -> Verdict:
         if not judges_answer(answer):
             return apply_answer(judged.verdict, answer, None)
         named = asked.numbered[answer.about - 1] if answer.about is not None else None
-        return apply_answer(judged.verdict, answer, self._locator.target(judged.item, named))
+        return apply_answer(judged.verdict, answer, self._detector.target(judged.item, named))

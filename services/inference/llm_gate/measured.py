@@ -12,7 +12,8 @@ from detector.model import Neighbourhood, Target, Verdict
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate, PendingVerdict
-from inference.llm_gate.store import Digest, NewAnswer
+from inference.llm_gate.question import LlmQuestion
+from inference.llm_gate.store import Answers
 from inference.store import ConversationKey
 from servicekit.clock import SystemClock
 
@@ -26,11 +27,11 @@ _NOWHERE: Final = ConversationKey("", "", "")
 class _Answers:
     """Implementation of `store.GateAnswers` for a single run. It stores nothing."""
 
-    async def known(self, digests: Collection[Digest]) -> Mapping[Digest, LlmAnswer | None]:
+    async def find(self, questions: Collection[LlmQuestion]) -> Answers:
         return {}
 
-    async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:
-        return {digest: outcome.answer for digest, outcome in answers.items()}
+    async def keep(self, answers: Mapping[LlmQuestion, LlmAnswer | None]) -> Answers:
+        return {question.digest: answer for question, answer in answers.items()}
 
 
 class GatedDetector:

@@ -41,11 +41,13 @@ class LlmQuestion:
     """A request to the language model.
 
     Attributes:
+        conversation: Conversation of the judged message.
         digest: Hash of the body and the conversation key.
         body: Body of the HTTP request.
         numbered: Message ids of the agent's answers, in the order in which the request numbers them from 1.
     """
 
+    conversation: ConversationKey
     digest: bytes
     body: bytes
     numbered: tuple[str, ...]
@@ -57,7 +59,7 @@ def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQues
     It depends only on the model's name, the conversation key and the messages shown to the model.
     """
     shown = _shown(item)
-    numbered = tuple(one.message_id for one in shown if one.role == "agent")
+    numbered = tuple(message.message_id for message in shown if message.role == "agent")
     document = {"conversation": _conversation(shown), "message": cap(item.message.text)}
     request = {
         "model": model,
@@ -69,7 +71,7 @@ def question(model: str, where: ConversationKey, item: Neighbourhood) -> LlmQues
         "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}},
     }
     body = json.dumps(request).encode()
-    return LlmQuestion(sha256(json.dumps(where).encode() + body).digest(), body, numbered)
+    return LlmQuestion(where, sha256(json.dumps(where).encode() + body).digest(), body, numbered)
 
 
 def _shown(item: Neighbourhood) -> tuple[Message, ...]:
@@ -86,10 +88,10 @@ def _shown(item: Neighbourhood) -> tuple[Message, ...]:
 def _conversation(shown: tuple[Message, ...]) -> list[dict[str, object]]:
     lines: list[dict[str, object]] = []
     answers = 0
-    for one in shown:
-        if one.role == "agent":
+    for message in shown:
+        if message.role == "agent":
             answers += 1
-            lines.append({"answer": answers, "text": cap(one.text)})
+            lines.append({"answer": answers, "text": cap(message.text)})
         else:
-            lines.append({"person": cap(one.text)})
+            lines.append({"person": cap(message.text)})
     return lines

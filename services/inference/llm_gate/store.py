@@ -1,34 +1,53 @@
-"""Interface of the store for the language model's answers, so that a repeated question gets the same answer."""
+"""Store for the language model's answers, so that a repeated question gets the same answer."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from inference.llm_gate.answer import LlmAnswer
+import asyncpg
 
-Digest = bytes
+from inference.llm_gate.answer import LlmAnswer, read_answer
+from inference.llm_gate.question import LlmQuestion
+from inference.sql import SQL
 
-
-@dataclass(frozen=True, slots=True)
-class NewAnswer:
-    """Final outcome of a question. `answer` is None if the model did not answer."""
-
-    tenant: str
-    project: str
-    answer: LlmAnswer | None
+Answers = Mapping[bytes, LlmAnswer | None]
+"""Outcomes by the digests of their questions. An outcome is None if the model did not answer in time."""
 
 
 class GateAnswers(Protocol):
-    async def known(self, digests: Collection[Digest]) -> Mapping[Digest, LlmAnswer | None]:
-        """Return the stored outcomes by digest, omitting questions that have none."""
+    async def find(self, questions: Collection[LlmQuestion]) -> Answers:
+        """Return the stored outcomes, omitting questions that have none."""
         ...
 
-    async def keep(self, answers: Mapping[Digest, NewAnswer]) -> Mapping[Digest, LlmAnswer | None]:
+    async def keep(self, answers: Mapping[LlmQuestion, LlmAnswer | None]) -> Answers:
         """Store the outcomes of questions that have none yet, and commit.
 
         Returns:
             The stored outcome of every question, which may be one that another process stored earlier.
         """
         ...
+
+
+class PostgresGateAnswers:
+    """PostgreSQL implementation of `GateAnswers`.
+
+    The table `gate_answers` must be on the search path of the pool.
+    """
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def find(self, questions: Collection[LlmQuestion]) -> Answers:
+        return await self._fetch(SQL.find_answers(digests=[question.digest for question in questions]))
+
+    async def keep(self, answers: Mapping[LlmQuestion, LlmAnswer | None]) -> Answers:
+        rows = [
+            (question.digest, *question.conversation[:2], answer.model_dump_json() if answer else None)
+            for question, answer in answers.items()
+        ]
+        return await self._fetch(SQL.keep_answers.bulk(sorted(rows, key=lambda row: row[0]))) if rows else {}
+
+    async def _fetch(self, statement: tuple[Any, ...]) -> Answers:
+        rows = await self._pool.fetch(*statement)
+        return {row["digest"]: None if row["answer"] is None else read_answer(row["answer"]) for row in rows}

@@ -8,13 +8,15 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from inference.detector_setup import open_detector, open_judging
+from inference.detector_setup import gate_of, open_detector, open_endpoint
+from inference.judging import Judging
 from inference.parts import SCHEMA
 from inference.rejudge import Difference, Rejudging
 from inference.settings import InferenceSettings
 from inference.sql import SQL
 from inference.store_postgres import PostgresConversationStore
-from servicekit.clock import SystemClock
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.vectors import TurnVectors
 from servicekit.db.functions import create_function
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Producer
@@ -57,7 +59,8 @@ async def rejudge_database(
         await create_function(connection, SQL.take_turns)  # outside of the transactions that use it
         detector = await open_detector(settings, say)
         producer: Producer = _NoLog() if dry_run else await parts.enter_async_context(writing_to(target))
-        judging = await open_judging(settings, pool, connection, producer, detector, SystemClock(), parts)
+        gate = gate_of(settings, open_endpoint(settings, parts), pool, detector)
+        judging = Judging(PostgresTurnIndex(connection, TurnVectors(detector.embedder)), producer, detector, gate)
         rejudging = Rejudging(connection, PostgresConversationStore(pool), judging)
         progress = open_progress(await rejudging.count(since))
         return Rejudged(str(judging.version), await rejudging.run(since, dry_run=dry_run, progress=progress))

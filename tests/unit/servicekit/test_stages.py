@@ -47,14 +47,6 @@ def test_intervals_of_a_stage_are_added_up(times: StageTimes) -> None:
     assert times.spans["database"] == (3.5, 1.0, 4.0)
 
 
-def test_an_inner_stage_is_not_counted_twice(times: StageTimes) -> None:
-    times.add("encoder", 0.0, 5.0, 5.0)  # of an earlier piece
-    with stage("patterns", less="encoder"):
-        times.add("encoder", 5.0, 6.0, 1_000.0)
-    assert times.seconds("patterns") < -900, "the inner 1,000 s are subtracted, the earlier 5 s are not"
-    assert times.seconds("patterns") > -1_001
-
-
 def test_a_failing_stage_is_measured(times: StageTimes) -> None:
     with pytest.raises(ValueError, match="x"), stage("produce"):
         raise ValueError("x")
