@@ -120,5 +120,5 @@ def exchanges(vectors: TurnVectors, seed: int) -> list[tuple[Any, ...]]:
         made.append((f"{one['request']} {other['message']}", f"{one['answer']} {other['answer']}"))
     packed = vectors.packed(text for exchange in made for text in exchange)
     numbers = packed.rows.astype(np.float32).tolist()
-    numbered = ((asked, answer, packed.places[asked], packed.places[answer]) for asked, answer in made)
+    numbered = ((asked, answer, packed.row_of[asked], packed.row_of[answer]) for asked, answer in made)
     return [(n, asked, answer, numbers[one], numbers[other]) for n, (asked, answer, one, other) in enumerate(numbered)]

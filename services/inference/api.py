@@ -93,8 +93,8 @@ def inference_router(
 
         If `strategies` is above 0, the response also lists strategies that worked for similar questions.
         """
-        place = f"{tenant}/{project}"
-        body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, place))})
+        scope = f"{tenant}/{project}"
+        body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, scope))})
         where = ConversationKey(tenant, project, conversation_id)
         previous = None if body.previous is None else body.previous.answer
         unseen = previous is None and index_read_up is not None and not await index_read_up(body.wait_seconds)
@@ -157,7 +157,7 @@ async def _new_message(
     elif thread == body.message_id:
         thread = None
     name = body.message_id or body.turn_id or UNNAMED
-    at = body.ts if body.ts is not None else published.message.at if published else now
+    sent_at = body.ts if body.ts is not None else published.message.at if published else now
     author, turn_id = body.user_id or caller, body.turn_id or name
-    message = Message(name, turn_id, author, "human", None, body.text, at, body.reply_to_message_id, thread)
-    return message, published.position if published and published.message.at == at else None
+    message = Message(name, turn_id, author, "human", None, body.text, sent_at, body.reply_to_message_id, thread)
+    return message, published.position if published and published.message.at == sent_at else None

@@ -50,8 +50,8 @@ class FoundCandidate(FoundTarget):
     """The conversation, also called thread."""
 
     @classmethod
-    def of(cls, one: Candidate) -> FoundCandidate:
-        return cls(conversation_id=one.conversation.conversation_id, **asdict(one.target))
+    def of(cls, candidate: Candidate) -> FoundCandidate:
+        return cls(conversation_id=candidate.conversation.conversation_id, **asdict(candidate.target))
 
 
 class FeedbackResult(BaseModel):
@@ -174,14 +174,14 @@ class Detected(BaseModel):
     """Strategies that worked for similar questions, best first; empty unless requested."""
 
     @classmethod
-    def of(cls, found: detection.Detected, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
-        target = found.verdict.target
+    def of(cls, result: detection.Detected, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
+        target = result.verdict.target
         return cls(
-            feedback=FeedbackResult.of(found.verdict),
+            feedback=FeedbackResult.of(result.verdict),
             target=FoundTarget.model_validate(target) if target else None,
-            candidates=[FoundCandidate.of(one) for one in found.candidates],
-            rejections_in_a_row=found.rejections,
-            planner_markdown=render(found.advice, worked, may_lack_latest=answer_not_seen),
+            candidates=[FoundCandidate.of(candidate) for candidate in result.candidates],
+            rejections_in_a_row=result.rejections,
+            planner_markdown=render(result.advice, worked, may_lack_latest=answer_not_seen),
             answer_not_seen=answer_not_seen,
             strategies=[FoundStrategy.of(turn) for turn in worked],
         )
@@ -247,11 +247,11 @@ class TurnMetadata(KnownTurn):
 
     @classmethod
     def of(cls, turn: Turn) -> TurnMetadata:
-        known = _known_fields(turn)
+        fields = _known_fields(turn)
         return cls(
-            **known,
+            **fields,
             session_id=turn.key.conversation_id,
-            timestamp=known["ts"],
+            timestamp=fields["ts"],
             user_feedback=UserFeedback.of(turn),
             agent_message_id=turn.agent_message_id,
             rejection_detected_in=turn.rejection_detected_in,

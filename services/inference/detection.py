@@ -136,9 +136,9 @@ class Detection:
         return candidates(message.text, await self._turns.nearby(wanted, message.text))
 
 
-def end_of(at: int) -> bytes:
-    """Return the position after all messages up to the time `at`, in microseconds."""
-    return max(0, at + 1).to_bytes(8)
+def end_of(time: int) -> bytes:
+    """Return the position after all messages up to the time `time`, in microseconds."""
+    return max(0, time + 1).to_bytes(8)
 
 
 def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
@@ -152,10 +152,10 @@ def _by_a_participant(message: Message, before: Sequence[Message]) -> Message:
 
 
 def _exchange(turn: Turn) -> tuple[Message, Message]:
-    name, agent, at = turn.key.turn_id, turn.agent_id or "", turn.at or 0
+    name, agent, time = turn.key.turn_id, turn.agent_id or "", turn.at or 0
     return (
-        Message("question", name, turn.user_id or "", "human", None, turn.user_text or "", at),
-        Message("answer", name, agent, "agent", agent, turn.assistant_text or "", at),
+        Message("question", name, turn.user_id or "", "human", None, turn.user_text or "", time),
+        Message("answer", name, agent, "agent", agent, turn.assistant_text or "", time),
     )
 
 

@@ -12,7 +12,7 @@ import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from inference.sql import SQL
-from inference.turns.store import TurnIndex
+from inference.turns.store_postgres import PostgresTurnIndex
 
 _AT_ONCE: Final = 2_000
 """Maximum number of rows changed by one statement, so that it stays below the statement timeout."""
@@ -21,7 +21,7 @@ _AT_ONCE: Final = 2_000
 class InferenceErasures:
     """Erasure of people's data from the message index and the turn index."""
 
-    def __init__(self, pool: asyncpg.Pool, turns: TurnIndex, pseudonym_of: Callable[[Person], str]) -> None:
+    def __init__(self, pool: asyncpg.Pool, turns: PostgresTurnIndex, pseudonym_of: Callable[[Person], str]) -> None:
         self._pool = pool
         self._turns = turns
         self._pseudonym_of = pseudonym_of
@@ -33,14 +33,14 @@ class InferenceErasures:
             The number of rows that were changed or deleted.
         """
         changed = 0
-        for person, at in sorted(erased.items()):
-            covered = {**person._asdict(), "until": at + ERASURE_MARGIN, "limit": _AT_ONCE}
+        for person, erased_at in sorted(erased.items()):
+            covered = {**person._asdict(), "until": erased_at + ERASURE_MARGIN, "limit": _AT_ONCE}
             pseudonym = self._pseudonym_of(person)
             for statement in (SQL.blank_messages, SQL.blank_questions):
                 blank = statement(**covered, pseudonym=pseudonym)
                 while done := int((await self._pool.execute(*blank)).rpartition(" ")[2]):
                     changed += done
             while reacted := await self._pool.fetch(*SQL.reactions_of_person(**covered)):
-                await self._turns.forget({row["feedback_id"]: row["revision"] for row in reacted})
+                await self._turns.take_reactions((), {row["feedback_id"]: row["revision"] for row in reacted})
                 changed += len(reacted)
         return changed

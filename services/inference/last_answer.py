@@ -33,23 +33,23 @@ class LastAnswer:
 
     def added_to(self, before: Sequence[Message], message: Message) -> tuple[Message, ...]:
         """Append the answer and its question to the messages in `before`, unless they are already there."""
-        if any(one.message_id == self.message_id for one in before):
+        if any(earlier.message_id == self.message_id for earlier in before):
             return tuple(before)
         agent = self.agent_id or SOME_AGENT
         thread = message.thread_id
         answer = Message(
             self.message_id, self.turn, agent, "agent", agent, self.content, message.at - 1, thread_id=thread
         )
-        if self.question is None or any(one.role == "human" and one.turn_id == self.turn for one in before):
+        if self.question is None or any(row.role == "human" and row.turn_id == self.turn for row in before):
             return (*before, answer)
         name, author = f"question of {self.message_id}", message.sender_id
-        asked = Message(name, self.turn, author, "human", None, self.question, message.at - 2, thread_id=thread)
-        return (*before, asked, answer)
+        question = Message(name, self.turn, author, "human", None, self.question, message.at - 2, thread_id=thread)
+        return (*before, question, answer)
 
     def first_of(self, latest: Sequence[Turn], where: ConversationKey, message: Message) -> list[Turn]:
         """Prepend the answer's turn to `latest` (newest first), unless it is already there."""
         key = TurnKey(*where, self.turn)
-        if any(one.key == key or one.agent_message_id == self.message_id for one in latest):
+        if any(turn.key == key or turn.agent_message_id == self.message_id for turn in latest):
             return list(latest)
         turn = Turn(
             key,

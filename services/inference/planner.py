@@ -99,7 +99,7 @@ def _previous(advice: Advice, may_lack_latest: bool) -> list[str]:
     late = ["**Caution:** A later answer may not be indexed yet: this may be about that one"] if may_lack_latest else []
     return [
         "\n".join(["### Previous Response Feedback", *_feedback(advice.turn), *late]),
-        "\n".join(["**Instruction for Planner:**", *(f"- {one}" for one in instructions(advice))]),
+        "\n".join(["**Instruction for Planner:**", *(f"- {line}" for line in instructions(advice))]),
         "\n".join(["### Conversation Context", *recent]),
         "\n".join(["### Session Preferences", *(list(_preferences(advice)) or [_NOTHING])]),
     ]
@@ -137,9 +137,9 @@ def _wrong(turn: Turn) -> list[str]:
 
 
 def _line(turn: Turn) -> str:
-    said = [f"asked {_quoted(turn.user_text, GIST)}"] if turn.user_text else []
-    said += [f"answered {_quoted(turn.assistant_text, GIST)}"] if turn.assistant_text else []
-    return f"- Turn {_name(turn.key.turn_id)}, {_status(turn).upper()}: {', '.join(said) or 'nothing is known of it'}"
+    parts = [f"asked {_quoted(turn.user_text, GIST)}"] if turn.user_text else []
+    parts += [f"answered {_quoted(turn.assistant_text, GIST)}"] if turn.assistant_text else []
+    return f"- Turn {_name(turn.key.turn_id)}, {_status(turn).upper()}: {', '.join(parts) or 'nothing is known of it'}"
 
 
 def _preferences(advice: Advice) -> Iterable[str]:

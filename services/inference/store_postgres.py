@@ -36,7 +36,7 @@ class PostgresConversationStore:
         self._values = self._index.reader(other={"guarded_tenant", "guarded_user"}, **_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
-        rows = [self._values(one) for one in sorted(messages, key=lambda one: one.key)]
+        rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
         return {MessageKey(*row) for row in await Database.call(self._pool, self._index, rows)}
 
     async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[Placed]]:

@@ -59,7 +59,7 @@ class MessageRange:
             question = question_of(answer, parts[max(0, last - NEIGHBOURHOOD) : last])
             if question is not None:
                 questions.append(answered(self.rows[last], self.rows[numbers[question.message_id]].indexed))
-            elif turn_id == answer.message_id or any(one.is_person for one in members):
+            elif turn_id == answer.message_id or any(member.is_person for member in members):
                 questions.append(answered(self.rows[last], None))
         return questions
 

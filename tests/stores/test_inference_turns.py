@@ -244,7 +244,7 @@ async def test_feedback_on_an_unseen_turn_makes_a_stub_that_the_message_fills(tu
 
 async def test_a_forgotten_person_leaves_no_judgement(turns: PostgresTurnIndex, pool: Any) -> None:
     await turns.take_reactions([judged(1, "rejected", 1), judged(2, "accepted", 1, at=10)])
-    await turns.forget({UUID(int=1): 1, UUID(int=77): 1})
+    await turns.take_reactions((), {UUID(int=1): 1, UUID(int=77): 1})
     assert await status(turns) == ("accepted", 1.0, None)
     assert await pool.fetchval("select count(*) from user_reactions") == 1
 
@@ -467,7 +467,7 @@ async def fill(turns: PostgresTurnIndex, pool: Any, place: ConversationKey) -> N
         for one in reactions
     ]
     await turns.take_reactions(given)
-    await turns.forget({given[1].feedback_id: given[1].revision})
+    await turns.take_reactions((), {given[1].feedback_id: given[1].revision})
 
 
 async def told(turns: PostgresTurnIndex, *, of_project: bool) -> Sequence[Any]:
@@ -509,7 +509,7 @@ async def test_a_later_reaction_of_the_same_person_elsewhere_does_not_count_here
             await turns.take_reactions(batch)
         found = [await turns.find(one) for one in (key("t1"), theirs)]
         assert [one and one.status for one in found] == ["rejected", "accepted"]
-        await turns.forget({there.feedback_id: there.revision})
+        await turns.take_reactions((), {there.feedback_id: there.revision})
         found = [await turns.find(one) for one in (key("t1"), theirs)]
         assert [one and one.status for one in found] == ["rejected", "neutral"]
 

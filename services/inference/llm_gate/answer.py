@@ -79,7 +79,7 @@ def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> 
     """
     if not judges_answer(answer) and verdict.status_only:
         return verdict
-    said = replace(
+    judged = replace(
         verdict,
         confidence=answer.confidence,
         rules=(f"llm.{answer.reason}",),
@@ -88,9 +88,11 @@ def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> 
         status_only=False,
     )
     if not judges_answer(answer):
-        return replace(said, feedback="neutral", reaction=None, correction_type=None, target=None, gate="neutral")
+        return replace(judged, feedback="neutral", reaction=None, correction_type=None, target=None, gate="neutral")
     if answer.reaction == "not_ok":
         kind = _REJECTED_BY.get(answer.reason, "explicit")
-        return replace(said, feedback="rejected", reaction="not_ok", correction_type=kind, target=target, gate="not_ok")
+        return replace(
+            decided, feedback="rejected", reaction="not_ok", correction_type=kind, target=target, gate="not_ok"
+        )
     gate: GateCall = "neutral" if answer.reason == "continuation" else "ok"
-    return replace(said, feedback="accepted", reaction="ok", correction_type=None, target=target, gate=gate)
+    return replace(judged, feedback="accepted", reaction="ok", correction_type=None, target=target, gate=gate)

@@ -80,9 +80,9 @@ class LlmGate:
                 for row in rows[start : start + QUESTIONS_AT_ONCE]
             }
             answers = await self._answers_to(questions.values(), until, final=final)
-            for row, asked in questions.items():
-                if (answer := answers.get(asked.digest)) is not None:
-                    verdicts[row] = self._applied(judged[row], asked, answer)
+            for row, sent in questions.items():
+                if (answer := answers.get(sent.digest)) is not None:
+                    verdicts[row] = self._applied(judged[row], sent, answer)
         return verdicts
 
     async def _answers_to(self, questions: Iterable[LlmQuestion], until: float, *, final: bool) -> Answers:
@@ -100,8 +100,8 @@ class LlmGate:
         outcomes = {question: answer for question, answer in answers.items() if final or answer is not None}
         return {**stored, **await self._answers.keep(outcomes)}
 
-    def _applied(self, judged: PendingVerdict, asked: LlmQuestion, answer: LlmAnswer) -> Verdict:
+    def _applied(self, judged: PendingVerdict, sent: LlmQuestion, answer: LlmAnswer) -> Verdict:
         if not judges_answer(answer):
             return apply_answer(judged.verdict, answer, None)
-        named = asked.numbered[answer.about - 1] if answer.about is not None else None
+        named = sent.numbered[answer.about - 1] if answer.about is not None else None
         return apply_answer(judged.verdict, answer, self._detector.target(judged.item, named))

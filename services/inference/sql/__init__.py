@@ -57,10 +57,10 @@ _EMISSION: Final[Fields] = {"sender_id": "text", "agent_id": "text"}
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     """Return the SQL statements of the service, with `fields` as the columns of the message index."""
-    said = {_RENAMED.get(name, name): kind for name, kind in fields.items()} | {"about": "text", "user_type": "text"}
+    content = {_RENAMED.get(name, name): kind for name, kind in fields.items()} | {"about": "text", "user_type": "text"}
     rows = {
         "key": MESSAGE_KEY,
-        "said": said,
+        "said": content,
         "order": _ORDER,
         "question": _QUESTION,
         "answer": _ANSWER,

@@ -1,8 +1,15 @@
--- name: lock_turns
-select {turn_locks}
+-- fragment: lock_conversations(keys)
+-- Advisory locks until the end of the transaction, sorted to avoid deadlocks.
+perform pg_advisory_xact_lock(hashtext('inference turns'), number) from (
+    select distinct hashtext(concat_ws('/', tenant, project, conversation_id)) as number from ({keys}) key order by 1
+) locks
 
--- fragment: turn_locks
-pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[]) h
+-- fragment: conversations_given
+select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[]) g (tenant, project, conversation_id)
+
+-- fragment: conversations_judged
+{conversations_given} union select * from unnest(:judged_tenant::text[], :judged_project::text[],
+    :judged_conversation_id::text[])
 
 -- fragment: outranks(version, message, text, than)
 -- If there is no question, message and text are null.
@@ -30,9 +37,6 @@ pg_advisory_xact_lock(hashtext('inference turns'), h) from unnest(:locks::int[])
 -- fragment: takes_answer_vector
 ({has_answer} or {has_answer_vector})
 
--- fragment: turns_given
-unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
-
 -- fragment: vector_at(number)
 (:vectors::real[])[{number} * {dimension} + 1 : ({number} + 1) * {dimension}]
 
@@ -40,10 +44,10 @@ unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::te
 -- Merges facts, then verdicts. Returns the previous verdict on each judged message, and the turn for which a verdict on
 -- it was last announced.
 declare
-    held verdicts[];
+    earlier verdicts[];
 begin
     {nobody_erased};
-    perform {turn_locks};
+    {lock_conversations(conversations_judged)};
     -- A vector of `k` is an index into `vectors`, the numbers of all vectors.
     insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns},
         user_vector, assistant_vector, user_embedder, assistant_embedder)
@@ -68,7 +72,7 @@ begin
     if cardinality(:judged_tenant::text[]) = 0 then
         return;
     end if;
-    select array_agg(v) into held
+    select array_agg(v) into earlier
     from verdicts v join unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns}) using ({key_columns});
     insert into verdicts as v ({key_columns}, {verdict_columns})
     select * from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
@@ -85,12 +89,12 @@ begin
     select {key_of(k)}, before.turn_id, before.release, before.mode, before.digest, before.evaluation, before.announced,
         m.emitted_turn_id, m.emitted_agent_id
     from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
-    left join unnest(held) before using ({key_columns}) left join messages m using ({key_columns});
+    left join unnest(earlier) before using ({key_columns}) left join messages m using ({key_columns});
     insert into turns as t (tenant, project, conversation_id, turn_id, machine_status, machine_confidence,
         machine_detected_in, machine_message_id)
     select given.*, shown.status, shown.confidence, shown.detected_in_turn_id, shown.message_id
     from (
-        select v.tenant, v.project, v.conversation_id, v.turn_id from unnest(held) v
+        select v.tenant, v.project, v.conversation_id, v.turn_id from unnest(earlier) v
         union
         select k.tenant, k.project, k.conversation_id, k.turn_id
         from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
@@ -109,55 +113,55 @@ begin
         (excluded.machine_status, excluded.machine_confidence, excluded.machine_detected_in, excluded.machine_message_id);
 end
 
+-- fragment: conversations_of_reactions
+{conversations_given} union
+select tenant, project, conversation_id from user_reactions where feedback_id = any(:erased_id::uuid[])
+
 -- function: take_reactions returns setof uuid
--- Returns the ids of the written reactions.
+-- Deletes erased reactions, writes others, and sets the status of their turns: that of the latest effective reaction of
+-- a person, otherwise that of the effective review. Returns the ids of the written reactions.
+declare
+    deleted user_reactions[];
 begin
-    perform {turn_locks};
+    {lock_conversations(conversations_of_reactions)};
+    with erased as (
+        delete from user_reactions f using unnest(:erased_id::uuid[], :erased_revision::bigint[]) as e (feedback_id, revision)
+        where f.feedback_id = e.feedback_id and f.revision <= e.revision returning f.*
+    )
+    select array_agg(erased) into deleted from erased;
     return query
-    insert into user_reactions as f (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer,
+    insert into user_reactions as f (tenant, project, conversation_id, turn_id, feedback_id, user_id, explicit, reviewer,
         status, said, tags, correction, at, revision)
-    select j.feedback_id, j.tenant, j.project, j.conversation_id, j.turn_id, j.user_id, j.explicit, j.reviewer, j.status,
-        j.said, array(select jsonb_array_elements_text(j.tags::jsonb)), j.correction, j.at, j.revision
-    from unnest(:feedback_id::uuid[], :tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[],
+    select r.tenant, r.project, r.conversation_id, r.turn_id, r.feedback_id, r.user_id, r.explicit, r.reviewer, r.status,
+        r.said, array(select jsonb_array_elements_text(r.tags::jsonb)), r.correction, r.at, r.revision
+    from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :feedback_id::uuid[],
         :user_id::text[], :explicit::boolean[], :reviewer::boolean[], :status::text[], :said::text[], :tags::text[],
         :correction::text[], :at::bigint[], :revision::bigint[])
-        j (feedback_id, tenant, project, conversation_id, turn_id, user_id, explicit, reviewer, status, said, tags,
+        r (tenant, project, conversation_id, turn_id, feedback_id, user_id, explicit, reviewer, status, said, tags,
            correction, at, revision)
     on conflict (feedback_id) do update set status = excluded.status, said = excluded.said, tags = excluded.tags,
         correction = excluded.correction, at = excluded.at, revision = excluded.revision
     where excluded.revision > f.revision
     returning f.feedback_id;
     insert into turns (tenant, project, conversation_id, turn_id)
-    select distinct * from {turns_given} order by 1, 2, 3, 4 on conflict do nothing;
-    {set_user_status};
+    select distinct * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
+    order by 1, 2, 3, 4 on conflict do nothing;
+    with changed as (
+        select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
+            g (tenant, project, conversation_id, turn_id)
+        union select d.tenant, d.project, d.conversation_id, d.turn_id from unnest(deleted) d
+    ), shown as (
+        select changed.*, latest.status, latest.feedback_id
+        from changed left join lateral (
+            select e.status, e.feedback_id from effective e
+            where e.conversation_id = changed.conversation_id and e.turn_id = changed.turn_id and e.tenant = changed.tenant
+              and e.project = changed.project
+            order by e.reviewer, e.at desc, e.feedback_id desc limit 1
+        ) latest on true
+    )
+    update turns t set user_status = shown.status, user_feedback_id = shown.feedback_id
+    from shown
+    where t.conversation_id = shown.conversation_id and t.turn_id = shown.turn_id and t.tenant = shown.tenant
+      and t.project = shown.project
+      and (t.user_status, t.user_feedback_id) is distinct from (shown.status, shown.feedback_id);
 end
-
--- name: delete_reactions
-delete from user_reactions f using unnest(:feedback_id::uuid[], :revision::bigint[]) as gone (feedback_id, revision)
-where f.feedback_id = gone.feedback_id and f.revision <= gone.revision
-returning f.tenant, f.project, f.conversation_id, f.turn_id
-
--- name: turns_of_reactions
-select tenant, project, conversation_id, turn_id from user_reactions where feedback_id = any(:feedback_ids::uuid[])
-
--- name: update_user_status
-{set_user_status}
-
--- fragment: set_user_status
--- Sets the status to the latest effective reaction of a person, otherwise to the effective review.
-with given as (
-    select * from {turns_given} g (tenant, project, conversation_id, turn_id)
-), shown as (
-    select given.*, latest.status, latest.feedback_id
-    from given left join lateral (
-        select e.status, e.feedback_id from effective e
-        where e.conversation_id = given.conversation_id and e.turn_id = given.turn_id and e.tenant = given.tenant
-          and e.project = given.project
-        order by e.reviewer, e.at desc, e.feedback_id desc limit 1
-    ) latest on true
-)
-update turns t set user_status = shown.status, user_feedback_id = shown.feedback_id
-from shown
-where t.conversation_id = shown.conversation_id and t.turn_id = shown.turn_id and t.tenant = shown.tenant
-  and t.project = shown.project
-  and (t.user_status, t.user_feedback_id) is distinct from (shown.status, shown.feedback_id)

@@ -42,21 +42,22 @@ def candidates(text: str, answered: Iterable[Answered], top_k: int = TOP_K) -> t
 
     Of turns with the same score, the later one comes first.
     """
-    ordered = sorted(answered, key=lambda one: (one.turns_back, one.key))
-    alike = likeness(prepare(text), [prepare(one.text) for one in ordered], [one.cosine for one in ordered])
-    found = [
+    ordered = sorted(answered, key=lambda answer: (answer.turns_back, answer.key))
+    cosines = [answer.cosine for answer in ordered]
+    alike = likeness(prepare(text), [prepare(answer.text) for answer in ordered], cosines)
+    results = [
         Candidate(
-            ConversationKey(*one.key[:3]),
+            ConversationKey(*answer.key[:3]),
             Target(
-                turn_id=one.key.turn_id,
-                message_id=one.message_id,
-                agent_id=one.agent_id,
-                score=round(score(similarity, one.turns_back), 6),
+                turn_id=answer.key.turn_id,
+                message_id=answer.message_id,
+                agent_id=answer.agent_id,
+                score=round(score(similarity, answer.turns_back), 6),
                 similarity=round(similarity, 6),
-                recency=round(1.0 / one.turns_back, 6),
-                turns_back=one.turns_back,
+                recency=round(1.0 / answer.turns_back, 6),
+                turns_back=answer.turns_back,
             ),
         )
-        for one, similarity in zip(ordered, alike, strict=True)
+        for answer, similarity in zip(ordered, alike, strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: -one.target.score)[:top_k])
+    return tuple(sorted(results, key=lambda candidate: -candidate.target.score)[:top_k])

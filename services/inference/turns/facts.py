@@ -83,7 +83,7 @@ class Facts:
 
         If both have the same rank, the facts of this object are kept.
         """
-        times = [at for at in (self.at, other.at) if at is not None]
+        times = [time for time in (self.at, other.at) if time is not None]
         return replace(
             self,
             at=min(times, default=None),
@@ -102,9 +102,9 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
     """
     message, version = message_in(event), version or version_of(event)
     key = TurnKey(message.tenant, message.project, message.conversation_id, message.turn_id or message.message_id)
-    text, at = words_of(message.content)[:TEXT_LIMIT], message.occurred_at
+    text, sent_at = words_of(message.content)[:TEXT_LIMIT], message.occurred_at
     if message.sender_type == "human" or message.agent_id is None:
-        return Facts(key, at, question=Question(version, message.message_id, message.sender_id, text))
+        return Facts(key, sent_at, question=Question(version, message.message_id, message.sender_id, text))
     reply = Reply(
         version=version,
         message_id=message.message_id,
@@ -117,7 +117,7 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
         track_id=message.track_id,
         bundle_id=message.bundle_id,
     )
-    return Facts(key, at, reply=reply)
+    return Facts(key, sent_at, reply=reply)
 
 
 def joined(facts: Iterable[Facts]) -> list[Facts]:

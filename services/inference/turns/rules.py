@@ -186,17 +186,12 @@ def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
     Accepted turns come before neutral ones, and rejected turns are left out. Within each group, turns are sorted by
     quality, then similarity, then recency.
     """
-    found = [one for one in turns if one.status != "rejected"]
-    found.sort(
-        key=lambda one: (
-            one.status != "accepted",
-            -(one.quality_score if one.quality_score is not None else -1.0),
-            -(one.similarity or 0.0),
-            -(one.at or 0),
-            one.key,
-        )
-    )
-    return found[:limit]
+    return sorted((turn for turn in turns if turn.status != "rejected"), key=_rank)[:limit]
+
+
+def _rank(turn: Turn) -> tuple[bool, float, float, int, TurnKey]:
+    quality = turn.quality_score if turn.quality_score is not None else -1.0
+    return turn.status != "accepted", -quality, -(turn.similarity or 0.0), -(turn.at or 0), turn.key
 
 
 def session_over(last_at: int | None, now: int) -> bool:

@@ -59,9 +59,9 @@ class PostgresTurnSearch:
         return [_answered(row) for row in await self._pool.fetch(*statement)]
 
     async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
-        given = {name: value for name in _FILTERS if (value := getattr(wanted, name)) is not None}
-        filters = "".join(f" and t.{name} = :{name}" for name in given)
-        values = {**given, "tenant": wanted.tenant, "project": wanted.project, "praised": wanted.praised}
+        chosen = {name: value for name in _FILTERS if (value := getattr(wanted, name)) is not None}
+        filters = "".join(f" and t.{name} = :{name}" for name in chosen)
+        values = {**chosen, "tenant": wanted.tenant, "project": wanted.project, "praised": wanted.praised}
         if wanted.text is None:
             statement = SQL.search_turns.filled(filters=filters)(**values, limit=limit)
         else:

@@ -134,20 +134,3 @@ class TurnSearch(Protocol):
         turns of each status.
         """
         ...
-
-
-class TurnIndex(TurnIntake, TurnSearch, Protocol):
-    async def take_reactions(self, reactions: Collection[UserReaction]) -> set[UUID]:
-        """Store people's reactions and commit.
-
-        Args:
-            reactions: At most one reaction per feedback id.
-
-        Returns:
-            The feedback ids of the reactions that were written.
-        """
-        ...
-
-    async def forget(self, revisions: Mapping[UUID, int]) -> None:
-        """Delete reactions up to these revisions, by feedback id, because they were erased, and commit."""
-        ...

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from contracts.feedback import FeedbackCreated, FeedbackErased
 from inference.turns.rules import TurnKey, status_of
-from inference.turns.store import TurnIndex, UserReaction
+from inference.turns.store import UserReaction
+from inference.turns.store_postgres import PostgresTurnIndex
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
@@ -23,48 +24,62 @@ class UserReactionHandler(Handler, tombstones=True):
     the copy of the tombstone in its own partition.
     """
 
-    def __init__(self, index: TurnIndex) -> None:
+    def __init__(self, index: PostgresTurnIndex) -> None:
         self._index = index
 
     async def handle(self, batch: Sequence[Received[FeedbackCreated | FeedbackErased]]) -> Sequence[Outcome]:
-        events = [one.event for one in batch]
-        found = [one if isinstance(one, FeedbackErased) else reaction_of(one) for one in events]
+        erased: dict[UUID, int] = {}
         newest: dict[UUID, UserReaction] = {}
-        gone: dict[UUID, int] = {}
-        for one in found:
-            if isinstance(one, UserReaction):
-                held = newest.get(one.feedback_id)
-                newest[one.feedback_id] = one if held is None or one.revision > held.revision else held
-            elif one is not None:
-                gone[one.feedback_id] = max(one.revision, gone.get(one.feedback_id, 0))
-        newest = {id_: one for id_, one in newest.items() if one.revision > gone.get(id_, -1)}
-        if gone:
-            await self._index.forget(gone)
-        news = await self._index.take_reactions(newest.values())
-        return [_outcome(one, newest, news) for one in found]
+        reactions: list[UserReaction | None] = []
+        for event in (received.event for received in batch):
+            reaction = None
+            if isinstance(event, FeedbackErased):
+                erased[event.feedback_id] = max(event.revision, erased.get(event.feedback_id, 0))
+            elif (reaction := reaction_of(event)) is not None:
+                current = newest.get(reaction.feedback_id)
+                newest[reaction.feedback_id] = max(current or reaction, reaction, key=_revision)
+            reactions.append(reaction)
+        newest = {id_: reaction for id_, reaction in newest.items() if reaction.revision > erased.get(id_, -1)}
+        written = await self._index.take_reactions(newest.values(), erased)
+        return [
+            _outcome(received.event, reaction, newest, written)
+            for received, reaction in zip(batch, reactions, strict=True)
+        ]
 
 
 def reaction_of(event: FeedbackCreated) -> UserReaction | None:
     """Return the explicit feedback, emoji or review in `event`, or None if it is another kind of feedback."""
     if event.origin == "machine" or event.feedback_type not in ("explicit", "reaction"):
         return None
-    given = event.reaction if event.change != "cleared" else None
+    reaction = event.reaction if event.change != "cleared" else None
     return UserReaction(
         feedback_id=event.feedback_id,
         turn=TurnKey(event.tenant, event.project, event.conversation_id, event.turn_id),
         user_id=event.user_id,
         explicit=event.feedback_type == "explicit" and event.origin == "user",
         reviewer=event.origin == "reviewer",
-        status=None if given is None else status_of(given),
-        said=event.text if given else None,
-        tags=event.tags if given else (),
-        correction=event.correction if given else None,
+        status=None if reaction is None else status_of(reaction),
+        said=event.text if reaction else None,
+        tags=event.tags if reaction else (),
+        correction=event.correction if reaction else None,
         at=event.occurred_at,
         revision=event.revision,
     )
 
 
-def _outcome(one: UserReaction | FeedbackErased | None, newest: dict[UUID, UserReaction], news: set[UUID]) -> Outcome:
-    if isinstance(one, UserReaction):
-        return Outcome.STORED if one.feedback_id in news and newest.get(one.feedback_id) is one else Outcome.UNCHANGED
-    return NO_REACTION if one is None else Outcome.STORED
+def _revision(reaction: UserReaction) -> int:
+    return reaction.revision
+
+
+def _outcome(
+    event: FeedbackCreated | FeedbackErased,
+    reaction: UserReaction | None,
+    newest: Mapping[UUID, UserReaction],
+    written: Collection[UUID],
+) -> Outcome:
+    if isinstance(event, FeedbackErased):
+        return Outcome.STORED
+    if reaction is None:
+        return NO_REACTION
+    is_written = reaction.feedback_id in written and newest.get(reaction.feedback_id) is reaction
+    return Outcome.STORED if is_written else Outcome.UNCHANGED

@@ -19,9 +19,9 @@ DIMENSION: Final = 256
 
 
 class Packed(NamedTuple):
-    """Vectors of distinct texts. The vector of `text` is in row `places[text]`."""
+    """Vectors of distinct texts. The vector of `text` is in row `row_of[text]`."""
 
-    places: dict[str, int]
+    row_of: dict[str, int]
     rows: Halves
 
 
@@ -51,4 +51,4 @@ class TurnVectors:
             return Packed({}, np.empty((0, DIMENSION), np.float16))
         with stage("encoder"):
             rows = self._embedder.embed(wanted).astype(np.float16)
-        return Packed({text: place for place, text in enumerate(wanted)}, rows)
+        return Packed({text: number for number, text in enumerate(wanted)}, rows)

@@ -246,7 +246,7 @@ PAIRS = Path(training.__file__).parent / "pairs.jsonl"
 
 def test_each_text_is_packed_once_in_half_precision(detector: Detector) -> None:
     packed = TurnVectors(detector.embedder).packed(["When does it open?", "At nine.", "When does it open?"])
-    assert packed.places == {"When does it open?": 0, "At nine.": 1}
+    assert packed.row_of == {"When does it open?": 0, "At nine.": 1}
     assert packed.rows.dtype == np.float16
     assert np.linalg.norm(packed.rows.astype(np.float32), axis=1) == pytest.approx([1, 1], abs=1e-3)
     assert TurnVectors(detector.embedder).packed([]).rows.shape == (0, DIMENSION)
