@@ -132,8 +132,8 @@ class Detector:
         if rule.verdict.feedback == "rejected" and Opinion(*features.shares(logits)).rejected >= NOT_CONTRADICTED:
             return None
         opinion = self._classifier.opinion(features.vector(evidence, logits))
-        asked = "agent_asks" in evidence.answer_kinds
-        return opinion.without_rejection() if asked and rule.verdict.feedback != "rejected" else opinion
+        is_reply = "agent_asks" in evidence.answer_kinds
+        return opinion.without_rejection() if is_reply and rule.verdict.feedback != "rejected" else opinion
 
     def _verdict(self, judgement: Judgement, target: Target | None) -> Verdict:
         evidence, rule, opinion = judgement.evidence, judgement.rule, judgement.opinion

@@ -5,7 +5,6 @@ The announcement threshold is defined in `contracts/detectors.py`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from contracts.base import PERSON, TEXT_LIMIT
@@ -103,8 +102,3 @@ def _retraction(placed: Placed) -> dict[str, Any]:
         "reaction": None,
         "user_said": "",
     }
-
-
-def silent(verdict: Verdict) -> Verdict:
-    """Return a neutral copy of the verdict that has no target and is therefore not announced."""
-    return replace(verdict, feedback="neutral", reaction=None, confidence=0.5, target=None, decided_by="rules", rule="")

@@ -170,7 +170,5 @@ def _status_of(message: Message, verdict: Verdict) -> MachineStatus:
         correction_type=verdict.correction_type,
         user_said=verdict.user_said,
         detected_in_turn_id=message.turn_id,
-        detected_in_message_id=message.message_id,
-        decided_by=verdict.decided_by,
         at=message.at,
     )

@@ -14,7 +14,7 @@ from contracts.topics import INFERRED_RECEIVED
 from detector.addressing import in_scope, questions_of
 from detector.detector import Detector
 from detector.model import Neighbourhood, Verdict
-from inference.announce import announcement, silent
+from inference.announce import announcement
 from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.store import IndexedMessage, MessageKey, Placed, VerdictStamp
 from inference.turns.facts import Facts, joined
@@ -149,4 +149,5 @@ def _upheld(
     stored = replace(placed, evaluation=previous.evaluation)
     if VerdictStamp.of(stored, previous.detector) <= VerdictStamp.of(placed, version):
         return placed, verdict, version
-    return stored, silent(verdict), previous.detector
+    neutral = replace(verdict, feedback="neutral", confidence=0.5, target=None, decided_by="rules")
+    return stored, neutral, previous.detector

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import asyncpg
 
-from detector.detector import Detector
+from inference.detection import Detection
 from inference.detector_setup import gate_of, open_detector, open_endpoint
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
-from inference.llm_gate.gate import LlmGate
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresConversationStore
+from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
@@ -24,24 +24,19 @@ SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
 
 @dataclass(frozen=True, slots=True)
 class InferenceParts:
-    """Open resources of the inference service.
+    """Objects of the inference service, built on its open resources.
 
-    `reads` is the connection pool for HTTP requests. `gate` is None if no language model is configured.
+    `search` and `detection` serve HTTP requests, through a connection pool of their own.
     """
 
     settings: InferenceSettings
     service: Service
     pool: asyncpg.Pool
-    reads: asyncpg.Pool
-    detector: Detector
-    vectors: TurnVectors
-    turns: PostgresTurnIndex
-    gate: LlmGate | None
     conversations: ConversationHandler
+    reactions: UserReactionHandler
     erasures: InferenceErasures
-
-    def user_reaction_handler(self) -> UserReactionHandler:
-        return UserReactionHandler(self.turns)
+    search: PostgresTurnSearch
+    detection: Detection
 
 
 async def open_parts(settings: InferenceSettings, service: Service) -> InferenceParts:
@@ -56,18 +51,15 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
     reads = await service.open_reads(settings, SCHEMA)
     detector = await open_detector(settings, service.context.say)
     vectors = TurnVectors(detector.embedder)
-    turns = PostgresTurnIndex(pool, vectors)
+    turns, search = PostgresTurnIndex(pool, vectors), PostgresTurnSearch(reads, vectors)
     gate = gate_of(settings, endpoint, pool, detector)
-    conversations = ConversationHandler(PostgresConversationStore(pool), turns, service.producer, detector, gate)
     return InferenceParts(
-        settings=settings,
-        service=service,
-        pool=pool,
-        reads=reads,
-        detector=detector,
-        vectors=vectors,
-        turns=turns,
-        gate=gate,
-        conversations=conversations,
+        settings,
+        service,
+        pool,
+        conversations=ConversationHandler(PostgresConversationStore(pool), turns, service.producer, detector, gate),
+        reactions=UserReactionHandler(turns),
         erasures=InferenceErasures(pool, turns, service.pseudonym_of),
+        search=search,
+        detection=Detection(PostgresConversationStore(reads), search, detector, gate),
     )

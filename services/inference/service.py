@@ -7,12 +7,9 @@ from functools import partial
 from fastapi import APIRouter
 
 from inference.api import inference_router
-from inference.detection import Detection
 from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
-from inference.store_postgres import PostgresConversationStore
-from inference.turns.search_postgres import PostgresTurnSearch
 from servicekit.definition import Keeps, ServiceDefinition
 from servicekit.service import Service
 
@@ -28,14 +25,13 @@ ENDED = "after the conversation's last message"
 def _connect(parts: InferenceParts, service: Service) -> None:
     conversations = service.erasing(parts.conversations, parts.pool, parts.erasures.erase, is_guarded=True)
     service.consume("inference", conversations)
-    service.consume("inference_status", parts.user_reaction_handler())
+    service.consume("inference_status", parts.reactions)
 
 
 def _routers(parts: InferenceParts) -> list[APIRouter]:
-    service, turns = parts.service, PostgresTurnSearch(parts.reads, parts.vectors)
-    detection = Detection(PostgresConversationStore(parts.reads), turns, parts.detector, parts.gate)
+    service = parts.service
     read_up = partial(service.progress("inference").read_up, parts.settings.index_seconds)
-    return [inference_router(detection, turns, service.context.clock, read_up, service.redactor.clean)]
+    return [inference_router(parts.detection, parts.search, service.context.clock, read_up, service.redactor.clean)]
 
 
 PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(

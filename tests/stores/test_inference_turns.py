@@ -409,7 +409,7 @@ async def test_one_of_several_verdicts_on_a_turn_is_shown(
     )
     found = await turns.find(key("t1"))
     assert found is not None and found.machine is not None
-    assert found.machine.detected_in_message_id == shown
+    assert found.machine.detected_in_turn_id == f"t-{shown}"
 
 
 async def test_of_reactions_of_the_same_time_the_greatest_id_counts(turns: PostgresTurnIndex) -> None:

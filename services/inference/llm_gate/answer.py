@@ -92,7 +92,7 @@ def apply_answer(verdict: Verdict, answer: LlmAnswer, target: Target | None) -> 
     if answer.reaction == "not_ok":
         kind = _REJECTED_BY.get(answer.reason, "explicit")
         return replace(
-            decided, feedback="rejected", reaction="not_ok", correction_type=kind, target=target, gate="not_ok"
+            judged, feedback="rejected", reaction="not_ok", correction_type=kind, target=target, gate="not_ok"
         )
     gate: GateCall = "neutral" if answer.reason == "continuation" else "ok"
     return replace(judged, feedback="accepted", reaction="ok", correction_type=None, target=target, gate=gate)

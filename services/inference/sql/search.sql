@@ -1,8 +1,8 @@
 -- fragment: turn_columns
 t.tenant, t.project, t.conversation_id, t.turn_id, t.user_id, t.user_text, t.agent_id, t.agent_message_id,
     t.assistant_text, t.at, t.intent, t.strategy, t.validation_outcome, t.quality_score, t.track_id, t.bundle_id,
-    t.machine_status, t.machine_confidence, t.machine_detected_in, t.machine_message_id, t.user_status, t.similarity,
-    f.said, f.tags, f.correction, f.at as judged_at, v.correction_type, v.decided_by, v.at as machine_at,
+    t.machine_status, t.machine_confidence, t.machine_detected_in, t.user_status, t.similarity,
+    f.said, f.tags, f.correction, f.at as judged_at, v.correction_type, v.at as machine_at,
     m.text as machine_said
 
 -- fragment: with_feedback

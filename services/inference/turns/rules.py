@@ -47,8 +47,6 @@ class MachineStatus:
     correction_type: CorrectionType | None
     user_said: str | None
     detected_in_turn_id: str
-    detected_in_message_id: str
-    decided_by: str
     at: int | None = None
 
 

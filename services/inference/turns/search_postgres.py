@@ -98,8 +98,6 @@ def _turn(row: asyncpg.Record) -> Turn:
             correction_type=row["correction_type"],
             user_said=row["machine_said"],
             detected_in_turn_id=row["machine_detected_in"],
-            detected_in_message_id=row["machine_message_id"],
-            decided_by=row["decided_by"] or "rules",
             at=row["machine_at"],
         )
     if row["user_status"] is not None:

@@ -70,13 +70,8 @@ async def test_feedback_on_an_answer_elsewhere_is_advice_without_a_target(detect
     assert result.advice is not None and result.advice.turn.machine is not None
     about, machine = result.advice.turn, result.advice.turn.machine
     assert (about.key, about.user_text, about.status) == (KNOWN, "When does the museum open?", "rejected")
-    assert (machine.user_said, machine.detected_in_turn_id, machine.detected_in_message_id, machine.at) == (
-        "That's wrong.",
-        "t9",
-        "m9",
-        NOW,
-    )
-    assert (machine.decided_by, machine.correction_type) == ("rules", "explicit")
+    assert (machine.user_said, machine.detected_in_turn_id, machine.at) == ("That's wrong.", "t9", NOW)
+    assert machine.correction_type == "explicit"
 
 
 async def test_a_message_that_is_no_feedback_has_no_candidates_elsewhere(detector: Detector) -> None:
@@ -112,7 +107,7 @@ CONVERSATION = (
 )
 FIRST = TurnKey("acme", "support", "c-fresh", "t1")
 REPEATED = "When exactly does the museum open?"
-RULED = MachineStatus("rejected", 0.9, "explicit", "No.", "t1", "m1", "rules", ANSWERED)
+RULED = MachineStatus("rejected", 0.9, "explicit", "No.", "t1", ANSWERED)
 
 
 async def detected(detector: Detector, turns: Index, text: str, *said: Any, **options: Any) -> Detected:

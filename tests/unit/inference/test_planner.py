@@ -12,8 +12,8 @@ from inference.planner import GIST, QUOTE, Advice, instructions, render
 from inference.turns.rules import MachineStatus, Turn, TurnKey, UserStatus
 
 KEY = TurnKey("acme", "support", "c1", "1233")
-REJECTED = MachineStatus("rejected", 0.9, "explicit", "No, that's wrong.\nI meant Rome.", "1234", "m3", "rules")
-ACCEPTED = MachineStatus("accepted", 0.7, None, "thanks", "t0", "m1", "rules")
+REJECTED = MachineStatus("rejected", 0.9, "explicit", "No, that's wrong.\nI meant Rome.", "1234")
+ACCEPTED = MachineStatus("accepted", 0.7, None, "thanks", "t0")
 LENGTHS = QUOTE, QUOTE, GIST, GIST
 """Length at which a message, a correction, a question and an answer are cut."""
 

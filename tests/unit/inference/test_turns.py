@@ -48,7 +48,7 @@ MINUTE = 60_000_000
 
 
 def turn(name: str, status: Feedback = "neutral", **fields: Any) -> Turn:
-    word = MachineStatus(status, 0.9, "explicit" if status == "rejected" else None, "words", "t9", "m9", "rules")
+    word = MachineStatus(status, 0.9, "explicit" if status == "rejected" else None, "words", "t9")
     return Turn(TurnKey("acme", "p", "c", name), machine=word, **fields)
 
 
@@ -129,7 +129,7 @@ def test_of_equal_quality_the_more_similar_turn_comes_first_then_the_later_then_
 def test_the_explanation_of_a_status_is_the_persons_before_the_machines(
     user: UserStatus | None, shown: tuple[str | None, int, str | None]
 ) -> None:
-    word = MachineStatus("rejected", 0.9, "explicit", "words", "t9", "m9", "rules", at=7)
+    word = MachineStatus("rejected", 0.9, "explicit", "words", "t9", at=7)
     found = Turn(TurnKey("acme", "p", "c", "t"), machine=word, user=user)
     assert (found.user_said, found.detected_at, found.detected_in) == shown
     alone = replace(found, machine=None)
