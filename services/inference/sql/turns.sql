@@ -11,31 +11,19 @@ select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[]
 {conversations_given} union select * from unnest(:judged_tenant::text[], :judged_project::text[],
     :judged_conversation_id::text[])
 
--- fragment: outranks(version, message, text, than)
--- If there is no question, message and text are null.
-(excluded.{version} is not null and (t.{version} is null
-    or (excluded.{version}, coalesce(excluded.{message}, '') collate "C", coalesce(excluded.{text}, '') collate "C")
-        {than} (t.{version}, coalesce(t.{message}, '') collate "C", coalesce(t.{text}, '') collate "C")))
+-- fragment: replaces(version, message, text, embedder)
+-- A repeated message replaces a vector of another embedder. If there is no question, message and text are null.
+(excluded.{version} is not null
+    and (excluded.{version}, coalesce(excluded.{message}, '') collate "C", coalesce(excluded.{text}, '') collate "C")
+        >= (coalesce(t.{version}, ''), coalesce(t.{message}, '') collate "C", coalesce(t.{text}, '') collate "C")
+    and (excluded.{version}, excluded.{message}, excluded.{text}, excluded.{embedder})
+        is distinct from (t.{version}, t.{message}, t.{text}, t.{embedder}))
 
 -- fragment: has_question
-{outranks(user_version, user_message_id, user_text, >)}
+{replaces(user_version, user_message_id, user_text, user_embedder)}
 
 -- fragment: has_answer
-{outranks(assistant_version, agent_message_id, assistant_text, >)}
-
--- fragment: has_question_vector
--- A repeated message also replaces a vector of another embedder.
-({outranks(user_version, user_message_id, user_text, >=)} and excluded.user_embedder is distinct from t.user_embedder)
-
--- fragment: has_answer_vector
-({outranks(assistant_version, agent_message_id, assistant_text, >=)}
-    and excluded.assistant_embedder is distinct from t.assistant_embedder)
-
--- fragment: takes_question_vector
-({has_question} or {has_question_vector})
-
--- fragment: takes_answer_vector
-({has_answer} or {has_answer_vector})
+{replaces(assistant_version, agent_message_id, assistant_text, assistant_embedder)}
 
 -- fragment: vector_at(number)
 (:vectors::real[])[{number} * {dimension} + 1 : ({number} + 1) * {dimension}]
@@ -63,12 +51,11 @@ begin
         at = least(t.at, excluded.at),
         {question_set_if(has_question, t)},
         {answer_set_if(has_answer, t)},
-        user_vector = case when {takes_question_vector} then excluded.user_vector else t.user_vector end,
-        user_embedder = case when {takes_question_vector} then excluded.user_embedder else t.user_embedder end,
-        assistant_vector = case when {takes_answer_vector} then excluded.assistant_vector else t.assistant_vector end,
-        assistant_embedder = case when {takes_answer_vector} then excluded.assistant_embedder else t.assistant_embedder end
-    where {has_question} or {has_answer} or {has_question_vector} or {has_answer_vector}
-        or excluded.at < t.at or (t.at is null and excluded.at is not null);
+        user_vector = case when {has_question} then excluded.user_vector else t.user_vector end,
+        user_embedder = case when {has_question} then excluded.user_embedder else t.user_embedder end,
+        assistant_vector = case when {has_answer} then excluded.assistant_vector else t.assistant_vector end,
+        assistant_embedder = case when {has_answer} then excluded.assistant_embedder else t.assistant_embedder end
+    where {has_question} or {has_answer} or excluded.at < t.at or (t.at is null and excluded.at is not null);
     if cardinality(:judged_tenant::text[]) = 0 then
         return;
     end if;

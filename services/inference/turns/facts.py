@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
@@ -16,8 +16,7 @@ from inference.store import IndexedMessage, Placed
 from inference.turns.rules import TurnKey
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A person's question.
 
     If several questions are known for a turn, the one with the highest (version, message_id, text) is used.
@@ -32,13 +31,8 @@ class Question:
     user_id: str | None = None
     text: str | None = None
 
-    @property
-    def rank(self) -> tuple[bytes, str, str]:
-        return self.version, self.message_id or "", self.text or ""
 
-
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """An agent's answer with its provenance.
 
     If a turn has several answers, the one with the highest (version, message_id, text) is used.
@@ -54,10 +48,6 @@ class Reply:
     quality_score: float | None = None
     track_id: str | None = None
     bundle_id: str | None = None
-
-    @property
-    def rank(self) -> tuple[bytes, str, str]:
-        return self.version, self.message_id, self.text
 
 
 Ranked = TypeVar("Ranked", Question, Reply)
@@ -105,18 +95,9 @@ def facts_of(event: MessageEvent, version: bytes | None = None) -> Facts:
     text, sent_at = words_of(message.content)[:TEXT_LIMIT], message.occurred_at
     if message.sender_type == "human" or message.agent_id is None:
         return Facts(key, sent_at, question=Question(version, message.message_id, message.sender_id, text))
-    reply = Reply(
-        version=version,
-        message_id=message.message_id,
-        agent_id=message.agent_id,
-        text=text,
-        intent=message.intent,
-        strategy=message.strategy,
-        validation_outcome=message.validation_outcome,
-        quality_score=message.quality_score,
-        track_id=message.track_id,
-        bundle_id=message.bundle_id,
-    )
+    details = message.intent, message.strategy, message.validation_outcome, message.quality_score
+    origin = message.track_id, message.bundle_id
+    reply = Reply(version, message.message_id, message.agent_id, text, *details, *origin)
     return Facts(key, sent_at, reply=reply)
 
 
@@ -149,4 +130,8 @@ def answered(answer: Placed, question: IndexedMessage | None) -> Facts:
 def _later(first: Ranked | None, second: Ranked | None) -> Ranked | None:
     if first is None or second is None:
         return first or second
-    return second if second.rank > first.rank else first
+    return second if _rank(second) > _rank(first) else first
+
+
+def _rank(fact: Question | Reply) -> tuple[bytes, str, str]:
+    return fact.version, fact.message_id or "", fact.text or ""

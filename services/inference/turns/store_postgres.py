@@ -77,13 +77,9 @@ class PostgresTurnIndex(PostgresTurnSearch):
 
 
 def _facts_row(facts: Facts, row_of: Mapping[str, int]) -> tuple[Any, ...]:
-    q, r = facts.question, facts.reply
-    question = (q.version, q.message_id, q.user_id, q.text) if q else _NO_QUESTION
-    vectors = (row_of.get(q.text or "") if q else None, row_of.get(r.text) if r else None)
-    if r is None:
-        return (*facts.key, facts.at, *question, *_NO_REPLY, *vectors)
-    details = (r.intent, r.strategy, r.validation_outcome, r.quality_score, r.track_id, r.bundle_id)
-    return (*facts.key, facts.at, *question, r.version, r.message_id, r.agent_id, r.text, *details, *vectors)
+    question, reply = facts.question or _NO_QUESTION, facts.reply or _NO_REPLY
+    vectors = (row_of.get(fact.text or "") if fact else None for fact in (facts.question, facts.reply))
+    return (*facts.key, facts.at, *question, *reply, *vectors)
 
 
 def _previous_verdict(row: Any) -> PreviousVerdict:

@@ -336,7 +336,7 @@ class JoinedTurns:
         """Return the state of the turns. An evaluation is reduced to its presence, since it counts lookups."""
         return {
             key: replace(
-                one, question=replace(one.question, version=b"") if one.question and one.question.text else None
+                one, question=one.question._replace(version=b"") if one.question and one.question.text else None
             )
             for key, one in self.held.items()
         }
