@@ -25,9 +25,8 @@ _COHERENCE: Final = 0.3
 def least_coherence(encoder: Embedder) -> float:
     """Return the minimum coherence (mean pairwise similarity) of a new issue; see `grouping.grouped`.
 
-    Someone read sample groups with a lower coherence and found no common topic in them. With this minimum, the groups
-    also match the known topics in `benchmarks/issue_groups.py` better. For word vectors there is no minimum (0),
-    because the similarity of turns on the same topic is often low.
+    Groups with a lower coherence had no common topic in samples that were read. For word vectors there is no minimum
+    (0), because the similarity of turns on the same topic is often low.
     """
     return 0.0 if isinstance(encoder, WordLlamaEmbedder) else _COHERENCE
 
