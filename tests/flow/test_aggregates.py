@@ -19,7 +19,6 @@ from uuid import uuid4
 import pytest
 
 from contracts.feedback import FeedbackAggregated, FeedbackCreated, FeedbackErased
-from contracts.intervals import wilson
 from contracts.topics import FEEDBACK_AGGREGATED, FEEDBACK_CREATED
 from proofs.chaos.logs import records_of
 from tests.support.aggregate_recount import Place, Raw, announced, recounted
@@ -193,17 +192,3 @@ def test_any_order_repetition_erasure_and_restart_give_the_same_sums(seed: int) 
     assert len(expected) > 10
     assert announced(Raw(record.key.decode(), record.value) for record in map(record_of, log)) == expected
     assert len({(one.aggregate_id, one.revision) for one in log}) == len({one.event_id for one in log}) == len(log)
-
-
-@pytest.mark.parametrize(
-    ("rewards", "mean", "good", "votes"),
-    [([1.0], 1.0, 1, 1), ([-1.0, -1.0], -1.0, 0, 2), ([0.6, -1.0, 1.0], 0.2, 1.8, 3), ([0.0], 0.0, 0.5, 1)],
-)
-def test_a_mean_reward_has_the_interval_of_its_share_of_the_way_from_worst_to_best(
-    rewards: list[float], mean: float, good: float, votes: int
-) -> None:
-    low, high = wilson(good, votes)
-    mean_reward = runpy.run_path(str(EXAMPLE))["mean_reward"]
-    computed, interval = mean_reward(rewards)
-    assert computed == pytest.approx(mean)
-    assert interval == pytest.approx((2 * low - 1, 2 * high - 1))

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -16,7 +15,6 @@ from uuid import uuid4
 
 import asyncpg
 import pexpect
-import pytest
 import pytest_asyncio
 
 import agent_feedback_kit as kit
@@ -25,7 +23,7 @@ from agent_feedback_kit.sessions.record import opaque
 from tests.support.command import HANG_SECONDS
 from tests.support.llm_server import completion, llm_server
 from tests.support.running_stack import RunningStack, message
-from tests.support.served import nowhere, served
+from tests.support.served import served
 from tests.support.waits import PATIENCE_SECONDS
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>()][B0]?|[\x00-\x09\x0b-\x1f]")
@@ -136,43 +134,6 @@ async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -
         assert (await platform.memory_status(person.conversation))["session_feedback_count"] == 1
 
 
-async def test_a_rejection_in_words_reaches_the_agent(stack: RunningStack, url: str) -> None:
-    person = Terminal(url)
-    await person.ready()
-    await person.types("When do you open?", sees="The museum opens at nine")
-    await stack.quiet()
-    shown = await person.types("No, that is wrong. I asked about the garden.", sees="I am sorry that was not right.")
-    assert "advice to the agent" in shown
-    person.presses("/exit\r")
-    await person.sees("Save this session before you go? [Y/n]")
-    person.presses("n\r")
-    await person.sees(FAREWELL)
-    assert await person.ends() == 0
-    async with client(url) as platform:
-        assert (await platform.memory_status(person.conversation))["session_feedback_count"] == 0
-
-
-@pytest.mark.parametrize("key", ["\x03", "\x04"], ids=["Ctrl-C", "end of input"])
-async def test_leaving_by_a_key_records_nothing(url: str, key: str) -> None:
-    person = Terminal(url)
-    await person.ready()
-    person.presses(key)
-    await person.sees("Save this session before you go?")
-    person.presses(key)
-    await person.sees(FAREWELL)
-    assert await person.ends() == 0
-    person = Terminal(url)
-    await person.ready()
-    await person.types("half a thought\x03/help", sees="/memory status")
-    person.presses("/end\r")
-    await person.sees("did today feel helpful?")
-    person.presses(key)
-    await person.sees(FAREWELL)
-    assert await person.ends() == 0
-    async with client(url) as platform:
-        assert (await platform.memory_status(person.conversation))["session_feedback_count"] == 0
-
-
 async def test_ctrl_c_gives_up_an_answer_and_the_chat_goes_on(url: str) -> None:
     async with llm_server() as model:
         model.released.clear()
@@ -261,43 +222,6 @@ async def piped(url: str, lines: bytes, *options: str) -> str:
     assert process.returncode == 0, err.decode()
     assert "Traceback" not in err.decode()
     return out.decode()
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--url", nowhere(), "--token", "t"), "cannot be used: no answer"),
-        (("--url", "nonsense", "--token", "t"), "the URL must be like"),
-        (("--state", "/nonexistent"), "Nothing runs on"),
-    ],
-)
-async def test_without_a_platform_it_does_not_start(options: Any, sentence: str) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "examples.chat", *options),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    _, err = await asyncio.wait_for(process.communicate(), HANG_SECONDS)
-    assert process.returncode == 3
-    assert sentence in " ".join(err.decode().replace("│", "").split())
-    assert "Traceback" not in err.decode()
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--model", "m"), "belong together"),
-        (("--model", "m", "--model-url", "localhost:11434"), "must begin with http"),
-        (("--model", "m", "--model-url", "http://localhost", "--model-key", "ключ"), "cannot occur in a key"),
-    ],
-)
-def test_options_that_cannot_be_meant(options: Any, sentence: str) -> None:
-    ended = subprocess.run(
-        (sys.executable, "-m", "examples.chat", *options), cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 2
-    assert sentence in " ".join(ended.stderr.split())
 
 
 # Two threads in one channel, as Slack names them, are separate conversations from the chat to the reports.

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -22,12 +22,9 @@ import asyncpg
 import httpx
 import pytest
 
-from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import (
     COMMAND,
     HANG_SECONDS,
-    IMPATIENT,
-    IMPATIENT_SECONDS,
     Ended,
     agent_feedback,
     agent_feedback_here,
@@ -71,14 +68,6 @@ def test_a_port_in_use() -> None:
     assert ended.out == ""
     another = "choose another with --port (with make run: PORT=…)"
     assert ended.err.strip() == f"Port {port} on 127.0.0.1 is in use: {another}."
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    ended = agent_feedback_here("up", "--exit", "--json", "--state", state, "--replay", "no/such/file.jsonl")
-    assert not state.exists()
-    assert (ended.code, ended.out) == (2, "")
-    assert "'no/such/file.jsonl' does not exist" in ended.err
 
 
 @pytest.mark.parametrize("message", [(), (" ",)], ids=["none", "blank"])
@@ -196,50 +185,6 @@ def test_a_batch_gives_up_on_what_does_not_answer(
     assert ended.err.strip().endswith(given_up)
     assert as_json.out == "" and as_json.err.strip().endswith(given_up)
     assert "secret" not in ended.err
-
-
-@pytest.mark.parametrize("whose", ["embedded, killed", "your own, frozen"])
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked up in /proc")
-async def test_a_batch_run_whose_database_is_lost_ends_with_a_sentence(whose: str, tmp_path: Path) -> None:
-    file = tmp_path / "events.jsonl"
-    file.write_text(
-        "".join(json.dumps(GOOD | {"eventId": f"e{n}", "messageId": f"m{n}"}) + "\n" for n in range(10_000))
-    )
-    lose = signal.SIGKILL if "killed" in whose else signal.SIGSTOP
-    async with AsyncExitStack() as parts:
-        state = await parts.enter_async_context(state_folder())
-        arguments = ["up", "--exit", "--state", str(state), "--replay", str(file)]
-        own: EmbeddedPostgres | None = None
-        if "own" in whose:
-            folder = Path(parts.enter_context(server_folder()))
-            own = await parts.enter_async_context(EmbeddedPostgres(folder / "data"))
-            arguments += ["--database", own.url]
-        process = await asyncio.create_subprocess_exec(*IMPATIENT, *arguments, stdout=PIPE, stderr=PIPE)
-        assert process.stderr is not None
-        lost: list[int] = []
-        try:
-            async with asyncio.timeout(HANG_SECONDS):
-                await line_with(process.stderr, "Ready after")
-            if own is None:
-                lost = [pid for pid in children_of(process.pid) if is_postgres(pid)]
-            elif own.pid is not None:
-                lost = [own.pid, *children_of(own.pid)]
-            assert lost
-            for pid in lost:
-                os.kill(pid, lose)
-            async with asyncio.timeout(90):
-                out, err = await process.communicate()
-        finally:
-            # The server last: until it continues, a backend that has ended keeps its id.
-            for pid in reversed(lost) if own is not None else ():
-                os.kill(pid, signal.SIGCONT)
-            if process.returncode is None:
-                process.kill()
-    last = err.decode().strip().splitlines()[-1]
-    assert last.startswith("The database at postgresql://"), err.decode()
-    assert last.endswith(f"has not answered for {IMPATIENT_SECONDS} s: stopped before the end of the input.")
-    assert (process.returncode, out) == (1, b"")
-    assert "Traceback" not in err.decode()
 
 
 def logged(ended: Ended) -> set[str]:
@@ -433,27 +378,6 @@ async def test_ctrl_c_while_modules_are_imported(tmp_path: Path, program: tuple[
     async with asyncio.timeout(HANG_SECONDS):
         out, err = await process.communicate()
     assert (process.returncode, out, err) == (-signal.SIGINT, b"", b"")
-
-
-NOBODY = "postgresql://127.0.0.1:1/nobody"
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("up", "--exit", "--port", "0"),
-        ("ledger", "rebuild", "--store", NOBODY, "--database", NOBODY),
-        ("ledger", "republish", "--broker", "127.0.0.1:1"),
-    ],
-    ids=lambda command: command[0],
-)
-def test_settings_that_are_not_sound(command: tuple[str, ...]) -> None:
-    with server_folder() as folder:
-        ended = agent_feedback_here(*command, "--state", f"{folder}/state", FEEDBACK_EMOJI_REWARDS="hush")
-    assert (ended.code, ended.out) == (3, "")
-    assert "FEEDBACK_EMOJI_REWARDS: must be a JSON object" in ended.err
-    assert "Traceback" not in ended.err
-    assert "hush" not in ended.err
 
 
 def test_a_token_that_could_be_guessed_starts_nothing() -> None:

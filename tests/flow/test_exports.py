@@ -11,7 +11,6 @@ from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, message
 
 BASE = "/conversations/acme/support"
-KINDS = ("kto", "dpo", "sft", "events", "detector")
 
 
 async def exported(stack: RunningStack, wanted: str, **query: Any) -> list[dict[str, Any]]:
@@ -52,22 +51,6 @@ async def _talk(stack: RunningStack) -> None:
     await said(stack, "x-1", ("ann", "Hi"), ("bot", "Hello"), asked, ("bot", "At nine."), asked, ("bot", "At ten."))
     await judged(stack, "x-1", 3, reaction="not_ok", correction="At ten on Sundays.", tags=["wrong"])
     await judged(stack, "x-1", 5, reaction="ok")
-
-
-async def test_kto_joins_prompt_and_answer(stack: RunningStack) -> None:
-    good, bad = await exported(stack, "kto", conversation_id="x-1")
-    assert (good["label"], good["completion"][0]["content"]) == (True, "At ten.")
-    assert (bad["label"], bad["completion"]) == (False, [{"role": "assistant", "content": "At nine."}])
-    assert [one["content"] for one in bad["prompt"]] == ["Hi", "Hello", "When does it open?"]
-    assert [one["role"] for one in bad["prompt"]] == ["user", "assistant", "user"]
-
-
-async def test_dpo_has_corrections_and_the_same_request_answered_better(stack: RunningStack) -> None:
-    pairs = await exported(stack, "dpo", conversation_id="x-1")
-    assert [(one["pair"], one["chosen"][0]["content"]) for one in pairs] == [
-        ("correction", "At ten on Sundays."),
-        ("later_answer", "At ten."),
-    ]
 
 
 async def test_filters_are_those_of_the_search_and_people_come_alone(stack: RunningStack) -> None:

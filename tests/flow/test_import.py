@@ -132,10 +132,3 @@ def test_wrong_options_are_refused_in_one_sentence(tmp_path: Path, changed: tupl
     ended = agent_feedback_here(*command("127.0.0.1:1", written(tmp_path / "r.csv", []), *changed))
     assert ended.code == 2
     assert said in ended.err
-
-
-def test_an_empty_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").touch()
-    ended = agent_feedback_here(*command("127.0.0.1:1", tmp_path / "r.csv"))
-    assert ended.code == 2
-    assert "r.csv is empty: there is nothing to import." in ended.err

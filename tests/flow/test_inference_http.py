@@ -79,24 +79,6 @@ async def test_metadata_follows_machine_then_person_then_machine(stack: RunningS
     assert (found["user_feedback_status"], found["judged_by_user"]) == ("rejected", False)
 
 
-async def test_strategies_leave_out_what_was_rejected(stack: RunningStack) -> None:
-    known = {"intent": "shipping"}
-    await stack.publish(
-        *turn_of("c-a", 1, 0, "How long?", "Two days.", strategy="guess", qualityScore=0.9, **known),
-        *turn_of("c-a", 2, 2, "That's wrong.", "Three days.", strategy="ask", qualityScore=0.4, **known),
-        *turn_of("c-b", 1, 0, "How long?", "Five days.", strategy="lookup", qualityScore=0.7, **known),
-    )
-    await stack.quiet()
-    assert (await post(stack, "c-a/turns/t2/feedback", {"reaction": "ok"})).status_code == 202
-    await stack.quiet()
-    answer = await post(stack, "strategies/search", {"intent": "shipping"})
-    assert [(one["strategy"], one["ranking_score"]) for one in answer.json()["items"]] == [
-        ("ask", 0.44),
-        ("lookup", 0.42),
-    ]
-    assert (await post(stack, "strategies/search", {"intent": "nothing"})).json() == {"items": []}
-
-
 async def test_an_emoji_is_the_persons_verdict(stack: RunningStack) -> None:
     answer = turn_of("c-emoji", 1, 0, "How long?", "Two days.", strategy="guess", intent="emoji", qualityScore=0.9)
     about = {"messageId": "c-emoji-1a", "conversationId": "c-emoji", "tenant": "acme", "project": "support"}
@@ -204,34 +186,6 @@ async def test_detect_looks_back_over_all_of_a_persons_turns(stack: RunningStack
     assert (unknown["feedback"]["feedback_type"], unknown["candidates"]) == ("neutral", [])
 
 
-async def test_looking_back_for_somebody_else_needs_the_scope(stack: RunningStack) -> None:
-    await stack.publish(*turn_of("c-own", 1, 0, "When does it open?", "It opens at nine.", who="dan"))
-    await stack.quiet()
-    body = {
-        "text": "That's wrong, it opens at ten.",
-        "ts": "2026-01-01T10:05:00Z",
-        "look_back": "user",
-        "user_id": "dan",
-    }
-    assert len((await post(stack, "c-own/detect", body)).json()["candidates"]) == 1
-    assert (await post(stack, "c-own/detect", body | {"user_id": "eve"})).json()["candidates"] == []
-    for token in ("ann", "chat"):
-        assert (await post(stack, "c-own/detect", body, token)).status_code == 403
-
-
-async def test_strategies_are_found_by_a_question_like_the_one_asked(stack: RunningStack) -> None:
-    await stack.publish(
-        *turn_of("c-x", 1, 0, "When does the museum open?", "At nine.", strategy="lookup", qualityScore=0.5),
-        *turn_of("c-y", 1, 0, "Translate this letter into French", "Voilà.", strategy="translate", qualityScore=0.9),
-    )
-    await stack.quiet()
-    found = (await post(stack, "strategies/search", {"text": "What time does the museum open?"})).json()["items"]
-    assert [one["strategy"] for one in found] == ["lookup"]
-    assert 0.35 <= found[0]["similarity"] <= 1
-    assert {one["similarity"] for one in (await post(stack, "strategies/search", {})).json()["items"]} == {None}
-    assert (await post(stack, "strategies/search", {"text": ""})).status_code == 422
-
-
 async def praised(stack: RunningStack, conversation: str, answer: str, words: str, **fields: Any) -> None:
     """Publish an exchange on opening hours, and `words` after it."""
     opening = turn_of(conversation, 1, 0, "When does the zoo open?", answer, **fields)
@@ -296,40 +250,6 @@ async def test_detect_in_an_unknown_conversation_says_nothing(stack: RunningStac
     found = (await post(stack, "c-unheard-of/detect", {"text": "that's wrong"})).json()
     assert (found["feedback"]["feedback_type"], found["target"]) == ("neutral", None)
     assert (found["rejections_in_a_row"], found["planner_markdown"]) == (0, None)
-
-
-@pytest.mark.parametrize("path", ["c-42/detect", "strategies/search"])
-@pytest.mark.parametrize(
-    ("body", "media_type", "status"),
-    [
-        (b"{", "application/json", 422),
-        (b'{"text": 1, "limit": "many"}', "application/json", 422),
-        (b'{"text": "\\u0000", "intent": "\\u0000"}', "application/json", 422),
-        (b'{"text": "' + b"x" * 10_001 + b'"}', "application/json", 422),
-        (b"[" * 20_000, "application/json", 422),
-        (b"{}", "text/plain", 415),
-        (b" " * 70_000, "application/json", 413),
-    ],
-    ids=range(7),
-)
-async def test_what_cannot_be_read_is_refused(
-    stack: RunningStack, path: str, body: bytes, media_type: str, status: int
-) -> None:
-    async with stack.client() as http:
-        answer = await http.post(f"{BASE}/{path}", content=body, headers={"Content-Type": media_type})
-    assert answer.status_code == status, answer.text
-    assert isinstance(answer.json()["detail"], str)
-
-
-async def test_who_may_not_ask_is_refused(stack: RunningStack) -> None:
-    for path in ("c-42/detect", "strategies/search"):
-        async with stack.client(None) as nobody:
-            assert (await nobody.post(f"{BASE}/{path}", json={"text": "hi"})).status_code == 401
-        assert (await post(stack, path, {"text": "hi"}, token="gus")).status_code == 403
-    async with stack.client("gus") as http:
-        assert (await http.get(f"{BASE}/c-42/turns/t-7/metadata")).status_code == 403
-    async with stack.client() as http:
-        assert (await http.get(f"{BASE}/c-42/turns/nowhere/metadata")).status_code == 404
 
 
 async def test_the_documented_answer_of_detect_is_what_it_answers(stack: RunningStack) -> None:

@@ -210,14 +210,6 @@ async def test_what_is_taken_is_what_the_consumers_take(stack: RunningStack) -> 
     assert not [one for one in outcomes if one.outcome.kind == "dead_lettered"]
 
 
-async def test_who_may_send(stack: RunningStack) -> None:
-    body = lines(*exchange("c-who", "t1"))
-    assert (await send(stack, body, "ann")).status_code == 403
-    assert (await send(stack, body, "nobody")).status_code == 401
-    assert (await send(stack, body, "chat", "/ingest/globex/support/events")).status_code == 403
-    assert (await send(stack, body, "all", "/ingest/acme/a%20b/events")).status_code == 422
-
-
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -231,16 +223,6 @@ async def test_who_may_send(stack: RunningStack) -> None:
 async def test_the_body_must_say_what_it_is(stack: RunningStack, headers: dict[str, str], status: int) -> None:
     async with stack.client("chat") as http:
         assert (await http.post(PATH, content=b"", headers=headers)).status_code == status
-
-
-async def test_sizes(stack: RunningStack) -> None:
-    big = message("m-big", "c-big", agent="bot", content="x" * 200_000)
-    assert (await send(stack, lines(*[big] * 20))).json()["accepted"] == 20
-    assert (await send(stack, b" " * (8 * 1024 * 1024) + b"\n")).status_code == 413
-    assert (await send(stack, b"\n" * 50_001)).status_code == 413
-    many = await send(stack, b"x\n" * 3_000)
-    assert (len(many.json()["refused"]), many.json()["refused_total"]) == (1_000, 3_000)
-    await stack.quiet()
 
 
 async def test_a_full_log_and_a_lost_one(postgres_url: str) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +17,6 @@ from agent_feedback_kit import events
 from agent_feedback_kit.answers import FilterArguments
 from agent_feedback_kit.timeline.loading import refresh_on_load
 from agent_feedback_kit.timeline.model import Timeline, Turn
-from contracts.topics import BY_NAME
 from reporting.http.bodies import FilterBody
 from servicekit.log.messages import Message
 from tests.support.running_stack import RunningStack
@@ -98,49 +96,6 @@ async def test_from_the_first_message_to_the_report(stack: RunningStack, call: C
         await call("submit_feedback", conversation, "no such turn", "ok")
 
 
-async def test_exports_come_as_rows(stack: RunningStack, url: str) -> None:
-    channel = kit.Channel("acme", "support", "kit-export")
-    async with kit.AsyncClient(url, token="all", tenant="acme", project="support") as client:
-        await events.publish_over_http(
-            client,
-            events.message(channel, "kit-export-q", "When does it open?", sender_id="ann", turn_id="t1"),
-            events.message(channel, "kit-export-a", "At nine.", sender_id="bot", agent_id="bot", turn_id="t1"),
-        )
-        await client.submit_feedback("kit-export", "t1", "ok")
-        await stack.quiet()
-        rows = [row async for row in client.export("kto", conversation_id="kit-export", everyone=True)]
-    with kit.Client(url, token="all", tenant="acme", project="support") as blocking:
-        again = await asyncio.to_thread(lambda: list(blocking.export("kto", conversation_id="kit-export")))
-    [row] = rows
-    assert rows == again
-    assert row["label"] is True
-    assert row["completion"][-1]["content"] == "At nine."
-
-
-async def test_a_token_that_is_none_is_refused(url: str) -> None:
-    async with kit.AsyncClient(url, token="wrong", tenant="acme", project="support") as client:
-        with pytest.raises(kit.Unauthenticated):
-            await client.latest("c")
-    async with kit.AsyncClient(url, token="gus", tenant="acme", project="support") as client:
-        with pytest.raises(kit.Forbidden):
-            await client.own_feedback("c", "t")
-
-
-def test_events_read_as_the_contracts_say_and_have_their_keys() -> None:
-    channel = kit.Channel("acme", "support", "c/ü")
-    original = {"messageId": "a", "conversationId": "c/ü", "senderId": "b", "senderType": "agent", "content": "x"}
-    for event in (
-        events.message(channel, "m", "Hi", sender_id="ann", user_type="paid", attributes={"channel": "web"}),
-        events.message(channel, "m", "Hi", sender_id="b", agent_id="b", validation_outcome="APPROVE", trace_id="t"),
-        events.reply(channel, "m", "o", "Hi", sender_id="ann", original=original),
-        events.reaction(channel, "m", ":heart:", user_id="ann", action="removed"),
-    ):
-        topic = BY_NAME[event.topic]
-        read = topic.event.model_validate_json(event.value)
-        assert topic.key(read).encode() == event.key
-        assert set(read.model_dump(by_alias=True, exclude_unset=True)) == set(event.payload) - {"topic"}
-
-
 async def test_a_kafka_producer_takes_the_same_events(stack: RunningStack) -> None:
     class Sends:
         """The stack's own producer with aiokafka's method names."""
@@ -158,21 +113,6 @@ async def test_a_kafka_producer_takes_the_same_events(stack: RunningStack) -> No
     async with stack.client() as http:
         own = await http.get("/conversations/acme/support/kit-kafka/turns/a/feedback", params={"user_id": "ann"})
     assert own.json()["reaction"] == "ok"
-
-
-def test_the_same_facts_give_the_same_event_and_other_facts_another() -> None:
-    channel = kit.Channel("acme", "support", "c")
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def made(**more: Any) -> Any:
-        given: dict[str, Any] = {"user_id": "ann", "occurred_at": at}
-        return events.reaction(channel, "m", "👍", **(given | more)).payload["eventId"]
-
-    assert made() == made()
-    others = [made(user_id="ben"), made(action="removed"), made(occurred_at=at.replace(year=2027))]
-    assert len({made(), *others}) == 4
-    with pytest.raises(ValueError, match="offset"):
-        made(occurred_at=at.replace(tzinfo=None))
 
 
 async def test_the_integration_in_the_readme_works_as_printed(url: str, stack: RunningStack) -> None:

@@ -208,21 +208,3 @@ async def test_an_erasure_covers_comments_and_reactions_that_wait_or_come_late(s
         assert [row for row in rows if "Private words of Dora" in row["t"]] == [], table
     assert not await stack.rows("select from reporting.messages where sender_id = 'dora'")
     assert not await stack.rows("select from chat_bridge.parked where convert_from(value, 'UTF8') like '%dora%'")
-
-
-async def test_another_tenant_sees_and_changes_nothing(stack: RunningStack) -> None:
-    await ingest(stack, published("shared", content="ours"), reacted("shared", "👍", 30))
-    await ingest(stack, reacted("shared", "👎", 31, tenant="globex"), tenant="globex")
-    await stack.quiet()
-    [ours] = await search(stack, conversation_id="post:shared")
-    assert ours["reaction"] == "ok"
-    waits = await stack.rows("select tenant from chat_bridge.parked where original_message_id = 'post:shared'")
-    assert [row["tenant"] for row in waits] == ["globex"], "their reaction waits for a post of their own"
-    async with stack.client("gus") as http:
-        path = "/conversations/acme/support/feedback/search"
-        assert (await http.post(path, json={"conversation_id": "post:shared"})).status_code == 403
-        stolen = json.dumps(reacted("shared", "👎", 32)).encode()
-        answer = await http.post(
-            "/ingest/acme/support/events", content=stolen, headers={"Content-Type": "application/x-ndjson"}
-        )
-        assert answer.status_code == 403

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 
 import pytest
 import pytest_asyncio
 
 from contracts.ids import feedback_id
-from servicekit.web.auth import COOKIE
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 from tests.support.served import served
 
@@ -154,62 +151,6 @@ async def test_a_review_leaves_the_reviewers_own_feedback_alone(stack: RunningSt
         assert (await http.get(own)).json()["reaction"] == "not_ok"
     listed = {(one["origin"], one["reaction"]) for one in await found(stack, conversation_id="r-7")}
     assert listed == {("user", "not_ok"), ("reviewer", "neutral")}
-
-
-async def test_of_two_reviews_the_newer_one_counts(stack: RunningStack) -> None:
-    verdict = await judged_by_machine(stack, "r-8")
-    await sent(stack, "r-8", {"verdict": verdict, "reaction": "ok"})
-    async with stack.client("reviewer") as http:
-        answer = await http.post(path_of("r-8"), json={"verdict": verdict, "reaction": "neutral"})
-        assert answer.status_code == 202
-        await stack.quiet()
-        assert [one["user_id"] for one in await found(stack, conversation_id="r-8")] == ["rita"]
-        await http.post(path_of("r-8"), json={"reaction": None})
-    await stack.quiet()
-    assert [(one["user_id"], one["reaction"]) for one in await found(stack, conversation_id="r-8")] == [("local", "ok")]
-
-
-async def test_reviewing_needs_its_own_scope(stack: RunningStack) -> None:
-    verdict = await judged_by_machine(stack, "r-9")
-    for token, status in (("chat", 403), ("runtime", 403), ("gus", 403), ("reviewer", 202)):
-        async with stack.client(token) as http:
-            answer = await http.post(path_of("r-9"), json={"verdict": verdict, "reaction": "ok"})
-        assert answer.status_code == status, token
-    await stack.quiet()
-
-
-async def test_only_a_live_verdict_of_the_machine_on_that_turn_is_reviewed(stack: RunningStack) -> None:
-    verdict = await judged_by_machine(stack, "r-4")
-    other = await judged_by_machine(stack, "r-4b")
-    async with stack.client() as http:
-        given = (await http.post(f"{BASE}/r-4/turns/t1/feedback", json={"reaction": "ok"})).json()["feedback_id"]
-    await stack.quiet()
-    for wrong in (str(uuid4()), other, given):
-        assert (await sent(stack, "r-4", {"verdict": wrong, "reaction": "ok"})).status_code == 404
-    assert (await sent(stack, "r-4", {"verdict": verdict, "reaction": "ok"}, turn="t2")).status_code == 404
-    wrongs: list[Any] = [{"verdict": verdict}, {"verdict": "x", "reaction": "ok"}, [], {"verdict": 1, "reaction": "ok"}]
-    for body in wrongs:
-        assert (await sent(stack, "r-4", body)).status_code == 422
-    assert (await sent(stack, "r-4", {"verdict": verdict, "reaction": "ok", "user_id": "bob"})).status_code == 422
-
-
-async def test_the_form_goes_back_to_the_transcript_and_comes_from_it_alone(stack: RunningStack) -> None:
-    verdict = await judged_by_machine(stack, "r-5")
-    home, own = "/dashboard/conversation?at=acme%2Fsupport&id=r-5", {"Origin": "http://stack"}
-    fields = {"verdict": verdict, "reaction": "ok", "text": "", "correction": "", "next": home + "#here"}
-    async with stack.client(None) as http:
-        http.cookies.set(COOKIE, "all")
-        for origin in ("https://evil.test", "http://pages.stack"):
-            refused = await http.post(path_of("r-5"), data=fields, headers={"Origin": origin})
-            assert refused.status_code == 403
-        done = await http.post(path_of("r-5"), data=fields, headers=own)
-        assert done.status_code == 303
-        assert re.fullmatch(re.escape(home) + r"&reviewed=[0-9a-f-]{36}#here", done.headers["location"])
-        for elsewhere in ("https://evil.example/", "//evil.example", "/sign-in", ""):
-            away = await http.post(path_of("r-5"), data=fields | {"next": elsewhere}, headers=own)
-            assert away.headers["location"].startswith("/dashboard/conversation?")
-        plain = await http.post(path_of("r-5"), content="verdict=x", headers={**own, "Content-Type": "text/plain"})
-        assert plain.status_code == 415
 
 
 @pytest.mark.browser

@@ -15,13 +15,11 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
-from contracts.instants import DAY, SECOND
 from reporting.outbox import sending
 from reporting.outbox.courier import Courier
 from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
 from reporting.outbox.payload import Delivery
-from reporting.outbox.schedule import RETRY_DELAYS
-from reporting.outbox.sending import ATTEMPT_SECONDS, CheckedHttp, WebhookSender
+from reporting.outbox.sending import CheckedHttp, WebhookSender
 from reporting.outbox.store import Deliveries, Receiver
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message
@@ -241,35 +239,6 @@ async def hook(postgres_url: str, tmp_path: Path, url: str, monkeypatch: pytest.
         await pool.close()
 
 
-async def test_tries_follow_the_schedule_and_then_it_is_dead(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with receiver() as there:
-        there.answers["/"] = 500
-        async with hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
-            await made.add(1)
-            for tries, wait in enumerate(RETRY_DELAYS, 1):
-                await made.deliver()
-                assert len(there.taken) == tries
-                early = 1 if tries < 5 else 60  # then the receiver gets no request for half a minute
-                made.clock.forward(wait - early)
-                await made.deliver()
-                assert len(there.taken) == tries, "too early"
-                made.clock.forward(early)
-            await made.deliver()
-            assert await made.rows(pool) == [("f1", 1, len(RETRY_DELAYS) + 1, True)]
-            made.clock.forward(30 * DAY // SECOND)
-            await made.deliver()
-            assert len(there.taken) == len(RETRY_DELAYS) + 1
-            assert {one.headers["webhook-id"] for one in there.taken} == {"e1.1"}
-            assert {one.body for one in there.taken} == {there.taken[0].body}
-            there.answers.clear()
-            made.clock.forward(31)
-            assert await made.deliveries.replay(made.receiver, made.clock.now()) == 1
-            await made.deliver()
-            assert await made.rows(pool) == []
-
-
 async def test_a_failing_receiver_is_left_alone(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,40 +256,6 @@ async def test_a_failing_receiver_is_left_alone(
             made.clock.forward(31)
             await made.deliver()
             assert await made.rows(pool) == []
-
-
-async def test_a_later_revision_takes_the_place_of_one_that_waits(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with receiver() as there, hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
-        await made.add(1, 1)
-        [one] = await made.deliveries.claim(made.receiver, made.clock.now(), made.clock.now() + 60 * SECOND, 8)
-        assert await made.deliveries.claim(made.receiver, made.clock.now(), made.clock.now() + 60 * SECOND, 8) == []
-        await made.add(1, 2)
-        await made.add(1, 1)
-        await made.deliveries.delivered(one)  # the one in flight
-        await made.deliveries.failed(one, None, "500")
-        assert await made.rows(pool) == [("f1", 2, 0, False)]
-        await made.deliveries.drop([("f1", 1)])
-        await made.deliver()
-        assert [taken.headers["webhook-id"] for taken in there.taken] == ["e1.2"]
-        await made.add(2, 5)
-        await made.deliveries.drop([("f2", 5)])
-        assert await made.rows(pool) == []
-
-
-async def test_who_dies_with_deliveries_leaves_them_to_others(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with receiver() as there, hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, _):
-        await made.add(1)
-        await made.deliveries.claim(made.receiver, made.clock.now(), made.clock.now() + 10 * SECOND, 8)
-        await made.deliver()
-        assert there.taken == []
-        made.clock.forward(10)
-        await made.deliver()
-        assert len(there.taken) == 1
-        assert ATTEMPT_SECONDS >= 15  # as the standard recommends
 
 
 async def test_an_answer_without_end_or_a_hanging_one_is_cut(

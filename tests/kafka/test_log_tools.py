@@ -18,7 +18,6 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from contracts.base import Reaction
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED, FEEDBACK_CREATED
-from feedback.announce import message_of
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store import Store
@@ -124,20 +123,6 @@ async def test_the_ledger_is_compared_repaired_and_compared_again(place: Place) 
     assert (code, facts["first_difference"]) == (0, None)
 
 
-async def test_a_stale_announcement_behind_a_newer_one_is_found_and_repaired(place: Place) -> None:
-    await place.judged("t9", sequence=5)
-    old = [
-        record async for part in place.store.scan() for record in part if record.current_entry.payload.turn_id == "t9"
-    ]
-    await place.judged("t9", reaction="not_ok", sequence=6)
-    await place.producer.send([message_of(record) for record in old])
-    code, facts = await place.on_store("ledger", "verify")
-    assert (code, facts["stale"]) == (1, 1)
-    assert "compaction" in facts["first_difference"]
-    await place.on_store("ledger", "republish")
-    assert (await place.on_store("ledger", "verify"))[0] == 0
-
-
 async def test_junk_on_the_ledger_is_named_until_a_null_follows(place: Place) -> None:
     topic = FEEDBACK_CREATED.name
     junk = await place.producer.send([Message(topic, key, b"junk", partition=2) for key in ("no id", "no id", "other")])
@@ -186,19 +171,3 @@ async def test_dead_letters_are_listed_shown_and_sent_again_as_they_were(place: 
         b"\xff\x00broken",
         (("agent-feedback-log-time", b"7"),),
     )
-
-
-async def test_a_letter_that_is_not_there_is_said_to_be_missing(place: Place) -> None:
-    full = [
-        "-m",
-        "standalone",
-        "dlq",
-        "list",
-        f"{CHAT_REPLY.dead_letters}:0:999",
-        "--broker",
-        place.kafka.bootstrap,
-    ]
-    process = await asyncio.create_subprocess_exec(sys.executable, *full, stdout=PIPE, stderr=PIPE)
-    _, said = await process.communicate()
-    assert process.returncode == 1
-    assert b"no dead letter" in said

@@ -243,12 +243,6 @@ async def test_equal_ids_in_two_conversations_are_two_messages(store: MessageSto
     assert await store.find([one.key, other.key]) == {one.key: one, other.key: other}
 
 
-async def test_equal_ids_of_two_tenants_are_two_messages(store: MessageStore) -> None:
-    ours, theirs = message(content="ours"), message(content="theirs", tenant="globex")
-    await store.index([ours, theirs])
-    assert await store.find([ours.key]) == {ours.key: ours}
-
-
 async def test_who_parks_first_holds_the_place(store: MessageStore) -> None:
     first, again = waiting(cause="chat:0:1"), waiting(cause="chat:0:2", parked_at=99)
     assert await store.park([first]) == {first.key: "chat:0:1"}
@@ -317,11 +311,6 @@ async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(s
     await store.park([old, older, at_it])
     assert await store.expired(6, 10) == [older, old]
     assert await store.expired(6, 1) == [older]
-
-
-async def test_nothing_asked_for_is_nothing_found(store: MessageStore) -> None:
-    assert await store.find([]) == {}
-    assert await store.released_by([]) == []
 
 
 async def test_what_is_parked_is_found_by_its_key(store: MessageStore) -> None:

@@ -33,7 +33,6 @@ from tests.support.feedback_events import (
 )
 
 ANN, BOB = Person("acme", "ann"), Person("acme", "bob")
-MINUTE = 60
 SECRET = "my landlord is Mr Grey"
 
 
@@ -114,13 +113,6 @@ async def test_a_save_returns_the_erasures_that_its_writer_did_not_know(store: S
     assert (await store.save([Save(record("three"), 0)], [ANN, BOB], {ANN: 5})).erased == {ANN: 6}
 
 
-async def test_people_with_the_longest_names_are_kept_apart(store: Store) -> None:
-    wide = "".join(chr(0x20000 + at * 7) for at in range(255))
-    people = [Person("t" * 64, wide + end) for end in "xy"]
-    await store.note_erasures([Erasure(people[0], "q", 5)])
-    assert await store.erased_at(people) == {people[0]: 5}
-
-
 async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(
     handler: FeedbackHandler, store: Store, log: RecordingProducer
 ) -> None:
@@ -149,41 +141,6 @@ async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(
         ("feedback.created", str(id_), None, partition_of(conversation, 6))
         for id_, conversation in conversations.items()
     )
-
-
-async def test_others_keep_what_they_said(handler: FeedbackHandler, store: Store, log: RecordingProducer) -> None:
-    await handler.handle(
-        batch(explicit(user_id="bob"), explicit(tenant="globex"), explicit(), reaction(reaction_user_id="bob"))
-    )
-    log.sent.clear()
-    await handler.handle(batch(erasure(at=10)))
-    assert Counter((one.key.tenant, one.key.user_id) for one in await scanned(store)) == {
-        ("acme", "bob"): 2,
-        ("globex", "ann"): 1,
-    }
-    assert [message.key for message in log.sent] == [str(key().feedback_id)]
-
-
-async def test_what_was_said_up_to_five_minutes_after_is_forgotten_and_what_comes_later_is_taken(
-    handler: FeedbackHandler, store: Store, log: RecordingProducer
-) -> None:
-    await handler.handle(batch(erasure(at=0)))
-    outcomes = await handler.handle(
-        batch(
-            received(explicit(at=-3600, text=SECRET), logged=9 * MINUTE),
-            explicit(at=5 * MINUTE, event="x2", turn_id="t2", text=SECRET),
-            explicit(at=5 * MINUTE + 0.000001, event="x3", turn_id="t3", text="Hello again."),
-        )
-    )
-    assert outcomes == [ERASED, ERASED, Outcome.STORED]
-    (stored,) = await scanned(store)
-    assert (stored.key.source_id, stored.current_entry.payload.text) == ("t3", "Hello again.")
-    assert [log.last[str(key(name).feedback_id)] for name in ("t1", "t2")] == [None, None]
-    assert json.loads(log.last[str(stored.feedback_id)] or b"")["change"] == "created"
-    # Earlier announcements may be in other partitions, which only a tombstone reaches.
-    before, announced = [one for one in log.sent if one.key == str(stored.feedback_id)]
-    assert (before.value, before.headers[-1]) == (None, ("revision", str(stored.revision - 1).encode()))
-    assert (before.in_all_partitions, announced.in_all_partitions) == (True, False)
 
 
 async def test_a_late_old_change_does_not_bring_a_forgotten_feedback_back(
@@ -247,15 +204,6 @@ async def test_a_repeated_request_repeats_the_tombstones_and_changes_nothing(
     assert await of_person(store, ANN) == stubs
     assert log.sent == first
     assert len(first) == 2
-
-
-async def test_an_erasure_in_the_same_batch_goes_first(
-    handler: FeedbackHandler, store: Store, log: RecordingProducer
-) -> None:
-    old, new = explicit(text=SECRET), explicit(at=1_000, event="x2", turn_id="t2")
-    assert await handler.handle(batch(old, erasure(at=10), new)) == [ERASED, Outcome.STORED, Outcome.STORED]
-    assert [one.key.source_id for one in await scanned(store)] == ["t2"]
-    assert log.last[str(key().feedback_id)] is None
 
 
 async def test_more_records_than_a_page_are_all_forgotten(

@@ -179,27 +179,6 @@ def both(postgres_url: str) -> Iterator[tuple[asyncio.Runner, PostgresConversati
         running.run(pool.close())
 
 
-async def test_conversations_and_tenants_stay_apart(store: ConversationStore) -> None:
-    other, foreign = ConversationKey("acme", "p", "c2"), ConversationKey("globex", "p", "c1")
-    messages = [said("a", 1), said("b", 2, where=other), said("a", 3, where=foreign)]
-    await store.index(messages)
-    assert ids(await all_of(store)) == ["a"]
-    assert ids(await all_of(store, other)) == ["b"]
-    found = await store.around({one.key for one in messages}, 5)
-    assert {scope.conversation: ids(rows) for scope, rows in found.items()} == {
-        HERE: ["a"],
-        other: ["b"],
-        foreign: ["a"],
-    }
-
-
-async def test_two_conversations_may_count_their_messages_alike(store: ConversationStore) -> None:
-    other = ConversationKey("acme", "p", "c2")
-    await store.index([said("1", 1, "here"), said("1", 2, "there", where=other)])
-    assert [one.message.text for one in await all_of(store)] == ["here"]
-    assert [one.message.text for one in await all_of(store, other)] == ["there"]
-
-
 def posted(message_id: str, at: int, thread: str | None = None, reply_to: str | None = None) -> IndexedMessage:
     held = said(message_id, at)
     return replace(held, message=replace(held.message, thread_id=thread, reply_to=reply_to))

@@ -437,83 +437,6 @@ def elsewhere(place: ConversationKey, facts: Facts) -> Facts:
     return replace(facts, key=TurnKey(*place, facts.key.turn_id))
 
 
-async def fill(turns: PostgresTurnIndex, pool: Any, place: ConversationKey) -> None:
-    """Write two turns with a verdict, reactions, a strategy and their messages; only words differ between places."""
-    said, is_ours = "/".join(place), place == HERE
-    for name in ("t1", "t2"):
-        asked = message(f"{name}-q", 10, f"When? {said}", turn=name)
-        answer = message(
-            f"{name}-a", 20, f"At nine. {said}", turn=name, agent=True, strategy=said, intent="hours",
-            quality_score=0.5 if is_ours else 0.9,
-        )  # fmt: skip
-        await turns.take(joined(elsewhere(place, facts_of(one)) for one in (asked, answer)), [], DETECTOR)
-        for message_id, thread in ((f"{name}-a", "root" if name == "t2" else ""), (f"{name}-q", "")):
-            row = {
-                **place._asdict(),
-                "message_id": message_id,
-                "turn_id": name,
-                "thread": thread,
-                "position": (20).to_bytes(8),
-                "text": said,
-            }
-            await insert(pool, "messages", row)
-    await insert(pool, "messages", {**place._asdict(), "message_id": "m9", "text": said, "position": (50).to_bytes(8)})
-    placed, one = verdict("accepted" if is_ours else "rejected", 0.9, "t1", 5 if is_ours else 9)
-    await turns.take([], [(replace(placed, indexed=replace(placed.indexed, conversation=place)), one)], DETECTOR)
-    reactions = [judged(1, "accepted" if is_ours else "rejected", 1), judged(2, "neutral", 1, at=70)]
-    number = sum(said.encode()) * 10
-    given = [
-        replace(one, feedback_id=UUID(int=one.feedback_id.int + number), turn=TurnKey(*place, "t2"))
-        for one in reactions
-    ]
-    await turns.take_reactions(given)
-    await turns.take_reactions((), {given[1].feedback_id: given[1].revision})
-
-
-async def told(turns: PostgresTurnIndex, *, of_project: bool) -> Sequence[Any]:
-    """Return what is known of our conversation, and of our project if `of_project`."""
-    shown: list[Any] = [await turns.find(key(name)) for name in ("t1", "t2")]
-    shown += [await turns.latest(HERE, 99, 9, thread) for thread in ("", "root")]
-    if of_project:
-        shown.append(await turns.nearby(PersonTurns(HERE.tenant, HERE.project, "ann", 0, 99), "At nine."))
-        for more in ({}, {"praised": True}, {"user_id": "ann", "agent_id": "bot"}, {"text": "When? acme/p/c1"}):
-            shown.append(await turns.search(StrategyFilter(HERE.tenant, HERE.project, **more), 9))
-    return shown
-
-
-@pytest.mark.parametrize("neighbour", [{"tenant": "globex"}, {"project": "q"}, {"conversation_id": "c2"}], ids=str)
-async def test_a_neighbour_with_the_same_ids_changes_nothing(
-    turns: PostgresTurnIndex, pool: Any, neighbour: dict[str, str]
-) -> None:
-    of_project = "conversation_id" not in neighbour
-    await fill(turns, pool, HERE)
-    before = await told(turns, of_project=of_project)
-    assert all(before)
-    theirs = HERE._replace(**neighbour)
-    await fill(turns, pool, theirs)
-    assert await told(turns, of_project=of_project) == before
-    reversed_order = [await turns.find(TurnKey(*theirs, name)) for name in ("t1", "t2")]
-    assert [one and one.status for one in reversed_order] == ["rejected", "rejected"]
-
-
-@pytest.mark.parametrize("neighbour", [{"tenant": "globex"}, {"project": "q"}, {"conversation_id": "c2"}], ids=str)
-async def test_a_later_reaction_of_the_same_person_elsewhere_does_not_count_here(
-    turns: PostgresTurnIndex, pool: Any, neighbour: dict[str, str]
-) -> None:
-    theirs = TurnKey(*HERE._replace(**neighbour), "t1")
-    here = judged(1, "rejected", 1, at=60, user="ann")
-    there = replace(judged(2, "accepted", 1, at=90, user="ann"), turn=theirs)
-    for batches in ([[here], [there]], [[there], [here]], [[here, there]]):
-        await pool.execute(TABLES)
-        for batch in batches:
-            await turns.take_reactions(batch)
-        found = [await turns.find(one) for one in (key("t1"), theirs)]
-        assert [one and one.status for one in found] == ["rejected", "accepted"]
-        await turns.take_reactions((), {there.feedback_id: there.revision})
-        found = [await turns.find(one) for one in (key("t1"), theirs)]
-        assert [one and one.status for one in found] == ["rejected", "neutral"]
-
-
 CONVERSATION = [
     message("q1", 1 * MINUTE, "When does the museum open?"),
     message("a1", 2 * MINUTE, "The museum opens at nine.", agent=True),
@@ -521,10 +444,6 @@ CONVERSATION = [
     message("a2", 4 * MINUTE, "You are right, it opens at ten.", agent=True, strategy="repair"),
     message("q3", 5 * MINUTE, "Thanks, that helps!"),
 ]
-
-
-def received(event: ChatMessageIngested, offset: int) -> Received[ChatMessageIngested]:
-    return Received(event, RawRecord(Coordinates("chat.message.ingested", 0, offset), None, None, (), 0))
 
 
 class Discarding:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -100,35 +99,6 @@ async def blocked(issues: Issues) -> AsyncIterator[Connection]:
     async with issues.pool.acquire() as connection, connection.transaction():
         await connection.execute("lock table issue_turns in share mode")
         yield connection
-
-
-def test_a_child_process_is_started_on_the_event_loop_of_the_services(postgres_url: str) -> None:
-    """uvloop starts processes itself and takes fewer options than asyncio."""
-
-    async def placed() -> int:
-        async with opened(postgres_url) as issues:
-            await issues.reject(0, 3)
-            return await issues.catch_up()
-
-    assert uvloop.run(placed()) == 3
-
-
-async def test_a_child_process_with_low_priority_places_and_groups(issues: Issues) -> None:
-    await issues.reject(0, 15)
-    assert await issues.catch_up() == 15
-    child = psutil.Process(issues.child.pid)
-    assert child.nice() == min(19, os.nice(0) + 10)
-    assert os.getpgid(child.pid) == child.pid, "Ctrl-C must end this process first"
-    assert os.getsid(child.pid) == os.getsid(0), "with autogroup scheduling, priorities count within a session only"
-    grouped = await issues.pool.fetchval("select min(grouped_at) from issue_agents")
-    assert grouped == issues.clock.now(), "the clock is the parent's"
-
-
-async def test_no_address_of_the_database_is_in_the_arguments_or_environment(issues: Issues) -> None:
-    await issues.catch_up()
-    child = psutil.Process(issues.child.pid)
-    place = issues.url.rpartition("/")[2].partition("?")[0]
-    assert [part for part in (*child.cmdline(), *child.environ().values()) if place in part] == []
 
 
 async def test_a_process_remains_for_the_next_call(issues: Issues) -> None:
@@ -242,19 +212,6 @@ async def test_after_an_interrupted_call_another_process_does_the_work(issues: I
     assert await issues.catch_up() == 3, "the response is to this call"
 
 
-async def test_a_closed_process_is_not_started_again(issues: Issues) -> None:
-    starting = asyncio.create_task(issues.catch_up())
-    await asyncio.sleep(0)
-    await issues.child.close()
-    with pytest.raises(ChildFailed):
-        await starting
-    with pytest.raises(ChildFailed, match=r"^closed$"):
-        await issues.catch_up()
-    await asyncio.gather(*issues.child._ending)
-    assert issues.child.pid is None
-    assert _children() == []
-
-
 async def test_no_work_is_done_while_another_process_holds_the_lock(issues: Issues) -> None:
     await issues.reject(0, 3)
     async with issues.pool.acquire() as connection:
@@ -273,17 +230,6 @@ async def test_a_missing_encoder_is_told_with_what_to_do(postgres_url: str, capf
     assert (logged["event"], logged["error"]) == ("child_call_failed", "StartError")
     assert logged["why"] == str(told.value)
     assert "no-such/model" in logged["why"]
-
-
-async def test_another_error_is_told_by_its_class_only(
-    issues: Issues, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    child = issues.child_with("tests.support.child_work:open_failing", {})
-    with pytest.raises(ChildFailed, match=r"^KeyError$"):
-        await child.run()
-    await child.close()
-    assert "secret" not in capfd.readouterr().err
 
 
 async def test_a_lost_database_counts_as_an_outage(issues: Issues, blocked: Connection) -> None:
@@ -326,21 +272,6 @@ async def test_a_process_ends_with_its_parent_even_while_a_thread_computes(
     parent.kill()
     await parent.wait()
     await asyncio.to_thread(child.wait, PATIENCE_SECONDS)
-
-
-async def test_printed_lines_are_not_responses(issues: Issues, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    child = issues.child_with("tests.support.child_work:open_printing", {})
-    assert [await child.run(), await child.run()] == [2, 2]
-    await child.close()
-
-
-async def test_modules_in_the_working_directory_are_not_used(
-    issues: Issues, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "secrets.py").write_text("raise SystemExit")
-    monkeypatch.chdir(tmp_path)
-    assert await issues.catch_up() == 0
 
 
 async def test_a_process_of_another_release_does_nothing_and_says_why(

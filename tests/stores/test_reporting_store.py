@@ -148,18 +148,6 @@ async def test_a_forgotten_reply_is_gone_and_stays_gone(
     assert await read_models.fetchval("select count(*) from feedbacks") == 0
 
 
-async def test_the_same_ids_in_another_tenant_are_another_persons(
-    projector: ProjectionHandler, read_models: asyncpg.Pool
-) -> None:
-    await projector.handle(
-        batch(
-            feedback("f1", tenant="acme", reaction="ok", kind="explicit", at=100),
-            feedback("f2", tenant="globex", reaction="not_ok", kind="explicit", at=200),
-        )
-    )
-    assert await totals(read_models) == counts(conversations=2, user=2, ok=1, not_ok=1)
-
-
 async def test_a_message_shows_its_latest_version_at_the_place_of_its_first(
     projector: ProjectionHandler, read_models: asyncpg.Pool
 ) -> None:
@@ -189,15 +177,6 @@ async def test_an_edited_question_stays_before_its_answer(
     await projector.handle(batch(message("q1", content="What I meant.", at=3)))
     lines = await read_models.fetch("select content from messages order by occurred_at, sequence")
     assert [row["content"] for row in lines] == ["What I meant.", "Hello."]
-
-
-async def test_two_conversations_may_count_their_messages_alike(
-    projector: ProjectionHandler, read_models: asyncpg.Pool
-) -> None:
-    events = [message("1", conversation=conversation, content=conversation) for conversation in ("c1", "c2")]
-    assert await projector.handle(batch(*events)) == [Outcome.STORED, Outcome.STORED]
-    held = await read_models.fetch("select conversation_id, content from messages order by 1")
-    assert list(map(tuple, held)) == [("c1", "c1"), ("c2", "c2")]
 
 
 async def test_a_reply_event_is_a_message_and_both_are_one(

@@ -26,10 +26,9 @@ from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import RawRecord, Received
 from servicekit.log.settings import MESSAGE_LIMIT
-from servicekit.otlp import ServiceTracing, Traces
+from servicekit.otlp import ServiceTracing
 from tests.support.hand_clock import HandClock
 from tests.support.logs import NOW, RecordingLog, example, raw
-from tests.support.otlp_receiver import otlp_receiver
 from tests.support.waits import PATIENCE_SECONDS
 
 TOPIC = "chat.message.ingested"
@@ -194,11 +193,6 @@ async def test_records_that_are_not_stored_are_logged_once_with_their_ids() -> N
     with capture_logs() as lines:
         await run.deliver(message(1))
     assert lines == [], "the topic's first group has logged it"
-
-
-async def test_an_event_five_minutes_ahead_is_still_taken() -> None:
-    run = Run(AcceptingHandler())
-    assert await run.deliver(message(1, occurredAt="2026-06-01T12:05:00Z")) == [Outcome.STORED]
 
 
 async def test_a_group_that_does_not_keep_the_letters_passes_over_bad_records() -> None:
@@ -394,19 +388,6 @@ async def test_a_stop_ends_the_wait_without_a_commit() -> None:
     assert run.commits == 0
 
 
-async def test_the_spans_of_an_interrupted_batch_say_that_it_failed() -> None:
-    async with otlp_receiver() as collector:
-        traces = Traces(collector.url, 1.0)
-        run = Run(AcceptingHandler(outage), tracing=traces.of("chat_bridge"))
-        run.handler.probe_fails = True
-        run.backoff.give_up.set()
-        with pytest.raises(Interrupted):
-            await run.deliver(message(1))
-        await traces.close()
-    ended = [one for one in collector.spans if one.attributes.get("error.type") == "Interrupted"]
-    assert [(one.name, one.failed) for one in ended] == [("chat_bridge batch", True)]
-
-
 @pytest.mark.parametrize(
     ("attempt", "seconds"), [(1, 0.2), (2, 0.4), (3, 0.8), (8, 25.6), (9, 30.0), (11, 30.0), (1_000_000, 30.0)]
 )
@@ -476,20 +457,6 @@ async def test_a_hostile_record_that_is_sent_again_and_again_never_holds_the_gro
     assert len(run.log.messages) == 900
 
 
-async def test_bugs_in_a_row_do_not_hold_a_group_in_which_another_record_succeeds() -> None:
-    """Consecutive conversations of a hostile tenant, and one record of another tenant among them."""
-
-    def decide(message_id: str) -> None:
-        if message_id != "m10":
-            raise ValueError
-
-    run = Run(AcceptingHandler(decide), backoff=NoWait(at_most=0))
-    records = [apart(n) for n in range(29)]
-    records[10] = message(10, tenant="other")
-    outcomes = await run.deliver(*records)
-    assert outcomes == [Outcome.STORED if n == 10 else Outcome.dead_lettered("bug") for n in range(29)]
-
-
 async def test_a_bug_while_the_probe_fails_waits_like_an_outage() -> None:
     failures = 10
 
@@ -520,23 +487,6 @@ async def test_a_bug_that_goes_away_lets_the_rest_through_without_another_wait()
     assert not run.delivery.breaker.held
     assert outcomes.count(Outcome.STORED) == 5_000 - len(run.log.messages)
     assert [record.coordinates.offset for record in run.committed] == list(range(5_000))
-
-
-async def test_bugs_of_one_topic_hold_the_consumer_however_busy_another_is() -> None:
-    other = "chat.message.reaction.ingested"
-
-    class Picky(AcceptingHandler):
-        async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-            if any(received.topic == other for received in batch):
-                raise ValueError
-            return [Outcome.STORED] * len(batch)
-
-    run = Run(Picky(), backoff=NoWait(at_most=1))
-    await run.deliver(*(apart(n) for n in range(3_000)))
-    bad = [raw(other, example(other, "added", eventId=f"r{n}", conversationId=f"c{n}"), n) for n in range(200)]
-    with pytest.raises(Interrupted):
-        await run.deliver(*bad)
-    assert len(run.log.messages) == 21
 
 
 async def test_letters_that_cannot_be_written_are_logged_and_hold_readiness() -> None:
@@ -609,13 +559,6 @@ def test_no_event_is_shorter_than_the_shortest(topic: Topic) -> None:
     fields = topic.event.model_fields.items()
     names = [field.alias or to_camel(name) for name, field in fields if field.is_required()]
     assert 1 + sum(len(name) + len('"":1,') for name in names) >= SHORTEST_EVENT
-
-
-async def test_a_letter_names_the_offsets_of_its_equals_as_ranges() -> None:
-    run = Run(AcceptingHandler())
-    await run.deliver(*(raw(TOPIC, b"", n) for n in (3, 4, 5, 9, 20, 21)))
-    [letter] = run.log.messages
-    assert dict(letter.headers)["offsets"] == b"3-5,9,20-21"
 
 
 class PieceLog(RecordingLog):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from prometheus_client import REGISTRY
 
-from servicekit import metrics
 from servicekit.clock import FixedClock
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
-from servicekit.stages import Stage, StageTimes, current_times, stage
+from servicekit.stages import StageTimes, current_times, stage
 from tests.support.logs import NOW, RecordingLog, example, raw
 
 SECOND = 1_000_000
@@ -74,7 +73,3 @@ async def test_a_delivery_observes_its_batch() -> None:
 
 def sample(name: str, group: str) -> float:
     return REGISTRY.get_sample_value(f"agent_feedback_{name}", {"group": group}) or 0.0
-
-
-def test_every_stage_is_named_in_the_meaning_of_its_metric() -> None:
-    assert all(one in metrics.STAGE_SECONDS._documentation for one in get_args(Stage))
