@@ -371,6 +371,7 @@ async def test_with_a_dead_endpoint_everything_flows(
     monkeypatch.setenv("INFERENCE_GATE_SECONDS", "0.3")
     monkeypatch.setenv("INFERENCE_GATE_AT_ONCE", "2")
     model.released.clear()
+    before = counted()
     async with running_stack(postgres_url) as stack:
         events: list[Any] = []
         for number in range(12):
@@ -387,7 +388,8 @@ async def test_with_a_dead_endpoint_everything_flows(
             "learned",
         }
         assert await stack.stack.not_ready() is None
-        assert model.asked, "it was tried"
+        tried = grown(before)  # on a busy machine a request may end before it arrives
+        assert tried.get("slow", 0) + tried.get("late", 0) > 0
         assert len(model.asked) < 12, "and then left alone"
     assert KEY not in "".join(capsys.readouterr())
 

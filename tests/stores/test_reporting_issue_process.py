@@ -23,6 +23,7 @@ from reporting.sql.connection import Connection
 from servicekit.child_process import ChildFailed, ChildProcess, retry_delay
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError, Unavailable
+from tests.support.command import HANG_SECONDS
 from tests.support.databases import SCHEMA_FILES, new_database
 from tests.support.hand_clock import HandClock
 from tests.support.issue_turns import NOW, rejected_turns
@@ -68,8 +69,8 @@ class Issues:
         return count
 
     async def is_blocked(self) -> None:
-        """Wait until a statement waits for a lock."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        """Wait until a statement of the child process waits for a lock."""
+        async with asyncio.timeout(HANG_SECONDS):
             while not await self.pool.fetchval("select exists (select from pg_locks where not granted)"):
                 await asyncio.sleep(0.01)
 
@@ -195,7 +196,7 @@ async def test_an_interrupted_call_ends_its_process(issues: Issues, blocked: Con
         running.cancel()
     with pytest.raises((ChildFailed, asyncio.CancelledError)):
         await running
-    await asyncio.to_thread(child.wait, PATIENCE_SECONDS)
+    await asyncio.to_thread(child.wait, HANG_SECONDS)
     assert not await issues.pool.fetchval("select exists (select from pg_locks where not granted)"), "it still waits"
     await blocked.execute("rollback")
     assert await issues.placed() == 0
@@ -271,7 +272,7 @@ async def test_a_process_ends_with_its_parent_even_while_a_thread_computes(
     (child,) = psutil.Process(parent.pid).children()
     parent.kill()
     await parent.wait()
-    await asyncio.to_thread(child.wait, PATIENCE_SECONDS)
+    await asyncio.to_thread(child.wait, HANG_SECONDS)
 
 
 async def test_a_process_of_another_release_does_nothing_and_says_why(

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import monotonic
 
 import httpx
@@ -27,9 +26,6 @@ from servicekit.web.routes import Routes
 from servicekit.web.server import HEAD_BYTES, HttpServer
 from tests.support.running_stack import Tokens
 from tests.support.waits import PATIENCE_SECONDS
-
-JAVA_PROGRAM = Path(__file__).parents[2] / "support/Http2Offer.java"
-
 
 BODY = "a rating, " * 500
 
@@ -167,14 +163,6 @@ async def test_a_refusal_of_a_large_body_arrives(path: str, header: str, status:
     first, second = output.split(b"HTTP/1.1 ")[1:]
     assert first.startswith(b"%d " % status) and json.loads(first.partition(b"\r\n\r\n")[2])["detail"]
     assert second.startswith(b"200 ")
-
-
-@pytest.mark.parametrize("framing", ["length", "chunked"])
-async def test_an_offer_of_http2_by_java_loses_no_body(framing: str) -> None:
-    if shutil.which("java") is None:
-        pytest.skip("java is not installed")
-    async with serving() as port:
-        assert await _run("java", str(JAVA_PROGRAM), f"http://127.0.0.1:{port}/echo", BODY, framing) == f"200 {BODY}"
 
 
 @pytest.mark.parametrize("option", [[], ["-H", "Transfer-Encoding: chunked"], ["-H", "Expect: 100-continue"]])
