@@ -63,19 +63,11 @@ def export(
         typer.Option(
             "--filter",
             help="Only feedback that matches this filter of the list page, such as agent_id=helper, reaction=ok, "
-            "min_confidence=0.8, start=2026-11-01T00:00:00Z or attributes.language=de. May be repeated.",
+            "min_confidence=0.8, start=2026-11-01T00:00:00Z or attributes.language=de. Also everyone=true, for the "
+            "detector's verdicts as well as people's, and records=true, for every record. May be repeated.",
             metavar="NAME=VALUE",
         ),
     ] = None,
-    everyone: Annotated[
-        bool, typer.Option("--everyone", help="Include the detector's verdicts, not only people's.")
-    ] = False,
-    records: Annotated[
-        bool,
-        typer.Option(
-            "--records", help="Write every feedback record, not only the verdict that counts per answer and person."
-        ),
-    ] = False,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:
@@ -83,13 +75,10 @@ def export(
 
     `agent-feedback export kto --out kto.jsonl --tenant demo --project support`
     """
-    from importlib.metadata import version
-
     import httpx
 
     url, token = address_of(url, token, state)
     query = dict(pairs_of(filters or (), "--filter"))
-    query |= {name: "true" for name, is_set in (("everyone", everyone), ("records", records)) if is_set}
     if manifest is not None:
         source, rows = _read_manifest(manifest)
     elif wanted is None or tenant is None or project is None:
@@ -100,21 +89,24 @@ def export(
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
         received = _downloaded(http, path, source["filters"], out, rows, quiet=as_json)
         counted = http.get(f"{path}/counts", params=source["filters"]) if rows is None else None
-    written = {
-        **source,
-        "file": out.name,
-        "exported_at": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
-        "agent_feedback": version("agent-feedback"),
-        **received,
-        "left_out": counted.json()["left_out"] if counted is not None and counted.is_success else {},
-    }
-    Path(f"{out}.manifest.json").write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    left_out = counted.json()["left_out"] if counted is not None and counted.is_success else {}
+    written = _write_manifest(out, source | received | {"left_out": left_out})
     if as_json:
         print_json({name: value for name, value in written.items() if name != "rows"})
     else:
         size = f"{written['examples']:,} examples, {written['bytes']:,} bytes"
         say(f"Wrote {size} to {out}; {out.name}.manifest.json describes them.")
         say(_left_out_in_words(written["left_out"]) if rows is None else _missing_in_words(rows, written["examples"]))
+
+
+def _write_manifest(out: Path, facts: dict[str, Any]) -> dict[str, Any]:
+    """Write the manifest of an export next to its file, and return its content."""
+    from importlib.metadata import version
+
+    exported_at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    manifest = facts | {"file": out.name, "exported_at": exported_at, "agent_feedback": version("agent-feedback")}
+    Path(f"{out}.manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return manifest
 
 
 def _read_manifest(path: Path) -> tuple[dict[str, Any], Counter[str]]:

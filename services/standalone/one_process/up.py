@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from fastapi import FastAPI
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import DownloadColumn
+from starlette.types import ASGIApp
 
 from servicekit.clock import SystemClock
 from servicekit.db.pools import wait_for_database
@@ -27,7 +27,7 @@ from servicekit.service import ServiceContext
 from servicekit.settings import read_settings
 from servicekit.tracing import open_traces
 from servicekit.web.application import add_routes, application, guarded
-from servicekit.web.auth import AnyOf
+from servicekit.web.auth import AnyOf, Authenticator
 from servicekit.web.auth_settings import AuthSettings, access_token, issuers_of
 from servicekit.web.server import HttpServer
 from servicekit.web.settings import HttpSettings
@@ -43,7 +43,7 @@ from standalone.one_process.startup import each_once, start_stack
 from standalone.one_process.summary import print_summary, summary
 from standalone.sample import write_sample
 from standalone.state import StateFolder
-from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, DependencyLost
+from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, DependencyLost, progress_bar
 from standalone.waiting import once_answered, within
 
 Say = Callable[[str], None]
@@ -106,16 +106,9 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         if started is None:
             return None
         stack = started.stack
-        app = guarded(
-            _application(stack),
-            AnyOf(*callers, *stack.authenticators),
-            auth.cors_origins,
-            http.request_seconds,
-            sign_in_url=auth.sign_in_url,
-        )
         server = HttpServer(HOST, options.port)
         parts.push_async_callback(server.stop)
-        await server.start(app)
+        await server.start(_application(stack, callers, auth, http))
         url = f"http://{HOST}:{server.port}/"
         log = facts_of_log(options.broker, stack.intake.bootstrap)
         state.announce({"url": url, "token": token, **log, "database": stack.database_url, "groups": stack.groups})
@@ -163,11 +156,12 @@ def _stopping(say: Say) -> asyncio.Event:
     return stopping
 
 
-def _application(stack: Stack) -> FastAPI:
-    """Return the application with the routes of all services."""
+def _application(stack: Stack, callers: Sequence[Authenticator], auth: AuthSettings, http: HttpSettings) -> ASGIApp:
+    """Return the application with the routes of all services, for `callers` and those with a key of a service."""
     app = application(stack.not_ready, lambda: stack.warnings)
     add_routes(app, stack.routers)
-    return app
+    authenticator = AnyOf(*callers, *stack.authenticators)
+    return guarded(app, authenticator, auth.cors_origins, http.request_seconds, sign_in_url=auth.sign_in_url)
 
 
 async def _while_needed(work: Coroutine[Any, Any, T], options: Options, stack: Stack) -> T:
@@ -276,27 +270,11 @@ async def _replay(options: Options, files: Sequence[Path], stack: Stack, account
     """Write `files` to the log, and wait until all records are processed."""
     if options.broker == "memory":
         await _tell_of_store(stack, say)
-    total = sum(file.stat().st_size for file in files)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        disable=options.json or not files,
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("Replaying", total=total)
-        await replay(
-            files,
-            stack.log,
-            account,
-            keep_places=options.outcomes is not None,
-            progress=lambda read: bar.advance(task, read),
-        )
-        waiting = bar.add_task("Processing", total=None)
-        await stack.quiet(lambda lag: bar.update(waiting, description=f"Processing ({lag:,} records to go)"))
+    total, is_hidden = sum(file.stat().st_size for file in files), options.json or not files
+    with progress_bar("Replaying", total, is_hidden, DownloadColumn()) as advance:
+        await replay(files, stack.log, account, keep_places=options.outcomes is not None, progress=advance)
+    with Console(stderr=True, quiet=is_hidden).status("Processing") as status:
+        await stack.quiet(lambda lag: status.update(f"Processing ({lag:,} records to go)"))
 
 
 def _sample_file(state: StateFolder) -> Path:
