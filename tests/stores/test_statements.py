@@ -70,14 +70,9 @@ EVERY = Filters(
     attributes={"arm": "a"},
 )
 WHERE = where(AT, SPAN, EVERY.replace(text="x"))[0]
-FEEDBACK_TABLES = ("feedbacks", "feedbacks_rebuilt")
 Parts = Sequence[Mapping[str, str]]
 FILLED: Mapping[tuple[str, ...], Parts] = {
     ("filters",): [{"filters": " and t.intent = :intent and t.user_id = :user_id and t.agent_id = :agent_id"}],
-    ("table",): [{"table": table} for table in FEEDBACK_TABLES],
-    ("table", "rows"): [
-        {"table": table, "rows": rows} for table in FEEDBACK_TABLES for rows in ("true", REPORTING.part("of_answers"))
-    ],
     ("narrowed",): [{"narrowed": ""}, {"narrowed": " and e.agent_id = :agent_id and e.model = :model"}],
     ("where",): [{"where": WHERE}],
     ("view", "where"): [
@@ -267,7 +262,7 @@ def test_every_fragment_is_inserted(folder: Folder) -> None:
     text = "".join(path.read_text("utf-8") for path in sorted((ROOT / folder.path / "sql").glob("*.sql")))
     code = [path.read_text("utf-8") for path in (ROOT / folder.path).rglob("*.py")]
     named = re.findall(r"""["'](\w+)["']""", "".join(one for one in code if "SQL.part" in one))
-    inserted = {*re.findall(r"[{(](\w+)(?=[^{}]*\})", text), *named}  # as it is, or as the argument of another
+    inserted = {*re.findall(r"(?:[{(]|, )(\w+)(?=[^{}]*\})", text), *named}  # as it is, or as the argument of another
     assert set(re.findall(r"^-- fragment: (\w+)", text, re.MULTILINE)) - inserted == set()
 
 

@@ -75,16 +75,27 @@ class Database(asyncpg.Pool):
         """
         guard = guard_values() if "guarded_user" in function.values else {}
         prepared = function.bulk(rows, **values, **guard)
+
+        async def result() -> list[asyncpg.Record]:
+            return list(await pool.fetch(*prepared))
+
         try:
-            return await pool.fetch(*prepared)
-        except asyncpg.UndefinedFunctionError:
-            async with pool.acquire() as connection:
-                await create_function(connection, function)
+            return await Database.with_functions(pool, result, function)
         except asyncpg.PostgresError as error:
             if error.sqlstate == SQLSTATE:
                 raise PersonErased from None
             raise
-        return await Database.call(pool, function, rows, **values)
+
+    @staticmethod
+    async def with_functions(pool: asyncpg.Pool, work: Callable[[], Awaitable[Reply]], *functions: Statement) -> Reply:
+        """Run `work`, which calls PL/pgSQL functions. If one does not exist, create all of them and run it again."""
+        try:
+            return await work()
+        except asyncpg.UndefinedFunctionError:
+            async with pool.acquire() as connection:
+                for function in functions:
+                    await create_function(connection, function)
+        return await work()
 
     def batched(
         self, ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]], what: str = "the database"

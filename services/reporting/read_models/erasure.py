@@ -11,8 +11,9 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
-from reporting.read_models.exchanges import settle_messages
+from reporting.read_models.exchanges import FUNCTIONS, settle_answers
 from reporting.sql import SQL
+from servicekit.db.database import Database
 
 _AT_ONCE: Final = 5_000
 """Maximum number of rows that one statement changes, to stay within the statement timeout."""
@@ -55,12 +56,17 @@ class ReportingErasures:
     async def _blank_messages(self, covered: Mapping[str, Any]) -> int:
         """Blank a person's messages. An answer to a blanked message loses its question."""
         changed = 0
-        while True:
+
+        async def blanked() -> int:
             async with self._pool.acquire() as connection, connection.transaction():
-                blanked = await connection.fetch(*SQL.blank_messages(**covered))
-                await settle_messages(connection, [tuple(row) for row in blanked])
-            changed += len(blanked)
-            if len(blanked) < _AT_ONCE:
+                messages = await connection.fetch(*SQL.blank_messages(**covered))
+                await settle_answers(connection, [tuple(row) for row in messages])
+            return len(messages)
+
+        while True:
+            count = await Database.with_functions(self._pool, blanked, *FUNCTIONS)
+            changed += count
+            if count < _AT_ONCE:
                 return changed
 
     async def _repeated(self, statement: str, *arguments: str | int) -> int:

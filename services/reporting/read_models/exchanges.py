@@ -9,19 +9,24 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 import asyncpg
 
 from contracts.exchange import ExchangeMessage, Position, answer_of_turn, question_of
-from reporting.model.projection import FEEDBACK_TABLES, FeedbackRow, MessageKey
+from reporting.model.projection import FeedbackRow, MessageKey
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
+from servicekit.db.database import Database
 
 _AT_ONCE: Final = 1_000
 """Maximum number of messages whose answers one transaction locks."""
 _OF_TURNS: Final = ("turn_tenant", "turn_project", "turn_conversation", "turn_id")
 _OF_ANSWERS: Final = ("of_tenant", "of_project", "of_conversation", "of_answer")
+_NAMED: Final = ("named_tenant", "named_project", "named_conversation_id", "named_message_id", "named_turn")
+FUNCTIONS: Final = (SQL.find_pairs, SQL.settle_answers)
+"""Functions that `settle_answers` calls."""
 Keys = Sequence[tuple[str, ...]]
 """Keys of messages or turns: tenant, project, conversation id, and the id of the message or turn."""
 
@@ -36,26 +41,50 @@ async def settle(pool: asyncpg.Pool, messages: Collection[MessageKey], feedbacks
         messages: Keys of messages that were added or changed.
         feedbacks: Feedback records that were written.
     """
+    if not messages and not feedbacks:
+        return
     keys = sorted(messages)
-    for start in range(0, len(keys), _AT_ONCE):
-        async with pool.acquire() as connection, connection.transaction():
-            await settle_messages(connection, keys[start : start + _AT_ONCE])
-    named = {(*_conversation(row), row.agent_message_id) for row in feedbacks if row.agent_message_id is not None}
-    turns = {
-        (*_conversation(row), row.turn_id)
-        for row in feedbacks
-        if row.agent_message_id is None or row.feedback_type == "explicit"
-    }
-    if named or turns:
-        async with pool.acquire() as connection, connection.transaction():
-            locked = await _locked(connection, (), sorted(named), sorted(turns))
-            await _correct(connection, locked)
+    answers = sorted({(*_conversation(row), row.agent_message_id) for row in feedbacks if row.agent_message_id})
+    turns = sorted(
+        {
+            (*_conversation(row), row.turn_id)
+            for row in feedbacks
+            if row.agent_message_id is None or row.feedback_type == "explicit"
+        }
+    )
+    for start in range(0, max(len(keys), 1), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        await Database.with_functions(pool, partial(_settle, pool, some, answers, turns), *FUNCTIONS)
+
+
+async def _settle(pool: asyncpg.Pool, messages: Keys, answers: Keys, turns: Keys) -> None:
+    async with pool.acquire() as connection, connection.transaction():
+        await settle_answers(connection, messages, answers, turns)
+
+
+async def settle_answers(connection: Connection, messages: Keys, answers: Keys = (), turns: Keys = ()) -> None:
+    """Update the questions of answers, and the copies in feedback.
+
+    Must be called in a transaction, within `Database.with_functions`.
+
+    Args:
+        messages: Keys of changed messages. All answers that they may affect are updated.
+        answers: Keys of further answers.
+        turns: Keys of turns whose answers are updated, too.
+    """
+    columns = _columns(_OF_ANSWERS, answers) | _columns(_OF_TURNS, turns)
+    rows = await connection.fetch(*SQL.find_pairs.bulk(messages, **columns))
+    pairs = [_pair(row) for row in rows if not row["is_in_judged_turn"]]
+    if pairs:
+        answers_of_turns = _last_answers(row for row in rows if row["is_in_judged_turn"])
+        await connection.execute(*SQL.settle_answers.bulk(pairs, **_columns(_NAMED, answers_of_turns)))
 
 
 async def completed(pool: asyncpg.Pool, feedbacks: Sequence[FeedbackRow]) -> list[FeedbackRow]:
     """Return feedback rows with the known properties of their answers, so that most rows are written only once."""
     unnamed = sorted({(*_conversation(row), row.turn_id) for row in feedbacks if row.agent_message_id is None})
-    of_turn = _last_answers(await pool.fetch(*SQL.answers_in_turns.bulk(unnamed))) if unnamed else {}
+    messages = await pool.fetch(*SQL.agents_messages_in_turns.bulk(unnamed)) if unnamed else []
+    of_turn = {(*key[:3], key[4]): key[3] for key in _last_answers(messages)}
     rows = [
         row._replace(answer_id=row.agent_message_id or of_turn.get((*_conversation(row), row.turn_id)))
         for row in feedbacks
@@ -63,8 +92,8 @@ async def completed(pool: asyncpg.Pool, feedbacks: Sequence[FeedbackRow]) -> lis
     keys = sorted({(*_conversation(row), row.answer_id) for row in rows if row.answer_id is not None})
     if not keys:
         return rows
-    pairs = {tuple(row[:4]): row for row in await pool.fetch(*SQL.answers_with_questions.bulk(keys))}
-    return [_with_answer(row, pairs.get((*_conversation(row), row.answer_id or ""))) for row in rows]
+    answers = {tuple(row[:4]): row for row in await pool.fetch(*SQL.answers_with_questions.bulk(keys))}
+    return [_with_answer(row, answers.get((*_conversation(row), row.answer_id or ""))) for row in rows]
 
 
 def _with_answer(row: FeedbackRow, answer: asyncpg.Record | None) -> FeedbackRow:
@@ -78,62 +107,31 @@ def _with_answer(row: FeedbackRow, answer: asyncpg.Record | None) -> FeedbackRow
     )
 
 
-async def settle_messages(connection: Connection, keys: Keys) -> None:
-    """Update the questions of all answers that these messages may affect, and the copies in feedback.
-
-    Must be called in a transaction.
-    """
-    locked = await _locked(connection, keys)
-    if locked:
-        await _pair(connection, [tuple(row[:4]) for row in locked])
-        await connection.execute(*SQL.mark_turns_of_answers.bulk([(*row[:3], row["turn_id"]) for row in locked]))
-        await _correct(connection, locked)
+async def correct_rebuilt(connection: Connection) -> None:
+    """Make all rebuilt rows agree with the answers and questions that they are about."""
+    messages = await connection.fetch(*SQL.agents_messages_in_rebuilt_turns())
+    await connection.execute(*SQL.name_rebuilt_answers(**_columns(_NAMED, _last_answers(messages))))
+    await connection.execute(*SQL.correct_rebuilt())
 
 
-async def correct_all(connection: Connection, table: str) -> None:
-    """Make all rows of a feedback table agree with the answers and questions that they are about."""
-    turns = await connection.fetch(*SQL.turns_with_judgements.filled(table=table)())
-    await _name_answers(connection, table, [tuple(row) for row in turns])
-    await connection.execute(*SQL.correct_feedback.filled(table=table, rows="true")())
+def _pair(row: asyncpg.Record) -> tuple[object, ...]:
+    """Return the values of an answer and its question for the function `settle_answers`."""
+    candidates = json.loads(row["candidates"]) if row["candidates"] else ()
+    answer = _answer_in_turn(row)._replace(reply_to=row["reply_to"], text=row["content"])
+    question = question_of(answer, map(_question, candidates))
+    return *tuple(row[:4]), question.message_id if question else None, row["occurred_at"], row["turn_id"]
 
 
-async def _locked(connection: Connection, keys: Keys, named: Keys = (), turns: Keys = ()) -> list[asyncpg.Record]:
-    of_others = _columns(_OF_ANSWERS, named) | _columns(_OF_TURNS, turns)
-    return list(await connection.fetch(*SQL.lock_answers.bulk(keys, **of_others)))
-
-
-async def _correct(connection: Connection, locked: Sequence[asyncpg.Record]) -> None:
-    if not locked:
-        return
-    turns = sorted({(*row[:3], row["turn_id"]) for row in locked})
-    for table in FEEDBACK_TABLES:
-        await _name_answers(connection, table, turns)
-        statement = SQL.correct_feedback.filled(table=table, rows=SQL.part("of_answers"))
-        await connection.execute(*statement.bulk([tuple(row[:4]) for row in locked]))
-
-
-async def _pair(connection: Connection, answers: Keys) -> None:
-    pairs = []
-    for row in await connection.fetch(*SQL.candidates_of_answers.bulk(answers)):
-        candidates = json.loads(row["candidates"]) if row["candidates"] else ()
-        question = question_of(_answer(row), map(_question, candidates))
-        pairs.append((*tuple(row[:4]), question.message_id if question else None, row["occurred_at"]))
-    await connection.execute(*SQL.write_exchanges.bulk(pairs))
-
-
-async def _name_answers(connection: Connection, table: str, turns: Keys) -> None:
-    rows = await connection.fetch(*SQL.turns_judged_as_a_whole.filled(table=table)(**_columns(_OF_TURNS, turns)))
-    named = [(*turn[:3], answer, turn[3]) for turn, answer in sorted(_last_answers(rows).items())]
-    if named:
-        await connection.execute(*SQL.name_answers.filled(table=table).bulk(named))
-
-
-def _last_answers(rows: Iterable[asyncpg.Record]) -> dict[tuple[str, ...], str]:
-    """Return the message id of each turn's answer, given the agents' messages of the turns."""
+def _last_answers(rows: Iterable[asyncpg.Record]) -> list[tuple[str, ...]]:
+    """Return the key of each turn's answer and the turn's id, given the agents' messages of the turns."""
     turns: dict[tuple[str, ...], list[ExchangeMessage]] = defaultdict(list)
     for row in rows:
         turns[(*tuple(row[:3]), row["turn_id"])].append(_answer_in_turn(row))
-    return {turn: answer.message_id for turn, some in turns.items() if (answer := answer_of_turn(some)) is not None}
+    return [
+        (*turn[:3], answer.message_id, turn[3])
+        for turn, messages in sorted(turns.items())
+        if (answer := answer_of_turn(messages)) is not None
+    ]
 
 
 def _conversation(row: FeedbackRow) -> tuple[str, str, str]:
@@ -147,11 +145,6 @@ def _columns(names: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, l
 
 def _position(row: asyncpg.Record) -> Position:
     return Position(row["occurred_at"], row["sequence"], row["log_time"], row["log_offset"])
-
-
-def _answer(row: asyncpg.Record) -> ExchangeMessage:
-    answer = _answer_in_turn(row)
-    return answer._replace(reply_to=row["reply_to"], text=row["content"])
 
 
 def _answer_in_turn(row: asyncpg.Record) -> ExchangeMessage:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import asyncpg
 
 from reporting.model.projection import FeedbackRow
-from reporting.read_models.exchanges import correct_all
+from reporting.read_models.exchanges import correct_rebuilt
 from reporting.read_models.store_postgres import given_feedbacks
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
@@ -69,7 +69,7 @@ class Generation:
         async with self._connection.transaction():
             await self._connection.execute(*SQL.block_erasures(), timeout=_SWITCH_SECONDS)
             await self._run(SQL.delete_erased_rebuilt())
-            await correct_all(self._connection, "feedbacks_rebuilt")
+            await correct_rebuilt(self._connection)
             removed = await self._run(SQL.remove_missing(begun=self._begun))
             replaced = await self._run(SQL.replace_changed(begun=self._begun))
             await self._run(SQL.drop_rebuilt())

@@ -1,4 +1,4 @@
-"""PostgreSQL store of the read models, with one database call per batch."""
+"""PostgreSQL store of the read models. A batch is written by one or two calls, each followed by two for its pairs."""
 
 from __future__ import annotations
 
