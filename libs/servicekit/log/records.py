@@ -270,6 +270,8 @@ def _why(error: ValidationError) -> tuple[str, str]:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return "invalid_json", "not one JSON value in UTF-8"
+    if not first["loc"] and first["type"] == "model_type":
+        return "invalid_json", "not a JSON object"
     path = [str(part) for part in first["loc"]]
     if "attributes" in path:
         path = path[: path.index("attributes") + 1]

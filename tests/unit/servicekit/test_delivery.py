@@ -142,7 +142,7 @@ async def test_the_outcome_of_an_event_that_breaks_a_rule_names_the_field() -> N
         (b"[]", "too_short"),
         (b'{"a": "\xff"}'.rjust(SHORTEST_EVENT), "invalid_json"),
         (b"[" * 5_000, "invalid_json"),
-        (b"[]".rjust(SHORTEST_EVENT), "invalid_event"),
+        (b"[]".rjust(SHORTEST_EVENT), "invalid_json"),
         (b" " * 1_048_577, "too_large"),
         (example(TOPIC, "least", content="nul \u0000"), "invalid_event"),
         (example(TOPIC, "least", occurredAt="2026-06-01T12:05:01Z"), "future"),

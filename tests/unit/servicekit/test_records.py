@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -148,3 +149,32 @@ def test_a_reason_of_another_release_has_no_meaning() -> None:
     assert meaning_of("no_such_reason", REASONS) == ""
     meaning = meaning_of("future", REASONS)
     assert meaning.startswith("occurredAt is more than five minutes ahead of the log: set the producer's")
+
+
+PLAIN = example("chat.message.ingested", "agent")
+PARSED = json.loads(PLAIN)
+WRAPPED = {
+    "Schema Registry": (b"\0\0\0\0\7" + PLAIN, "not one JSON value in UTF-8"),
+    "Kafka Connect": (json.dumps({"schema": {"type": "struct"}, "payload": PARSED}), "eventId: field required"),
+    "Kafka Connect's string": (json.dumps(PLAIN.decode()), "not a JSON object"),
+    "CloudEvents": (json.dumps({"specversion": "1.0", "id": "1", "data": PARSED}), "eventId: field required"),
+    "Debezium": (json.dumps({"before": None, "after": PARSED, "op": "c"}), "eventId: field required"),
+    "a list": (b"[" + PLAIN + b"]", "not a JSON object"),
+    "gzip": (gzip.compress(PLAIN), "not one JSON value in UTF-8"),
+    "a byte order mark": (b"\xef\xbb\xbf" + PLAIN, "not one JSON value in UTF-8"),
+    "UTF-16": (PLAIN.decode().encode("utf-16"), "not one JSON value in UTF-8"),
+}
+
+
+@pytest.mark.parametrize(("value", "detail"), WRAPPED.values(), ids=WRAPPED)
+def test_an_event_in_the_envelope_of_another_program_is_refused_with_the_reason(
+    value: bytes | str, detail: str
+) -> None:
+    refused = read(raw("chat.message.ingested", value if isinstance(value, bytes) else value.encode()), MODELS)
+    assert isinstance(refused, Unreadable)
+    assert refused.detail == detail
+
+
+@pytest.mark.parametrize("value", [PLAIN + b"\r\n", b" " + PLAIN], ids=["line break", "blank"])
+def test_an_event_with_blanks_around_it_is_read(value: bytes) -> None:
+    assert isinstance(read(raw("chat.message.ingested", value), MODELS), Received)
