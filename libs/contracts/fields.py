@@ -44,7 +44,8 @@ Reviews = Annotated[
     Id | None,
     Field(
         description="For a review: the `feedbackId` of the reviewed machine verdict, or the turn's id if the machine "
-        "has not judged the turn. Null for other feedback."
+        "has not judged the turn. Null for other feedback. A reviewer has one review per turn; the newest review of a "
+        "turn counts."
     ),
 ]
 Correction = Annotated[Text | None, Field(description="The answer that the person wanted instead.")]

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 from contracts.instants import parse_instant
-from feedback import effective as rule
 from proofs.chaos.ledger import Entry
 from proofs.chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY
 from proofs.chaos.phrases import EMOJI
+from tests.support import effective_reactions as rule
 
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")
 MEANT = {written: (meant, worth) for written, meant, worth in EMOJI}

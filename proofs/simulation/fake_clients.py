@@ -178,7 +178,7 @@ class FaultyFeedbackStore(FaultyStore):
 
     async def changes(self, known: Any, people: Any, turns: Any) -> Changes:
         parts: list[Changes] = []
-        steps: tuple[tuple[Any, Any, Any], ...] = ((known, (), ()), ({}, people, ()), ({}, (), turns))
+        steps: tuple[tuple[Any, Any, Any], ...] = ((known, (), ()), ({}, people, ()), (known, (), turns))
         for arguments in steps:
             await self._point("changes", "store")
             parts.append(await self._store.changes(*arguments))

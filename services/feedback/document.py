@@ -1,4 +1,4 @@
-"""Conversion between feedback records and the formats of the stores. No I/O."""
+"""Conversion between feedback records and documents. No I/O."""
 
 from __future__ import annotations
 
@@ -9,17 +9,7 @@ from pydantic import TypeAdapter
 
 from feedback.model import Entry, Key, Record
 
-_SLOTS = TypeAdapter(dict[str, Entry])
-
-
-def slots_to_json(record: Record) -> str | None:
-    """Return the record's slots as JSON, or None if the record was erased."""
-    return None if record.forgotten else _SLOTS.dump_json(dict(record.slots)).decode()
-
-
-def slots_from_json(text: str | bytes | None) -> dict[str, Entry]:
-    """Parse the output of `slots_to_json`."""
-    return {} if text is None else _SLOTS.validate_json(text)
+SLOTS = TypeAdapter(dict[str, Entry])
 
 
 def to_document(record: Record) -> dict[str, Any]:
@@ -28,13 +18,14 @@ def to_document(record: Record) -> dict[str, Any]:
     The slots become a list, because an emoji or an empty string cannot be a field name. They are None for an erased
     record.
     """
-    slots = _SLOTS.dump_python(dict(record.slots), mode="json")
+    slots = SLOTS.dump_python(dict(record.slots), mode="json")
     return {
         **record.key._asdict(),
         "feedback_type": record.feedback_type,
         "origin": record.origin,
         "slots": [{"slot": slot, **entry} for slot, entry in slots.items()] or None,
-        **current_columns(record),
+        "live": record.live,
+        "reaction": record.live_reaction,
         "revision": record.revision,
         "created_revision": record.created_revision,
         "overruled_by": record.overruled_by,
@@ -48,16 +39,8 @@ def from_document(document: Mapping[str, Any]) -> Record:
         key=Key(*(document[name] for name in Key._fields)),
         feedback_type=document["feedback_type"],
         origin=document["origin"],
-        slots=_SLOTS.validate_python({slot["slot"]: slot for slot in slots}),
+        slots=SLOTS.validate_python({slot["slot"]: slot for slot in slots}),
         revision=int(document["revision"]),
         created_revision=int(document["created_revision"]),
         overruled_by=document.get("overruled_by"),
     )
-
-
-def current_columns(record: Record) -> dict[str, Any]:
-    """Return two columns with which a store can count records without parsing their slots.
-
-    They repeat information from the slots: `live`, and the `reaction` of a live record.
-    """
-    return {"live": record.live, "reaction": record.current_entry.payload.reaction if record.live else None}

@@ -1,4 +1,4 @@
-"""Merging of changes into feedback records, in the same way for every store. No I/O.
+"""Merging of changes, erasures and reviews into feedback records, in the same way for every store. No I/O.
 
 A record has slots, for example one per emoji, and each slot keeps its change of highest precedence. Merging is
 therefore commutative, associative and idempotent (records form a join-semilattice). Only the revision may depend on the
@@ -7,11 +7,15 @@ order of arrival.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any, Final
+from uuid import UUID
 
+from contracts.erasure import is_erased
 from feedback.model import ONLY_SLOT, Change, Entry, Payload, Record
+from feedback.registry import TurnKey
 from servicekit.log.outcome import Outcome
 
 _values_of: Final = attrgetter(*[field.name for field in fields(Payload) if field.name != "causation_id"])
@@ -36,10 +40,36 @@ def merge(record: Record | None, change: Change) -> Record:
     """
     if record is None:
         return Record(change.key, change.feedback_type, change.origin, {change.slot: change.entry})
-    standing = record.slots.get(change.slot)
-    if standing is not None and standing.precedence >= change.entry.precedence:
+    current = record.slots.get(change.slot)
+    if current is not None and current.precedence >= change.entry.precedence:
         return record
     return replace(record, origin=change.origin, slots={**record.slots, change.slot: change.entry})
+
+
+def forget(record: Record, erased_at: int | None) -> Record:
+    """Return the record without the changes that the erasure covers.
+
+    Returns the same object if the erasure covers none of them. If no change is left, the result is an erased record.
+    """
+    kept = {slot: entry for slot, entry in record.slots.items() if not is_erased(entry.stamp.occurred_at, erased_at)}
+    return record if len(kept) == len(record.slots) else replace(record, slots=kept)
+
+
+def reviews_that_count(records: Iterable[Record]) -> Mapping[TurnKey, UUID]:
+    """Return the feedback id of each turn's newest review that is not retracted."""
+    reviews = [record for record in records if record.is_live_review]
+    reviews.sort(key=lambda review: (review.current_entry.stamp.occurred_at, review.feedback_id))
+    return {review.turn: review.feedback_id for review in reviews}
+
+
+def overrule(record: Record, reviews: Mapping[TurnKey, UUID]) -> Record:
+    """Return the record with `overruled_by` set to the review that counts on its turn, if it is a live verdict.
+
+    Returns the same object if nothing changes.
+    """
+    is_verdict = record.is_verdict and record.current_entry.present
+    review = reviews.get(record.turn) if is_verdict else None
+    return record if record.overruled_by == review else replace(record, overruled_by=review)
 
 
 def revise(record: Record, log_time: int) -> Record:
@@ -65,14 +95,14 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
     if change.feedback_type == "reaction" and change.slot == ONLY_SLOT and payload.emoji and payload.value is None:
         return UNMAPPED
     if before is not None and after is before:
-        standing = before.slots[change.slot]
-        repeats = standing.stamp.event_id == change.entry.stamp.event_id or _says(standing) == _says(change.entry)
+        current = before.slots[change.slot]
+        repeats = current.stamp.event_id == change.entry.stamp.event_id or _shown(current) == _shown(change.entry)
         return Outcome.UNCHANGED if repeats else SUPERSEDED
-    if before is not None and not before.forgotten and _says(before.current_entry) == _says(after.current_entry):
+    if before is not None and not before.forgotten and _shown(before.current_entry) == _shown(after.current_entry):
         return Outcome.UNCHANGED
     return Outcome.STORED
 
 
-def _says(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
+def _shown(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
     """Return the visible fields of an entry, without those that identify the event."""
     return entry.present, _values_of(entry.payload)

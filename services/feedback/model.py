@@ -169,6 +169,11 @@ class Record:
         return not self.forgotten and self.current_entry.present and self.overruled_by is None
 
     @property
+    def live_reaction(self) -> Reaction | None:
+        """The reaction of a live record. Stores repeat it beside the slots, to count records without parsing them."""
+        return self.current_entry.payload.reaction if self.live else None
+
+    @property
     def cleared(self) -> bool:
         return not self.forgotten and not self.live
 

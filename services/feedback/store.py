@@ -50,7 +50,8 @@ class Changes(NamedTuple):
     Attributes:
         records: The changed records by id. None stands for a record that is no longer stored.
         erased: The erasures of the given people.
-        on_turns: The machine's verdicts and the reviews on the given turns, except erased ones.
+        on_turns: The machine's verdicts and the reviews on the given turns and on those of the given records that are
+            verdicts, except erased ones.
     """
 
     records: Mapping[UUID, Record | None]
@@ -132,7 +133,8 @@ class Store(Protocol):
         Args:
             revisions: The known revisions by feedback id. 0 means that the record was not stored.
             people: People whose erasures are also returned. These are read after the records.
-            turns: Turns whose verdicts and reviews are also returned, except erased ones.
+            turns: Turns whose verdicts and reviews are also returned, in addition to those of stored verdicts among
+                the given records.
         """
         ...
 

@@ -68,17 +68,22 @@ class MongoStore:
         absent = [id_ for id_, revision in revisions.items() if not revision]
         present = [id_ for id_, revision in revisions.items() if revision]
         records: dict[UUID, Record | None] = {**await self.load(absent)} if absent else {}
+        on_turns = {*turns} | {record.turn for record in records.values() if record is not None and record.is_verdict}
         if present:
-            stored = await self._revisions(present)
-            changed = [id_ for id_ in present if stored.get(id_, 0) != revisions[id_]]
+            stored = await self._summaries(present)
+            changed = [id_ for id_ in present if id_ not in stored or stored[id_]["revision"] != revisions[id_]]
             records |= dict.fromkeys(changed) | dict(await self.load(changed)) if changed else {}
+            verdicts = [document for document in stored.values() if document["source"] == "inference"]
+            on_turns |= {_turn_of(document) for document in verdicts if document.get("slots")}
         erased = await self.erased_at(people)
-        return Changes(records, erased, await self._on_turns(turns))
+        return Changes(records, erased, await self._on_turns(on_turns))
 
-    async def _revisions(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, int]:
+    async def _summaries(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Document]:
+        """Return the revisions, sources and turns of the records with these ids."""
+        fields = ["revision", "source", "tenant", "project", "conversation_id", "slots.payload.turn_id"]
         with transient_as_unavailable():
-            documents = self._feedback.find({"_id": {"$in": list(feedback_ids)}}, {"revision": 1})
-            return {document["_id"]: int(document["revision"]) async for document in documents}
+            documents = self._feedback.find({"_id": {"$in": list(feedback_ids)}}, fields)
+            return {document["_id"]: document async for document in documents}
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         written = await self._save(saves)
@@ -198,6 +203,12 @@ def _operation(save: Save, mark: UUID) -> InsertOne[Document] | ReplaceOne[Docum
 def _only_lost(error: BulkWriteError) -> bool:
     """Return True if the write failed only because another process had inserted the same records first."""
     return all(failed["code"] == DUPLICATE_KEY for failed in error.details["writeErrors"])
+
+
+def _turn_of(document: Document) -> TurnKey:
+    """Return the turn of a verdict, which has one slot."""
+    turn_id = document["slots"][0]["payload"]["turn_id"]
+    return TurnKey(document["tenant"], document["project"], document["conversation_id"], turn_id)
 
 
 def _ledger_id(person: Person) -> str:

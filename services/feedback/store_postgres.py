@@ -12,7 +12,7 @@ from uuid import UUID
 import asyncpg
 
 from contracts.erasure import ErasedAt, Erasure, Person
-from feedback.document import current_columns, slots_from_json, slots_to_json
+from feedback.document import SLOTS
 from feedback.model import Key, Record
 from feedback.registry import TurnKey
 from feedback.sql import SQL
@@ -88,15 +88,14 @@ def _people(people: Collection[Person]) -> dict[str, list[Any]]:
 
 def _row(save: Save) -> tuple[Any, ...]:
     record = save.record
-    shown = current_columns(record)
     return (
         record.feedback_id,
         *record.key,
         record.feedback_type,
         record.origin,
-        slots_to_json(record),
-        shown["live"],
-        shown["reaction"],
+        None if record.forgotten else SLOTS.dump_json(dict(record.slots)).decode(),
+        record.live,
+        record.live_reaction,
         record.revision,
         record.created_revision,
         record.overruled_by,
@@ -109,7 +108,7 @@ def _record(row: asyncpg.Record) -> Record:
         key=Key(*(row[name] for name in Key._fields)),
         feedback_type=row["feedback_type"],
         origin=row["origin"],
-        slots=slots_from_json(row["slots"]),
+        slots={} if row["slots"] is None else SLOTS.validate_json(row["slots"]),
         revision=row["revision"],
         created_revision=row["created_revision"],
         overruled_by=row["overruled_by"],

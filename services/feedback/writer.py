@@ -7,7 +7,7 @@ record is open.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
@@ -16,10 +16,8 @@ from contracts.erasure import ErasedAt, is_erased
 from contracts.headers import Headers
 from contracts.sources import REVIEW
 from feedback.announce import message_of, tombstone_of
-from feedback.erasure import forget
-from feedback.merge import UNMAPPED, applies, merge, outcome_of, revise
+from feedback.merge import UNMAPPED, applies, forget, merge, outcome_of, overrule, reviews_that_count, revise
 from feedback.model import Change, Key, Record
-from feedback.overrule import ReviewOfTurn, overrule, reviews_that_count
 from feedback.registry import TurnKey
 from feedback.store import NOBODY, Save, Saved, Store, unknown_erasures
 from servicekit.log.messages import Message, Producer
@@ -104,8 +102,8 @@ class UnitOfWork:
     - An erasure is in the ledger before the person's records are read. Every write checks the ledger, and `check` reads
       it again after each announcement. If an erasure and a batch run at the same time, at least one of them therefore
       sees the other. The last announcement of an erased record is its tombstone.
-    - A review and the verdicts that it overrules are kept consistent in the same way: after its commit, the writer of a
-      review looks for verdicts, and the writer of a verdict looks for reviews.
+    - A review and the verdicts that it overrules are kept consistent in the same way: `write` and `check` load the
+      reviews and verdicts on the turns of the batch with its records.
     - If another process changes a record while this one announces it, the two announcements may be in the wrong order
       in the log, so `check` opens the record again. Two processes write the same record only if its events are on two
       partitions. This happens if partitions were added, or if another program has produced some of the events.
@@ -128,13 +126,16 @@ class UnitOfWork:
 
     async def write(self) -> None:
         """Load, merge and write the open records once. Records that another process has written stay open."""
-        loaded, on_turns = await self._load()
-        merges = {
-            id_: _merged(loaded.get(id_), update, self._ledger.get(update.key.person))
-            for id_ in self.open
-            for update in [self._updates[id_]]
-        }
-        reviews = await self._reviews(merges, on_turns)
+        turns = {turn for id_ in self.open for turn in self._updates[id_].turns}
+        changes = await self._store.changes(dict.fromkeys(self.open, 0), self._people, turns)
+        # A settled record is opened again if its person was erased meanwhile, but only this pass's records are loaded.
+        reopened = self._by_people(unknown_erasures(changes.erased, self._ledger)) - self.open
+        self._ledger = changes.erased
+        loaded = {**changes.stored, **self._add_verdicts(changes.on_turns)}
+        merges = {id_: self._merge(id_, loaded.get(id_)) for id_ in self.open}
+        merged = [merge.record for merge in merges.values() if merge.record is not None]
+        others = [record for record in changes.on_turns if record.feedback_id not in merges]
+        reviews = reviews_that_count([*others, *merged])
         records = {id_: _revised(loaded.get(id_), merge, reviews) for id_, merge in merges.items()}
         saves = [
             Save(record, before.revision if before else 0)
@@ -147,13 +148,13 @@ class UnitOfWork:
         for id_ in self.open - lost:
             self._settle(id_, records[id_], merges[id_].outcomes)
         self.has_changed = self.has_changed or bool(saved.ids)
-        self.open = lost | self._by_people(saved.erased)
+        self.open = lost | self._by_people(saved.erased) | reopened
 
     async def check(self) -> None:
         """Open the announced records that another process has changed, erased or reviewed in the meantime."""
         revisions = {id_: record.revision if record else 0 for id_, record in self._records.items()}
         turns = {turn for update in self._updates.values() for turn in update.turns}
-        changes = await self._store.changes(revisions, self._people, turns | _turns_of_verdicts(self._records.values()))
+        changes = await self._store.changes(revisions, self._people, turns)
         reviews = reviews_that_count(changes.on_turns)
         overruled = {id_ for id_, record in self._records.items() if record and overrule(record, reviews) is not record}
         self.open = {*changes.records} | overruled | self._by_people(unknown_erasures(changes.erased, self._ledger))
@@ -169,31 +170,9 @@ class UnitOfWork:
             for message in _announcements(update, self._records[id_], self._ledger.get(update.key.person))
         ]
 
-    async def _load(self) -> tuple[dict[UUID, Record], Sequence[Record]]:
-        """Load the open records, the erasure ledger, and the verdicts and reviews on the turns of the updates.
-
-        Verdicts on reviewed turns, and records of newly erased people, are opened and loaded, too.
-        """
-        turns = {turn for id_ in self.open for turn in self._updates[id_].turns}
-        changes = await self._store.changes(dict.fromkeys(self.open, 0), self._people, turns)
-        loaded = changes.stored
-        erased = self._by_people(unknown_erasures(changes.erased, self._ledger)) - self.open
-        self._ledger = changes.erased
-        added = self._add_verdicts(changes.on_turns) | erased
-        if added:
-            self.open |= added
-            changes = await self._store.changes(dict.fromkeys(added, 0), self._people, turns)
-            loaded |= changes.stored
-            self._ledger = changes.erased
-        return loaded, changes.on_turns
-
-    async def _reviews(self, merges: Mapping[UUID, _Merge], on_turns: Sequence[Record]) -> ReviewOfTurn:
-        """Return the reviews that count on the turns of the merged verdicts."""
-        merged = [merge.record for merge in merges.values() if merge.record is not None]
-        turns = {turn for id_ in merges for turn in self._updates[id_].turns}
-        if missing := _turns_of_verdicts(merged) - turns:
-            on_turns = [*on_turns, *(await self._store.changes({}, (), missing)).on_turns]
-        return reviews_that_count([*(record for record in on_turns if record.feedback_id not in merges), *merged])
+    def _merge(self, id_: UUID, stored: Record | None) -> _Merge:
+        update = self._updates[id_]
+        return _merged(stored, update, self._ledger.get(update.key.person))
 
     def _settle(self, id_: UUID, record: Record | None, outcomes: Mapping[int, Outcome]) -> None:
         """Note a written record.
@@ -207,19 +186,23 @@ class UnitOfWork:
             if index not in self.outcomes or outcome == ERASED:
                 self.outcomes[index] = outcome
 
-    def _add_verdicts(self, on_turns: Iterable[Record]) -> set[UUID]:
-        """Add the stored verdicts on reviewed turns to the unit of work, open them, and return their ids."""
+    def _add_verdicts(self, on_turns: Iterable[Record]) -> dict[UUID, Record]:
+        """Add the stored verdicts on reviewed turns to the unit of work, open them, and return them by id.
+
+        The ledger may not contain their authors yet; `save` or `check` then finds their erasures.
+        """
         reviews = [update for update in self._updates.values() if update.key.source == REVIEW]
         reviewed = {turn: review for review in reviews for turn in review.turns}
         added = {
-            record.feedback_id: _about(record.key, reviewed[record.turn])
+            record.feedback_id: record
             for record in on_turns
             if record.is_verdict and record.turn in reviewed and record.feedback_id not in self._updates
         }
-        self._updates |= added
-        self._people |= {update.key.person for update in added.values()}
+        for id_, record in added.items():
+            self._updates[id_] = _about(record.key, reviewed[record.turn])
+            self._people.add(record.key.person)
         self.open |= {*added}
-        return {*added}
+        return added
 
     def _by_people(self, erased: ErasedAt) -> set[UUID]:
         return {id_ for id_, update in self._updates.items() if update.key.person in erased} if erased else set()
@@ -236,10 +219,6 @@ class _Merge:
     record: Record | None
     outcomes: Mapping[int, Outcome]
     log_time: int
-
-
-def _turns_of_verdicts(records: Iterable[Record | None]) -> set[TurnKey]:
-    return {record.turn for record in records if record is not None and record.is_verdict}
 
 
 def _number(id_: UUID) -> int:
@@ -273,7 +252,7 @@ def _merged(stored: Record | None, update: Update, erased_at: int | None) -> _Me
     return _Merge(record, outcomes, log_time)
 
 
-def _revised(stored: Record | None, merge: _Merge, reviews: ReviewOfTurn) -> Record | None:
+def _revised(stored: Record | None, merge: _Merge, reviews: Mapping[TurnKey, UUID]) -> Record | None:
     """Apply reviews to the merged record, and set its next revision if it differs from the stored record."""
     record = None if merge.record is None else overrule(merge.record, reviews)
     return record if record is None or record is stored else revise(record, merge.log_time)

@@ -1,4 +1,4 @@
-"""The rule of `feedback/effective.py`: its cases, and the views in SQL, in any order and batching of announcements."""
+"""The rule for effective reactions: its cases, and the views in SQL, in any order and batching of announcements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from aiokafka import ConsumerRecord
 import inference.service
 from contracts.feedback import FeedbackCreated
 from detector.encoders.embedder import WordLlamaEmbedder
-from feedback.effective import TurnId, TurnReaction, effective, reaction_to_turn, status_of_turns
 from inference.turns.rules import status_of
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import UserReactionHandler
@@ -26,6 +25,7 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
 from servicekit.db.pools import open_pool
+from tests.support.effective_reactions import TurnId, TurnReaction, effective, reaction_to_turn, status_of_turns
 from tests.support.reporting_events import batch, feedback
 
 ROOT = Path(__file__).parents[2]
@@ -157,7 +157,7 @@ async def test_the_latest_of_a_turn_is_the_latest_that_stands(read_models: Any, 
     for slot, reactions in slots.items():
         reaction = max(reactions, key=lambda one: one.rank)
         stands = reaction.reaction is not None
-        standing[reaction.turn].append((stands, 0 if stands else changed_at[slot], reaction.place, reaction))
+        standing[reaction.turn].append((stands, 0 if stands else changed_at[slot], reaction.order, reaction))
     expected = {turn: (changed_at[turn], max(found)[-1]) for turn, found in standing.items()}
     for tenant in ("acme", "globex"):
         statement = SQL.latest_of_turns(

@@ -97,6 +97,18 @@ async def test_changes_include_what_is_on_turns_and_erasures_of_people(store: St
     assert sorted(found.on_turns, key=lambda one: one.key) == sorted(wanted, key=lambda one: one.key)
 
 
+@pytest.mark.parametrize("revision", [0, 1, 2])
+async def test_a_stored_verdict_brings_the_review_of_its_turn(store: Store, revision: int) -> None:
+    verdict, review, stub = (
+        on_turn("inference", "m1"),
+        on_turn("review", "t1"),
+        replace(on_turn("inference", "m4"), slots={}),
+    )
+    await store.save([insert(each) for each in (verdict, review, stub, on_turn("review", "t2", "t2"))])
+    changes = await store.changes({verdict.feedback_id: revision, stub.feedback_id: revision}, [], [])
+    assert sorted(changes.on_turns, key=lambda record: record.key) == [verdict, review]
+
+
 async def test_a_save_of_what_is_gone_loses(store: Store) -> None:
     assert (await store.save([Save(record(revision=9), 8)])).ids == set()
     assert await held(store, record()) == [None]

@@ -12,8 +12,6 @@ import pytest
 
 from contracts.base import NO_VERDICTS
 from contracts.feedback import FeedbackCreated
-from feedback.effective import effective as effective_reactions
-from feedback.effective import reaction_to_turn
 from reporting.feedback.search import every
 from reporting.figures.calibration import calibration
 from reporting.figures.ratings import ratings
@@ -25,6 +23,8 @@ from reporting.pages.queries.breakdown import Version, breakdown
 from reporting.pages.view import View
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
+from tests.support.effective_reactions import effective as effective_reactions
+from tests.support.effective_reactions import reaction_to_turn
 from tests.support.reporting_events import START, batch, feedback
 
 AT = Project("acme", "support")

@@ -27,7 +27,10 @@ class MemoryStore:
     ) -> Changes:
         stored = {id_: self._records.get(id_) for id_ in known}
         changed = {id_: one for id_, one in stored.items() if (one.revision if one else 0) != known[id_]}
-        return Changes(changed, await self.erased_at(people), self._on_turns(turns))
+        verdicts = [record for record in stored.values() if record is not None and record.is_verdict]
+        return Changes(
+            changed, await self.erased_at(people), self._on_turns({*turns, *(record.turn for record in verdicts)})
+        )
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         if erased := unknown_erasures(await self.erased_at(people), ledger):

@@ -3,7 +3,7 @@ select {record_columns} from feedback where feedback_id = any(:feedback_ids)
 
 -- function: find_changes returns table (known uuid, {record_typed}, erased_tenant text, erased_user text, erased_at bigint)
 -- Rows with `known` are records with another revision than the known one. The other rows are verdicts and reviews on the
--- turns, and people with an erasure.
+-- turns and on those of known verdicts, and people with an erasure.
 begin
     if cardinality(:known_id::uuid[]) > 0 then
         return query
@@ -12,12 +12,17 @@ begin
         left join feedback stored on stored.feedback_id = k.known_id
         where coalesce(stored.revision, 0) <> k.known_revision;
     end if;
-    if cardinality(:turn_tenant::text[]) > 0 then
+    if cardinality(:turn_tenant::text[]) > 0
+        or exists (select from feedback where feedback_id = any(:known_id) and source = 'inference') then
         return query
-        select null::uuid, {record_of(stored)}, null::text, null::text, null::bigint
-        from unnest(:turn_tenant::text[], :turn_project::text[], :turn_conversation::text[], :turn_id::text[])
-            as t (of_tenant, of_project, of_conversation, of_turn)
         -- The turn is in the payload of the only slot. The index `feedback_on_turn` has this expression.
+        select null::uuid, {record_of(stored)}, null::text, null::text, null::bigint
+        from (
+            select * from unnest(:turn_tenant::text[], :turn_project::text[], :turn_conversation::text[], :turn_id::text[])
+            union
+            select tenant, project, conversation_id, slots -> '' -> 'payload' ->> 'turn_id' from feedback
+            where feedback_id = any(:known_id) and source = 'inference'
+        ) t (of_tenant, of_project, of_conversation, of_turn)
         join feedback stored on stored.conversation_id = of_conversation
             and stored.slots -> '' -> 'payload' ->> 'turn_id' = of_turn
             and stored.tenant = of_tenant and stored.project = of_project and stored.source in ('inference', {review});

@@ -156,8 +156,8 @@ create index user_reactions_on_turn on user_reactions (conversation_id, turn_id,
 create index user_reactions_of_person on user_reactions (user_id, tenant);
 
 -- The reactions that count: of each person on a turn the newest, unless that is a retracted explicit one; of a turn's
--- reviews the newest that is not retracted. contracts/effective.py states the rule; reporting has a view of the same
--- name. A query for one turn reads only that turn: its columns are the first of the distinct ones.
+-- reviews the newest that is not retracted. Reporting has a view of the same name. A query for one turn reads only that
+-- turn: its columns are the first of the distinct ones.
 create view effective as
 select * from (
     select distinct on (conversation_id, turn_id, tenant, project, reviewer, case when not reviewer then user_id end) *

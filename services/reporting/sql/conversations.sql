@@ -67,7 +67,7 @@ where used <= {item_bytes}
 order by occurred_at, feedback_id
 
 -- fragment: best_first
--- Same order as `TurnReaction.rank` in `contracts/effective.py`: candidates first, newest first.
+-- The order of the view `effective` among competing reactions: candidates first, newest first.
 (reaction is not null or origin = 'user' and feedback_type = 'explicit') desc, occurred_at desc, feedback_id desc
 
 -- fragment: latest_of_turns_with(changes)

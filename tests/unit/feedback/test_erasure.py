@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts.erasure import Erasure, Person, erasure_of, is_erased, latest
-from feedback.erasure import forget
+from feedback.merge import forget
 from feedback.model import Record
 from tests.support.feedback_events import START, entry, erasure, key
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from contracts.erasure import ERASURE_MARGIN as MARGIN
 from contracts.feedback import FeedbackReactionReceived
-from feedback.erasure import forget
-from feedback.merge import SUPERSEDED, UNMAPPED, merge, outcome_of, revise
+from feedback.merge import SUPERSEDED, UNMAPPED, forget, merge, outcome_of, revise
 from feedback.model import Change, Entry, Payload, Record, Stamp
 from feedback.reward import change_of
 from servicekit.log.outcome import Outcome

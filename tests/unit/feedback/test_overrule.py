@@ -11,7 +11,7 @@ import pytest
 
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.overrule import reviews_that_count
+from feedback.merge import reviews_that_count
 from feedback.store import Saved
 from tests.support.feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received, record
 from tests.support.feedback_memory import MemoryStore

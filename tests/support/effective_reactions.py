@@ -1,7 +1,7 @@
-"""Find the effective reactions on a turn, i.e. those that are not replaced by another one and count in reports. No I/O.
+"""Rule for the effective reactions on a turn, i.e. those that are not replaced by another one and count in reports.
 
-The views `effective` in reporting, inference and the reference consumer implement the same rule in SQL. The SQL
-fragment `best_first` in reporting uses the same sort key as `rank`. A test compares all of them with this module.
+The views `effective` in reporting, inference and the reference consumer implement the rule in SQL. The SQL fragment
+`best_first` in reporting uses the same sort key as `rank`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TurnReaction(NamedTuple):
         return self.reaction is not None or (self.origin == "user" and self.feedback_type == "explicit")
 
     @property
-    def place(self) -> tuple[int, UUID]:
+    def order(self) -> tuple[int, UUID]:
         """Sort key by time and feedback id."""
         return self.occurred_at, self.feedback_id
 
@@ -65,7 +65,7 @@ class TurnReaction(NamedTuple):
 
         Candidates rank above other records. Otherwise, records are ordered by time, then by feedback id.
         """
-        return self.is_candidate, *self.place
+        return self.is_candidate, *self.order
 
 
 def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
@@ -86,11 +86,11 @@ def reaction_to_turn(event: FeedbackCreated) -> TurnReaction | None:
 def effective(reactions: Iterable[TurnReaction]) -> list[TurnReaction]:
     """Return the effective reactions, in no particular order. Each feedback id must occur at most once."""
     first: dict[Hashable, TurnReaction] = {}
-    for one in reactions:
-        held = first.get(one.competes_in)
-        if held is None or one.rank > held.rank:
-            first[one.competes_in] = one
-    return [one for one in first.values() if one.reaction is not None]
+    for reaction in reactions:
+        current = first.get(reaction.competes_in)
+        if current is None or reaction.rank > current.rank:
+            first[reaction.competes_in] = reaction
+    return [reaction for reaction in first.values() if reaction.reaction is not None]
 
 
 def status_of_turns(reactions: Iterable[TurnReaction]) -> dict[TurnId, TurnReaction]:
@@ -100,8 +100,8 @@ def status_of_turns(reactions: Iterable[TurnReaction]) -> dict[TurnId, TurnReact
     determine the status, so turns with nothing else are omitted.
     """
     chosen: dict[TurnId, TurnReaction] = {}
-    people_last = sorted(effective(reactions), key=lambda one: (one.origin == "user", one.place))
-    for one in people_last:
-        if one.origin != "machine":
-            chosen[one.turn] = one
+    people_last = sorted(effective(reactions), key=lambda reaction: (reaction.origin == "user", reaction.order))
+    for reaction in people_last:
+        if reaction.origin != "machine":
+            chosen[reaction.turn] = reaction
     return chosen
