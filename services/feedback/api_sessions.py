@@ -37,8 +37,7 @@ class GivenEnd(BaseModel):
     )
     tenant: Name | None = Field(
         default=None,
-        description="The tenant, for a token of all tenants if several tenants have turns of the thread. By default, "
-        "the only tenant with such turns, or the token's tenant.",
+        description="The tenant, for a token of all tenants; by default the token's tenant.",
     )
     source: Literal["cli_end", "cli_exit", "api_end"] = Field(
         default="api_end",
@@ -60,6 +59,27 @@ class GivenEnd(BaseModel):
         "the first rating is older than a minute.",
     )
 
+    def session_end(self, tenant: str, project: str | None, thread_id: str, caller: Caller) -> SessionEnd | None:
+        """Return the end of the session, or None if it ends without a rating.
+
+        Raises:
+            RequestRefused: 403 if the caller may not speak for the person.
+        """
+        person = caller.person(self.user_id)
+        if self.feedback is None:
+            return None
+        return SessionEnd(
+            tenant=tenant,
+            project=project,
+            thread_id=thread_id,
+            user_id=person,
+            label=self.feedback,
+            mode=MemoryMode(self.memory_mode),
+            idempotency_key=self.idempotency_key,
+            speaks_for_others=ON_BEHALF in caller.scopes,
+            source=self.source,
+        )
+
 
 class EndedSession(BaseModel):
     """Response to a request that ends a session. It does not reveal whether the rating was stored."""
@@ -76,6 +96,12 @@ class MemoryStatus(BaseModel):
     )
 
 
+ThreadQuery = Annotated[
+    Id, Query(description="The session's thread, which is the conversation's id.", examples=["c-42"])
+]
+TenantQuery = Annotated[
+    Name | None, Query(description="The tenant, for a token of all tenants; by default the token's tenant.")
+]
 ENDS = {
     401: "No valid access token.",
     403: "The token belongs to another tenant or project, or may not speak for others.",
@@ -94,15 +120,10 @@ BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd
 def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     """Return the routes that end a session and count its ratings.
 
-    If neither the request nor its token names a tenant, the only tenant with turns in the thread is used.
-
     Args:
-        default_tenant: Tenant to use if no tenant, or more than one, has turns in the thread.
+        default_tenant: Tenant to use if neither the request nor its token names a tenant.
     """
     router = Routes("sessions")
-
-    async def tenant_of(named: str | None, thread_id: str) -> str:
-        return named or await sessions.tenant_of(thread_id) or default_tenant
 
     @router.at("POST", THREAD_END, "any token", response_model=EndedSession, refuses=ENDS, openapi_extra=BODY)
     async def end(
@@ -115,45 +136,24 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
         If all questions in the thread came from other people, the rating is stored only with the scope on_behalf.
         """
         body = await read_body(request, {JSON: _session_end}) if await request.body() else GivenEnd()
-        tenant = await tenant_of(body.tenant or caller.tenant, thread_id)
+        tenant = body.tenant or caller.tenant or default_tenant
         project = body.project or caller.project
         if not caller.may_touch(tenant, project):
             raise RequestRefused(403, "This token does not cover that tenant and project.")
-        person = caller.person(body.user_id)
-        if body.feedback is not None:
-            await sessions.end(
-                SessionEnd(
-                    tenant,
-                    project,
-                    thread_id,
-                    person,
-                    body.feedback,
-                    MemoryMode(body.memory_mode),
-                    body.idempotency_key,
-                    ON_BEHALF in caller.scopes,
-                    body.source,
-                )
-            )
+        session_end = body.session_end(tenant, project, thread_id, caller)
+        if session_end is not None:
+            await sessions.end(session_end)
         return EndedSession()
 
     @router.at("GET", MEMORY_STATUS, "any token", refuses=STATUS)
-    async def status(
-        thread_id: Annotated[
-            Id, Query(description="The session's thread, which is the conversation's id.", examples=["c-42"])
-        ],
-        caller: Caller,
-        tenant: Annotated[
-            Name | None, Query(description="The tenant, for a token of all tenants; by default the token's tenant.")
-        ] = None,
-    ) -> MemoryStatus:
+    async def status(thread_id: ThreadQuery, caller: Caller, tenant: TenantQuery = None) -> MemoryStatus:
         """Return the number of the caller's ratings of a thread.
 
         A token with the scope `read` for all projects of the tenant counts the ratings of all people.
         """
         if tenant is not None and caller.tenant not in (None, tenant):
             raise RequestRefused(403, "This token does not cover that tenant.")
-        where = await tenant_of(tenant or caller.tenant, thread_id)
-        count = await sessions.count(where, thread_id, caller.own_only)
+        count = await sessions.count(tenant or caller.tenant or default_tenant, thread_id, caller.own_only)
         return MemoryStatus(thread_id=thread_id, session_feedback_count=count)
 
     return router

@@ -1,10 +1,10 @@
-"""Registry of messages, in which a judged turn's answer and question are found. No I/O, except by the interface."""
+"""Registry of messages, in which a judged turn's answer and question are found. No I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from contracts.base import PERSON, UserType
 from contracts.exchange import ExchangeMessage, Position, has_text, thread_of
@@ -95,35 +95,6 @@ class TurnFacts(NamedTuple):
     answer: TurnAnswer | None = None
     user_type: UserType = PERSON
     erased_at: int | None = None
-
-
-class Registry(Protocol):
-    async def add(self, messages: Collection[RegisteredMessage]) -> set[MessageKey]:
-        """Merge messages, at most one per key, into the stored ones, and commit.
-
-        Returns:
-            The keys of the messages that were added or changed.
-        """
-        ...
-
-    async def find(self, key: TurnKey, user_id: str) -> TurnFacts:
-        """Return the facts about a turn, and about the person in the turn's project."""
-        ...
-
-    async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
-        """Return the number of known turns in a conversation, in all projects if `project` is None."""
-        ...
-
-    async def only_tenant(self, conversation_id: str) -> str | None:
-        """Return the only tenant with messages in a conversation, or None if there are none or several."""
-        ...
-
-    async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        """Return True if people wrote in every known turn of a conversation, but not `user_id`.
-
-        Returns False if the conversation has no known turns.
-        """
-        ...
 
 
 def registered(event: MessageEvent, logged: LogPosition = UNLOGGED) -> RegisteredMessage:

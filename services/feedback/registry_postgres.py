@@ -14,7 +14,7 @@ from contracts.base import PERSON
 from contracts.exchange import ExchangeMessage, Position, answer_of_turn, question_of
 from contracts.message_fields import MESSAGE_KEY, MessageKey
 from contracts.provenance import Provenance
-from feedback.registry import RegisteredMessage, Registry, TurnAnswer, TurnFacts, TurnKey
+from feedback.registry import RegisteredMessage, TurnAnswer, TurnFacts, TurnKey
 from feedback.sql import SQL
 from servicekit.db.database import Database
 from servicekit.db.statements import Statements
@@ -37,8 +37,8 @@ _ATTRIBUTES: Final = {
 """Attribute path of a message by column name, for columns whose name differs from the attribute's."""
 
 
-class PostgresRegistry(Registry):
-    """PostgreSQL implementation of `Registry`. Needs the table `messages` on the pool's search path.
+class PostgresRegistry:
+    """Message registry in the table `messages` on the pool's search path.
 
     Concurrent look-ups are combined into one query (`Database.batched`).
     """
@@ -48,9 +48,13 @@ class PostgresRegistry(Registry):
         self._register = sql.register_messages
         self._values = self._register.reader(other=_GUARD, **_ATTRIBUTES)
         self._find = pool.batched(self._find_together, _NAME)
-        self._only_tenant = pool.batched(self._only_tenants, _NAME)
 
     async def add(self, messages: Collection[RegisteredMessage]) -> set[MessageKey]:
+        """Merge messages, at most one per key, into the stored ones, and commit.
+
+        Returns:
+            The keys of the messages that were added or changed.
+        """
         if not messages:
             return set()
         # Sorted, to avoid deadlocks between batches.
@@ -58,6 +62,7 @@ class PostgresRegistry(Registry):
         return {MessageKey(*row) for row in await self._pool.call(self._pool, self._register, rows)}
 
     async def find(self, key: TurnKey, user_id: str) -> TurnFacts:
+        """Return the facts about a turn, and about the person in the turn's project."""
         return await self._find((key, user_id))
 
     async def _find_together(self, lookups: Sequence[Lookup]) -> list[TurnFacts]:
@@ -65,17 +70,15 @@ class PostgresRegistry(Registry):
         return [_facts([*of_turn]) for _, of_turn in groupby(rows, key=itemgetter("n"))]
 
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
+        """Return the number of known turns in a conversation, in all projects if `project` is None."""
         statement = SQL.count_turns(tenant=tenant, project=project, conversation_id=conversation_id)
         return int(await self._pool.fetchval(*statement))
 
-    async def only_tenant(self, conversation_id: str) -> str | None:
-        return await self._only_tenant(conversation_id)
-
-    async def _only_tenants(self, conversation_ids: Sequence[str]) -> list[str | None]:
-        rows = await self._pool.fetch(*SQL.only_tenants_of_conversations(conversation_ids=conversation_ids))
-        return [row["tenant"] for row in rows]
-
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
+        """Return True if people wrote in every known turn of a conversation, but not `user_id`.
+
+        Returns False if the conversation has no known turns.
+        """
         statement = SQL.turns_are_of_others(tenant=tenant, conversation_id=conversation_id, user_id=user_id)
         return bool(await self._pool.fetchval(*statement))
 

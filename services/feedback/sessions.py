@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
-
-import structlog
 
 from agent_feedback_kit.answers import Label
 from agent_feedback_kit.deadlines import within
-from agent_feedback_kit.sessions.backend import MemoryBackend, SessionFeedbackBackend
+from agent_feedback_kit.sessions.backend import MemoryBackend
 from agent_feedback_kit.sessions.record import MemoryMode, Source, opaque
 from agent_feedback_kit.sessions.recorder import record_session_feedback
 from contracts.feedback import FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.instants import parse_instant
 from contracts.topics import SESSION_CREATED
-from feedback.sessions_postgres import StoredRating
+from feedback.registry_postgres import PostgresRegistry
+from feedback.sessions_postgres import PostgresSessions, StoredRating
 from servicekit.clock import Clock
 from servicekit.errors import Unavailable
 from servicekit.log.messages import Message, Producer
 
-log = structlog.get_logger(part="feedback")
 _AT_ONCE = 500
-
-
-class RatingStore(SessionFeedbackBackend, Protocol):
-    """Rating store that also keeps track of announced ratings."""
-
-    async def unannounced(self, limit: int) -> list[StoredRating]: ...
-    async def mark(self, ratings: Sequence[StoredRating]) -> None: ...
-
-
-class Turns(Protocol):
-    async def count(self, tenant: str, project: str | None, conversation_id: str) -> int: ...
-    async def only_tenant(self, conversation_id: str) -> str | None: ...
-    async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool: ...
 
 
 class ThreadOfOthers(Exception):
@@ -87,7 +71,7 @@ class SessionAnnouncer:
     same event id.
     """
 
-    def __init__(self, ratings: RatingStore, producer: Producer) -> None:
+    def __init__(self, ratings: PostgresSessions, producer: Producer) -> None:
         self._ratings = ratings
         self._producer = producer
 
@@ -105,7 +89,7 @@ class Sessions:
 
     Args:
         ratings: Store to which ratings are written.
-        kept: Store from which ratings are read. It sees only one tenant's ratings at a time.
+        readable: Store from which ratings are read. It sees only one tenant's ratings at a time.
         announce: Function that triggers the announcement of stored ratings.
         seconds: Timeout for storing a rating, and for counting ratings.
         days: Days after which `purge` deletes ratings of incognito sessions.
@@ -113,9 +97,9 @@ class Sessions:
 
     def __init__(
         self,
-        turns: Turns,
-        ratings: RatingStore,
-        kept: SessionFeedbackBackend,
+        turns: PostgresRegistry,
+        ratings: PostgresSessions,
+        readable: PostgresSessions,
         announce: Callable[[], None],
         clock: Clock,
         *,
@@ -124,17 +108,17 @@ class Sessions:
     ) -> None:
         self._turns = turns
         self._ratings = ratings
-        self._kept = kept
+        self._readable = readable
         self._announce = announce
         self._clock = clock
         self._seconds = seconds
-        self._kept_for = timedelta(days=days)
+        self._retention = timedelta(days=days)
         self._incognito = MemoryBackend()
 
     async def end(self, end: SessionEnd) -> None:
         """Store the rating of a session. A failure or a timeout is logged, not raised."""
         incognito = end.mode is MemoryMode.INCOGNITO
-        kept = await record_session_feedback(
+        record = await record_session_feedback(
             end.thread_id,
             end.label,
             end.source,
@@ -146,19 +130,8 @@ class Sessions:
             backend=self._incognito if incognito else self._ratings,
             seconds=self._seconds,
         )
-        if kept is not None and not incognito:
+        if record is not None and not incognito:
             self._announce()
-
-    async def tenant_of(self, thread_id: str) -> str | None:
-        """Return the only tenant with turns in the thread, or None if there are none or several.
-
-        Also returns None if the database does not respond within half of the timeout.
-        """
-        try:
-            return await within(self._seconds / 2, self._turns.only_tenant(thread_id))
-        except (Unavailable, TimeoutError) as error:
-            log.warning("thread_tenant_unknown", why=str(error) or "slow")
-            return None
 
     async def _turn_count(self, end: SessionEnd) -> int:
         """Return the number of turns in the thread.
@@ -182,14 +155,14 @@ class Sessions:
         session = opaque(thread_id)
         incognito = await self._incognito.alist_by_session(session, tenant=tenant)
         try:
-            stored = await within(self._seconds, self._kept.alist_by_session(session, tenant=tenant))
+            stored = await within(self._seconds, self._readable.alist_by_session(session, tenant=tenant))
         except TimeoutError:
             raise Unavailable("the database", f"no answer within {self._seconds:g} s") from None
         return sum(user_id in (None, rating.user_id_or_null) for rating in (*incognito, *stored))
 
     async def purge(self) -> None:
         """Delete expired ratings of incognito sessions. Stored ratings are deleted by the table's retention."""
-        limit = datetime.fromtimestamp(self._clock.now() / 1_000_000, UTC) - self._kept_for
+        limit = datetime.fromtimestamp(self._clock.now() / 1_000_000, UTC) - self._retention
         await self._incognito.apurge_before(limit)
 
 

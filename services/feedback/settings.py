@@ -29,7 +29,7 @@ class FeedbackSettings(ReadSettings):
     - `turn_seconds`: maximum time that a request about an unknown turn waits for the registry to catch up with the log.
     - `session_seconds`: timeout for storing the rating at the end of a session. `session_days`: days after which
       ratings are deleted.
-    - `default_tenant`: tenant of a session's rating if the request, the token and the known turns determine none.
+    - `default_tenant`: tenant of a session's rating if neither the request nor the token names one.
     - `person_limit`: maximum number of judgements that a person may send over HTTP per minute. 0 means no limit.
 
     Retention periods are in days after a row was stored (0: no limit): `turn_days` for known turns, `stub_days` for

@@ -9,7 +9,8 @@ from typing import Final
 from contracts.erasure import ErasedAt, author_of, is_erased
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY, POST_COMMENTED, POST_PUBLISHED
 from contracts.versions import MessageEvent
-from feedback.registry import RegisteredMessage, Registry, collapse, registered
+from feedback.registry import RegisteredMessage, collapse, registered
+from feedback.registry_postgres import PostgresRegistry
 from feedback.turn_erasures import TurnErasures
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
@@ -28,7 +29,7 @@ class TurnHandler(Handler):
     read before and after the write. If a batch and an erasure overlap, at least one of them therefore sees the other.
     """
 
-    def __init__(self, registry: Registry, erasures: TurnErasures) -> None:
+    def __init__(self, registry: PostgresRegistry, erasures: TurnErasures) -> None:
         self._registry = registry
         self._erasures = erasures
 

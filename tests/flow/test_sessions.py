@@ -148,19 +148,6 @@ async def test_what_is_no_label_is_refused_without_repeating_it(stack: RunningSt
     assert await rows(stack, "c-wrong") == []
 
 
-async def test_a_token_of_all_tenants_finds_the_one_tenant_of_a_thread(stack: RunningStack) -> None:
-    await stack.publish(*exchange("c-found", "t1"), *exchange("c-found", "t2"), *exchange("c-twice", "t1"))
-    await stack.publish(*(one | {"tenant": "globex"} for one in exchange("c-twice", "t1")))
-    await stack.quiet()
-    for thread in ("c-found", "c-twice"):
-        assert await end(stack, thread, "all", json={"feedback": "positive"}) == ENDED
-    assert [(row["tenant"], row["turn_count_at_end"]) for row in await rows(stack, "c-found")] == [("acme", 2)]
-    assert [(row["tenant"], row["turn_count_at_end"]) for row in await rows(stack, "c-twice")] == [("default", 0)]
-    async with stack.client("all") as http:
-        status = await http.get("/api/memory/status", params={"thread_id": "c-found"})
-    assert status.json()["session_feedback_count"] == 1
-
-
 async def test_the_caller_names_where_the_rating_was_given(stack: RunningStack) -> None:
     for source in ("cli_end", "cli_exit"):
         assert await end(stack, f"c-{source}", json={"feedback": "positive", "source": source}) == ENDED

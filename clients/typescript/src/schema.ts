@@ -1702,7 +1702,7 @@ export interface Operations {
       feedback?: "positive" | "negative" | "skip" | null;
       /** The person of the session, if not the caller; needs the scope on_behalf. */
       user_id?: string | null;
-      /** The tenant, for a token of all tenants if several tenants have turns of the thread. By default, the only tenant with such turns, or the token's tenant. */
+      /** The tenant, for a token of all tenants; by default the token's tenant. */
       tenant?: string | null;
       /** The interface in which the rating was given: a chat's `/end` (`cli_end`) or `/exit` (`cli_exit`), or another one. */
       source?: "cli_end" | "cli_exit" | "api_end";

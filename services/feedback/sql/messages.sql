@@ -60,13 +60,3 @@ select coalesce(bool_and(of_others), false) from (
     select coalesce(bool_and(sender_id <> :user_id) filter (where sender_type <> 'agent'), false) as of_others
     from messages where tenant = :tenant and conversation_id = :conversation_id and turn_id is not null
     group by project, turn_id) turns
-
--- name: only_tenants_of_conversations
--- The only tenant of each conversation; null if several tenants have messages of it, or none has.
-select owner.tenant
-from unnest(:conversation_ids::text[]) with ordinality as wanted (conversation_id, n)
-cross join lateral (
-    select case when min(tenant) = max(tenant) then min(tenant) end as tenant
-    from messages where conversation_id = wanted.conversation_id
-) owner
-order by wanted.n

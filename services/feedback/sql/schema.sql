@@ -65,7 +65,7 @@ create table messages (
 );
 create index messages_by_age on messages using brin (stored_at);
 create index messages_of_turn on messages (turn_id, conversation_id, tenant, project) where turn_id is not null;
--- Finds questions, and the tenant of a conversation whose caller has a token for all tenants.
+-- Finds questions.
 create index messages_of_thread on messages (conversation_id, tenant, project, coalesce(thread, ''), at desc);
 -- Erasures rename the person in their messages.
 create index messages_of_person on messages (sender_id, tenant) where sender_type <> 'agent';

@@ -236,15 +236,6 @@ async def test_the_turns_of_a_conversation_are_counted_in_one_project_or_in_all(
     assert [await registry.count(*scope, "c1") for scope in scopes] == [3, 2, 1, 0, 1]
 
 
-async def test_the_only_tenant_of_a_conversation_is_known_in_the_order_of_the_questions(pool: Database) -> None:
-    registry = PostgresRegistry(pool)
-    homes = [("sole", "support", "lone"), ("sole", "sales", "lone"), ("sole", "support", "both")]
-    events = [message("m1", 1, tenant=t, project=p, conversation=c) for t, p, c in (*homes, ("twin", "p", "both"))]
-    await registry.add([registered(event) for event in events])
-    chats = ["nowhere", "lone", "both", "lone"]
-    assert await asyncio.gather(*map(registry.only_tenant, chats)) == [None, "sole", None, "sole"]
-
-
 async def test_a_turn_is_found_under_its_whole_key_only(pool: Database) -> None:
     registry = PostgresRegistry(pool)
     await registry.add([registered(message("a1", 1, agent="bot"))])

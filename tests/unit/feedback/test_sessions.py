@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -18,48 +17,15 @@ from servicekit.errors import Unavailable
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog
 
-
-class Unanswered:
-    """Turn registry that never answers."""
-
-    async def only_tenant(self, conversation_id: str) -> str | None:
-        raise AssertionError("it is not awaited")
-
-
-async def test_the_tenant_of_a_thread_is_waited_for_half_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rest is for storing the rating."""
-    waited = []
-
-    async def within(seconds: float, work: Coroutine[Any, Any, str | None]) -> str | None:
-        work.close()
-        waited.append(seconds)
-        raise TimeoutError
-
-    monkeypatch.setattr(sessions, "within", within)
-    ratings: Any = MemoryBackend()
-    turns: Any = Unanswered()
-    of_service = sessions.Sessions(turns, ratings, ratings, lambda: None, SystemClock(), seconds=0.2, days=1)
-    assert await of_service.tenant_of("c-1") is None
-    assert waited == [0.1]
-
-
 DAY = 86_400
 
 
 class Turns:
     """Turn registry whose conversation `c-1` has three turns, two of them in the project `support`; all are of bob."""
 
-    def __init__(self, fails: Exception | None = None) -> None:
-        self.fails = fails
-
     async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
         assert (tenant, conversation_id) == ("acme", "c-1")
         return 3 if project is None else 2
-
-    async def only_tenant(self, conversation_id: str) -> str | None:
-        if self.fails is not None:
-            raise self.fails
-        return "acme" if conversation_id == "c-1" else None
 
     async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
         return user_id != "bob"
@@ -68,9 +34,9 @@ class Turns:
 class Intake:
     """Sessions with their stored ratings, and the number of announcements that they asked for."""
 
-    def __init__(self, fails: Exception | None = None) -> None:
+    def __init__(self) -> None:
         self.stored, self.announced, self.clock = MemoryBackend(), 0, HandClock()
-        given: Any = (Turns(fails), self.stored, self.stored, self._announce, self.clock)
+        given: Any = (Turns(), self.stored, self.stored, self._announce, self.clock)
         self.sessions = sessions.Sessions(*given, seconds=5, days=2)
 
     def _announce(self) -> None:
@@ -135,14 +101,6 @@ async def test_a_purge_deletes_incognito_ratings_after_their_days_and_nothing_th
         intake.clock.forward(later)
         await intake.sessions.purge()
         assert await intake.sessions.count("acme", "c-1") == left
-
-
-@pytest.mark.parametrize(
-    "fails", [Unavailable("PostgreSQL", "down"), TimeoutError()], ids=lambda one: type(one).__name__
-)
-async def test_the_tenant_of_a_thread_is_unknown_while_the_database_does_not_answer(fails: Exception) -> None:
-    assert [await Intake().sessions.tenant_of(thread) for thread in ("c-1", "c-2")] == ["acme", None]
-    assert await Intake(fails).sessions.tenant_of("c-1") is None
 
 
 async def test_an_announcement_is_the_stored_rating_and_is_marked_once_the_log_has_it() -> None:
