@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from fastapi import Request
-from pydantic import BaseModel, Field
 
 from contracts.base import Id, Name
-from contracts.instants import format_instant
 from contracts.scopes import ON_BEHALF
-from feedback.rate_limit import LimitReached
 from feedback.registry import TurnKey
-from feedback.submission import ExplicitIntake, PersonErased, RegistryBehind, UnknownTurn
+from feedback.submission import AcceptedFeedback, ExplicitIntake
 from feedback.submission_body import EXAMPLES, GivenFeedback, given
-from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
 from servicekit.web.bodies import read_body
 from servicekit.web.routes import Routes
 
 TURN_FEEDBACK = "/conversations/{tenant}/{project}/{conversation_id:segment}/turns/{turn_id:segment}/feedback"
 JSON = "application/json"
-
-
-class AcceptedFeedback(BaseModel):
-    """A judgement that was written to the log. It will be stored and announced under this id."""
-
-    feedback_id: UUID = Field(description="The feedback's id.", examples=["0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11"])
-    ts: str = Field(description="The effective time of the judgement.", examples=["2026-11-20T09:30:00.000000Z"])
-
 
 ANSWERS = {
     400: "The reaction is not ok, not_ok, neutral or null, or the rating is not on its scale.",
@@ -78,16 +64,6 @@ def intake_router(intake: ExplicitIntake) -> Routes:
         body = await read_body(request, {JSON: given})
         judgement = body.judgement(caller.person(body.user_id))
         limited = body.user_id is not None or ON_BEHALF not in caller.scopes
-        try:
-            accepted = await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement, limited=limited)
-        except UnknownTurn:
-            raise RequestRefused(404, "No agent has answered on that turn.") from None
-        except RegistryBehind:
-            raise RequestRefused(503, "That turn is not known yet; send the request again.") from None
-        except PersonErased as error:
-            raise RequestRefused(409, str(error), error.seconds) from None
-        except LimitReached as error:
-            raise RequestRefused(429, str(error), error.seconds) from None
-        return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
+        return await intake.take(TurnKey(tenant, project, conversation_id, turn_id), judgement, limited=limited)
 
     return router

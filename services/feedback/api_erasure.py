@@ -53,31 +53,19 @@ def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: T
         summary="Erase a person",
         refuses=REFUSALS | {429: "The embedded log is full."} | {503: "The log does not answer."},
     )
-    async def erase(
-        tenant: Name,
-        user_id: Id,
-        caller: Caller,
-    ) -> AcceptedErasure:
+    async def erase(tenant: Name, user_id: Id, caller: Caller) -> AcceptedErasure:
         """Erase everything that a person has said until now, in all projects of the tenant.
 
         Every service removes the data from its store within seconds. The topics delete the data when their retention
         period ends. Feedback that the person gives more than five minutes later is accepted again. The request can be
         repeated safely.
         """
-        request_id = str(uuid4())
-        event = FeedbackErasureRequested(
-            event_id=request_id,
-            occurred_at=clock.now(),
-            tenant=tenant,
-            user_id=user_id,
-            request_id=request_id,
-            requested_by=caller.subject,
-        )
+        event = erasure_request(tenant, user_id, caller.subject, clock.now())
         [written] = await log.send([Message.of(ERASURE_REQUESTED, event)])
         # Noted here as well as by the consumer, so that a judgement right after this response is refused, not dropped.
         await erasures.ledger.note([erasure_of(event, written.log_time or event.occurred_at)])
-        url = f"/tenants/{tenant}/erasures/{request_id}"
-        return AcceptedErasure(request_id=request_id, user_id=user_id, status_url=url)
+        url = f"/tenants/{tenant}/erasures/{event.request_id}"
+        return AcceptedErasure(request_id=event.request_id, user_id=user_id, status_url=url)
 
     @router.at(
         "GET",
@@ -86,10 +74,7 @@ def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: T
         summary="Show the progress of an erasure",
         refuses=REFUSALS | {404: "The tenant has no such request, or it has not been read yet."},
     )
-    async def status(
-        tenant: Name,
-        request_id: Id,
-    ) -> ErasureProgress:
+    async def status(tenant: Name, request_id: Id) -> ErasureProgress:
         """List the services that have removed the person's data, and the services that have not."""
         progress = await statuses.find(tenant, request_id)
         if progress is None:
@@ -97,3 +82,16 @@ def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: T
         return progress
 
     return router
+
+
+def erasure_request(tenant: str, user_id: str, requested_by: str, now: int) -> FeedbackErasureRequested:
+    """Return the event that requests an erasure at `now` (microseconds), under a random id."""
+    request_id = str(uuid4())
+    return FeedbackErasureRequested(
+        event_id=request_id,
+        occurred_at=now,
+        tenant=tenant,
+        user_id=user_id,
+        request_id=request_id,
+        requested_by=requested_by,
+    )

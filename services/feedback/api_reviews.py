@@ -14,12 +14,10 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import Id, Name, Reaction, Text
-from contracts.instants import format_instant
 from contracts.scopes import REVIEW
-from feedback.api import AcceptedFeedback
 from feedback.registry import TurnKey
 from feedback.store import Store
-from feedback.submission import ExplicitIntake, Judgement, PersonErased, RegistryBehind, UnknownTurn
+from feedback.submission import AcceptedFeedback, ExplicitIntake, Judgement
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
 from servicekit.web.bodies import read_body
@@ -104,19 +102,10 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
         key = TurnKey(tenant, project, conversation_id, turn_id)
         reviewed = turn_id if body.verdict is None else str(body.verdict)
         judgement = Judgement(caller.subject, body.reaction, None, body.text, (), body.correction, reviews=reviewed)
-        try:
-            if body.verdict is not None:
-                await _require_verdict(store, key, body.verdict)
-            accepted = await intake.take(key, judgement)
-        except UnknownTurn:
-            raise RequestRefused(404, "No agent has answered on that turn.") from None
-        except RegistryBehind:
-            raise RequestRefused(503, "That turn is not known yet; send the request again.") from None
-        except PersonErased as error:
-            raise RequestRefused(409, str(error), error.seconds) from None
-        if page is not None:
-            return RedirectResponse(f"{page}&reviewed={accepted.feedback_id}#here", 303)
-        return AcceptedFeedback(feedback_id=accepted.feedback_id, ts=format_instant(accepted.occurred_at))
+        if body.verdict is not None:
+            await _require_verdict(store, key, body.verdict)
+        accepted = await intake.take(key, judgement)
+        return accepted if page is None else RedirectResponse(f"{page}&reviewed={accepted.feedback_id}#here", 303)
 
     return router
 

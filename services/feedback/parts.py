@@ -18,7 +18,7 @@ from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from feedback.store_choice import SCHEMA, open_store
 from feedback.store_postgres import PostgresStore
-from feedback.submission import ExplicitIntake, TurnProgress
+from feedback.submission import ExplicitIntake
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler
 from servicekit.db.database import Database
@@ -71,23 +71,19 @@ class FeedbackParts:
         return PersonLimit(self.pool, self.settings.person_limit)
 
     @cached_property
-    def turn_progress(self) -> TurnProgress:
-        return self.service.progress("feedback", TURN_TOPICS, seconds=self.settings.log_seconds)
-
-    @cached_property
     def intake(self) -> ExplicitIntake:
         """Intake of judgements and reviews.
 
         For an unknown turn, it waits until the registry has read the log.
         """
         context, settings = self.service.context, self.settings
+        progress = self.service.progress("feedback", TURN_TOPICS, seconds=settings.log_seconds)
         return ExplicitIntake(
             PostgresRegistry(self.reads),
-            self.turn_progress,
+            partial(progress.look_until_read, settings.turn_seconds),
             self.log,
             context.clock,
             self.rate_limit,
-            wait_seconds=settings.turn_seconds,
             judge_at=context.judge_at,
         )
 

@@ -8,19 +8,9 @@ from typing import Final
 from contracts.erasure import Person
 from feedback.sql import SQL
 from servicekit.db.database import Database
+from servicekit.errors import RequestRefused
 
 _MINUTE: Final = 60.0
-
-
-class LimitReached(Exception):
-    """Raised if a person's token bucket is empty.
-
-    `seconds` is the time until the next token is available.
-    """
-
-    def __init__(self, limit: int, seconds: int) -> None:
-        super().__init__(f"A person may send {limit} judgements a minute; try again in {seconds} s.")
-        self.seconds = seconds
 
 
 class PersonLimit:
@@ -41,14 +31,15 @@ class PersonLimit:
         """Take one token from the person's bucket. Database errors are raised unchanged.
 
         Raises:
-            LimitReached: The bucket is empty.
+            RequestRefused: 429 if the bucket is empty, with the seconds until the next token is available.
         """
         if not self._limit:
             return
         token = {**person._asdict(), "token_seconds": _MINUTE / self._limit}
         if await self._pool.fetchval(*SQL.take_token(**token)) is None:
-            wait = await self._pool.fetchval(*SQL.token_wait(**token))
-            raise LimitReached(self._limit, max(1, ceil(wait or 0)))
+            seconds = max(1, ceil(await self._pool.fetchval(*SQL.token_wait(**token)) or 0))
+            sentence = f"A person may send {self._limit} judgements a minute; try again in {seconds} s."
+            raise RequestRefused(429, sentence, seconds)
 
     async def purge(self) -> None:
         """Delete full buckets."""

@@ -11,7 +11,7 @@ from contracts.base import Id, Reaction, Text
 from contracts.fields import MOST_POINTS, Tags
 from contracts.instants import Instant
 from feedback.ratings import meaning_of
-from feedback.submission import GivenRating, Judgement
+from feedback.submission import Judgement
 from servicekit.errors import RequestRefused
 
 
@@ -62,8 +62,8 @@ class GivenFeedback(BaseModel):
             raise RequestRefused(400, _SENTENCES["scale"])
         if self.rating > self.scale:
             raise RequestRefused(400, f"The rating must be a whole number from 1 to {self.scale}.")
-        rating = GivenRating(self.rating, 1, self.scale)
-        return replace(judgement, reaction=meaning_of(*rating).reaction, rating=rating)
+        reaction = meaning_of(self.rating, 1, self.scale).reaction
+        return replace(judgement, reaction=reaction, rating=self.rating, best_rating=self.scale)
 
 
 EXAMPLES: dict[str, dict[str, Any]] = {

@@ -28,9 +28,10 @@ from agent_feedback_kit.sessions.record import InvalidRecord, MemoryMode, Sessio
 from agent_feedback_kit.sessions.recorder import record_session_feedback
 from agent_feedback_kit.sessions.sqlite import SqliteBackend
 from contracts.erasure import Person
-from feedback.rate_limit import LimitReached, PersonLimit
+from feedback.rate_limit import PersonLimit
 from feedback.turn_erasures import TurnErasures
 from servicekit.db.database import Database
+from servicekit.errors import RequestRefused
 from tests.support.databases import empty_schema
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -464,7 +465,7 @@ async def taken(limit: PersonLimit, person: Person, times: int) -> int:
         try:
             await limit.take(person)
             accepted += 1
-        except LimitReached:
+        except RequestRefused:
             pass
     return accepted
 
@@ -507,7 +508,7 @@ async def test_a_bucket_holds_the_limit_and_fills_within_a_minute(limit_pool: Da
     await limit_pool.execute(
         "update buckets set full_at = clock_timestamp() + interval '60 seconds' where user_id = 'ann'"
     )
-    with pytest.raises(LimitReached) as caught:
+    with pytest.raises(RequestRefused) as caught:
         await limit.take(ANN)
     assert str(caught.value) == "A person may send 60 judgements a minute; try again in 1 s."
     await later(limit_pool, 30)
@@ -519,10 +520,10 @@ async def test_a_bucket_holds_the_limit_and_fills_within_a_minute(limit_pool: Da
 async def test_the_wait_is_that_of_one_token(limit_pool: Database) -> None:
     limit = PersonLimit(limit_pool, 2)
     assert await taken(limit, ANN, 2) == 2
-    with pytest.raises(LimitReached) as caught:
+    with pytest.raises(RequestRefused) as caught:
         await limit.take(ANN)
-    assert 20 < caught.value.seconds <= 30
-    await later(limit_pool, caught.value.seconds)
+    assert caught.value.retry_after is not None and 20 < caught.value.retry_after <= 30
+    await later(limit_pool, caught.value.retry_after)
     assert await taken(limit, ANN, 2) == 1
 
 

@@ -67,7 +67,7 @@ def test_a_rating_off_its_scale_means_nothing(rating: int, worst: int, best: int
 
 def test_a_rating_of_the_answer_is_a_judgement() -> None:
     said = judged({"rating": 4, "scale": 5, "text": "Nearly.", "tags": ["incomplete"]})
-    assert (said.reaction, said.rating, said.source) == ("ok", (4, 1, 5), "api")
+    assert (said.reaction, said.rating, said.best_rating) == ("ok", 4, 5)
     assert (said.text, said.tags) == ("Nearly.", ("incomplete",))
 
 

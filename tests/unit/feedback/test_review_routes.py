@@ -44,7 +44,7 @@ class Progress:
     def __init__(self) -> None:
         self.passed = True
 
-    async def look_until_read(self, seconds: float, look: Any) -> tuple[Any, bool]:
+    async def look_until_read(self, look: Any) -> tuple[Any, bool]:
         return await look(), self.passed
 
 
@@ -53,9 +53,9 @@ class Service:
 
     def __init__(self) -> None:
         self.store, self.log, self.progress = MemoryStore(), RecordingLog(), Progress()
-        parts: Any = (Answered(), self.progress, self.log, FixedClock(NOW))
+        parts: Any = (Answered(), self.progress.look_until_read, self.log, FixedClock(NOW))
         app = application(_ready)
-        add_routes(app, [reviews_router(ExplicitIntake(*parts, wait_seconds=0, judge_at=None), self.store)])
+        add_routes(app, [reviews_router(ExplicitIntake(*parts, judge_at=None), self.store)])
         self._transport = httpx.ASGITransport(guarded(app, Tokens()))
 
     async def take(self, *events: Any) -> None:

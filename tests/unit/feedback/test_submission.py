@@ -7,28 +7,21 @@ from typing import Any
 
 import pytest
 
-from contracts.instants import MINUTE
+from contracts.instants import MINUTE, format_instant
 from contracts.provenance import Provenance
 from contracts.topics import EXPLICIT_RECEIVED
-from feedback.rate_limit import LimitReached
 from feedback.registry import TurnAnswer, TurnFacts, TurnKey
-from feedback.submission import (
-    ExplicitIntake,
-    GivenRating,
-    Judgement,
-    PersonErased,
-    RegistryBehind,
-    explicit_event,
-    feedback_id_of,
-)
+from feedback.reward import key_of
+from feedback.submission import ExplicitIntake, Judgement, explicit_event
 from servicekit.clock import FixedClock
+from servicekit.errors import RequestRefused
 from tests.support.logs import NOW, RecordingLog
 
 KEY = TurnKey("acme", "support", "c1", "t1")
 MADE = Provenance("track", "bundle", "v1", "model", "trace", "hours")
 ANSWER = TurnAnswer("a1", "bot", MADE, "th", "q1")
 WHOLE: dict[str, Any] = {"text": "Too early.", "tags": ("wrong",), "correction": "At ten."}
-RATED: dict[str, Any] = {**WHOLE, "rating": GivenRating(2, 1, 5)}
+RATED: dict[str, Any] = {**WHOLE, "rating": 2, "best_rating": 5}
 
 
 def event_of(reaction: Any = "ok", *, now: int = NOW, judge_at: int | None = None, **said: Any) -> Any:
@@ -86,9 +79,9 @@ def test_a_retraction_has_no_words_and_is_of_the_same_kind(kept: dict[str, Any])
 
 def test_a_judgement_replaces_that_of_the_same_person_kind_and_turn() -> None:
     def id_of(key: TurnKey = KEY, user: str = "ann", **said: Any) -> Any:
-        return feedback_id_of(key, Judgement(user, "ok", **said))
+        return key_of(explicit_event(key, TurnFacts(ANSWER), Judgement(user, "ok", **said), NOW)).feedback_id
 
-    same = [id_of(), id_of(text="Again."), id_of(ts=NOW), id_of(rating=GivenRating(2, 1, 5))]
+    same = [id_of(), id_of(text="Again."), id_of(ts=NOW), id_of(rating=2, best_rating=5)]
     assert len({*same}) == 1
     keys = [KEY._replace(**{name: "other"}) for name in KEY._fields]
     others = [id_of(key) for key in keys]
@@ -106,12 +99,11 @@ async def test_the_intake_publishes_what_the_registry_knows(question: str | None
 
     log = RecordingLog()
     fakes: Any = (Known(), None, log, FixedClock(NOW))
-    judgement = Judgement("ann", "ok")
-    accepted = await ExplicitIntake(*fakes, wait_seconds=0, judge_at=NOW - 5).take(KEY, judgement)
-    assert accepted.feedback_id == feedback_id_of(KEY, judgement)
+    accepted = await ExplicitIntake(*fakes, judge_at=NOW - 5).take(KEY, Judgement("ann", "ok"))
+    assert accepted.feedback_id == key_of(event_of()).feedback_id
     [event] = log.values(EXPLICIT_RECEIVED.name)
     assert (event["userType"], event.get("questionMessageId")) == ("paid", question)
-    assert accepted.occurred_at == NOW - 5
+    assert accepted.ts == format_instant(NOW - 5)
 
 
 class Once:
@@ -121,7 +113,7 @@ class Once:
 
     async def take(self, _: object) -> None:
         if self.taken:
-            raise LimitReached(1, 60)
+            raise RequestRefused(429, "one a minute", 60)
         self.taken = True
 
 
@@ -140,13 +132,12 @@ class Behind:
 
 async def test_a_person_over_the_limit_does_not_wait_for_unknown_turns() -> None:
     behind = Behind()
-    fakes: Any = (behind, behind, RecordingLog(), FixedClock(NOW), Once())
-    intake = ExplicitIntake(*fakes, wait_seconds=2, judge_at=None)
-    with pytest.raises(RegistryBehind):
-        await intake.take(KEY, Judgement("ann", "ok"))
-    for _ in range(3):
-        with pytest.raises(LimitReached):
+    fakes: Any = (behind, behind.look_until_read, RecordingLog(), FixedClock(NOW), Once())
+    intake = ExplicitIntake(*fakes, judge_at=None)
+    for status in (503, 429, 429, 429):
+        with pytest.raises(RequestRefused) as refused:
             await intake.take(KEY, Judgement("ann", "ok"))
+        assert refused.value.status == status
     assert behind.waits == 1
 
 
@@ -166,11 +157,11 @@ async def test_a_judgement_that_an_erasure_covers_is_refused_and_not_published(
 
     log = RecordingLog()
     fakes: Any = (Erased(), None, log, FixedClock(NOW))
-    intake = ExplicitIntake(*fakes, wait_seconds=0, judge_at=None)
+    intake = ExplicitIntake(*fakes, judge_at=None)
     if seconds is None:
         await intake.take(KEY, Judgement("ann", "ok", ts))
         assert len(log.messages) == 1
         return
-    with pytest.raises(PersonErased, match=r"feedback of a time until \d{4}-.*Z is not stored") as error:
+    with pytest.raises(RequestRefused, match=r"feedback of a time until \d{4}-.*Z is not stored") as error:
         await intake.take(KEY, Judgement("ann", "ok", ts))
-    assert (error.value.seconds, log.messages) == (seconds, [])
+    assert (error.value.status, error.value.retry_after, log.messages) == (409, seconds, [])
