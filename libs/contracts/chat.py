@@ -76,8 +76,8 @@ SenderId = Annotated[ProducerId, Field(description="The id of the person or agen
 WrittenBy = Annotated[SenderType, Field(description="`human` if a person wrote the message, or `agent`.")]
 
 
-class ChatEvent(Event):
-    """An event sent by a chat service."""
+class ProducerEvent(Event):
+    """An event sent by a chat service or by a service with posts."""
 
     event_id: ProducerId
     """The producer's id of this event. An event may be sent again under the same id."""
@@ -97,7 +97,7 @@ class ProducerProvenance(ProvenanceFields):
     """The trace of the request that produced the answer."""
 
 
-class ChatMessageIngested(ProducerProvenance, ChatEvent):
+class ChatMessageIngested(ProducerProvenance, ProducerEvent):
     """Event sent when a message is written or edited.
 
     If a conversation has several events with the same `message_id`, the latest one counts: the one with the highest
@@ -154,7 +154,7 @@ Original = Annotated[
 ]
 
 
-class ChatMessageReplyIngested(ChatEvent):
+class ChatMessageReplyIngested(ProducerEvent):
     """Event sent when a message is written as a reply to another message in the same conversation.
 
     The reply is an ordinary message, and the chat service may also send it as `chat.message.ingested`. A later event
@@ -182,7 +182,7 @@ class ChatMessageReplyIngested(ChatEvent):
         return self
 
 
-class ChatMessageReactionIngested(ChatEvent):
+class ChatMessageReactionIngested(ProducerEvent):
     """Event sent when a person adds an emoji to a message or removes it, or judges it with a control of the platform.
 
     An event has either an `emoji` or a `judgement`. Only a removal needs neither: it removes all emojis of the person.

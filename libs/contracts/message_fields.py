@@ -33,3 +33,12 @@ class MessageKey(NamedTuple):
     project: str
     conversation_id: str
     message_id: str
+
+
+class TurnKey(NamedTuple):
+    """Key of a turn: a person's question and the agent's answer to it."""
+
+    tenant: str
+    project: str
+    conversation_id: str
+    turn_id: str

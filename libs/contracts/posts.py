@@ -13,12 +13,12 @@ from pydantic import Field, model_validator
 
 from contracts.attachments import Attachments
 from contracts.chat import (
-    ChatEvent,
     ChatMessageIngested,
     ChatMessageReactionIngested,
     ChatMessageReplyIngested,
     EmojiAction,
     EmojiField,
+    ProducerEvent,
     ProducerProvenance,
     WrittenBy,
 )
@@ -48,7 +48,7 @@ Content = Annotated[
 ]
 
 
-class PostEvent(ChatEvent):
+class PostEvent(ProducerEvent):
     """An event about a post."""
 
     post_id: PostId
@@ -205,4 +205,6 @@ def _message(event: PostPublished | PostCommented, reply_to: str | None) -> Chat
 
 
 def _envelope(event: PostEvent) -> dict[str, Any]:
-    return {name: getattr(event, name) for name in ChatEvent.model_fields} | {"conversation_id": event.conversation_id}
+    return {name: getattr(event, name) for name in ProducerEvent.model_fields} | {
+        "conversation_id": event.conversation_id
+    }

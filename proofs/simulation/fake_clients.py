@@ -13,7 +13,7 @@ from aiokafka.errors import IllegalStateError, KafkaConnectionError, OutOfOrderS
 
 from contracts.headers import Headers
 from contracts.topics import BY_NAME
-from feedback.store import NOBODY, Changes, Save, Saved
+from feedback.store import NOBODY, RecordChanges, Save, Saved
 from proofs.simulation.fake_log import Entry, Group, Log, Membership
 from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
@@ -176,14 +176,14 @@ class FaultyStore:
 class FaultyFeedbackStore(FaultyStore):
     """Store that guarantees only each record's atomicity: a bulk write may stop half-way."""
 
-    async def changes(self, known: Any, people: Any, turns: Any) -> Changes:
-        parts: list[Changes] = []
+    async def changes(self, known: Any, people: Any, turns: Any) -> RecordChanges:
+        parts: list[RecordChanges] = []
         steps: tuple[tuple[Any, Any, Any], ...] = ((known, (), ()), ({}, people, ()), (known, (), turns))
         for arguments in steps:
             await self._point("changes", "store")
             parts.append(await self._store.changes(*arguments))
         await self._point("changes done", "store")
-        return Changes(parts[0].records, parts[1].erased, parts[2].on_turns)
+        return RecordChanges(parts[0].records, parts[1].erased, parts[2].on_turns)
 
     async def save(self, saves: Sequence[Save], people: Any = (), ledger: Any = NOBODY) -> Saved:
         written: set[Any] = set()

@@ -14,7 +14,7 @@ from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.parking import Parking
 from contracts.message_fields import MessageKey
 from feedback.handlers import FeedbackHandler
-from feedback.store import Changes, Save, Saved
+from feedback.store import RecordChanges, Save, Saved
 from feedback.writer import FeedbackWriter
 from proofs.simulation.fake_clients import SimulatedProducer
 from proofs.simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
@@ -81,8 +81,8 @@ class Oblivious:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def changes(self, known: Mapping[Any, int], *arguments: Any) -> Changes:
-        found: Changes = await self._store.changes(known, *arguments)
+    async def changes(self, known: Mapping[Any, int], *arguments: Any) -> RecordChanges:
+        found: RecordChanges = await self._store.changes(known, *arguments)
         return found._replace(records={}) if any(known.values()) else found
 
 
@@ -105,8 +105,8 @@ class Unguarded:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def changes(self, *arguments: Any) -> Changes:
-        found: Changes = await self._store.changes(*arguments)
+    async def changes(self, *arguments: Any) -> RecordChanges:
+        found: RecordChanges = await self._store.changes(*arguments)
         await asyncio.sleep(LINGER)
         return found
 
@@ -166,8 +166,8 @@ class LosesTheLedger:
     async def erased_at(self, people: Collection[Any]) -> Mapping[Any, int]:
         return {}
 
-    async def changes(self, *arguments: Any) -> Changes:
-        found: Changes = await self._store.changes(*arguments)
+    async def changes(self, *arguments: Any) -> RecordChanges:
+        found: RecordChanges = await self._store.changes(*arguments)
         return found._replace(erased={})
 
     async def save(self, saves: Sequence[Save], *ledger: Any) -> Saved:

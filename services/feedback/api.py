@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import Request
 
 from contracts.base import Id, Name
+from contracts.message_fields import TurnKey
 from contracts.scopes import ON_BEHALF
-from feedback.registry import TurnKey
 from feedback.submission import AcceptedFeedback, ExplicitIntake
 from feedback.submission_body import EXAMPLES, GivenFeedback, given
 from servicekit.web.auth import Caller

@@ -14,10 +14,10 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import Id, Name, Reaction, Text
+from contracts.message_fields import TurnKey
 from contracts.scopes import REVIEW
-from feedback.registry import TurnKey
 from feedback.store import Store
-from feedback.submission import AcceptedFeedback, ExplicitIntake, Judgement
+from feedback.submission import AcceptedFeedback, ExplicitIntake, TurnJudgement
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
 from servicekit.web.bodies import read_body
@@ -101,7 +101,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
         body, page = await read_body(request, readers)
         key = TurnKey(tenant, project, conversation_id, turn_id)
         reviewed = turn_id if body.verdict is None else str(body.verdict)
-        judgement = Judgement(caller.subject, body.reaction, None, body.text, (), body.correction, reviews=reviewed)
+        judgement = TurnJudgement(caller.subject, body.reaction, None, body.text, (), body.correction, reviews=reviewed)
         if body.verdict is not None:
             await _require_verdict(store, key, body.verdict)
         accepted = await intake.take(key, judgement)

@@ -14,8 +14,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from contracts.erasure import is_erased
+from contracts.message_fields import TurnKey
 from feedback.model import ONLY_SLOT, Change, Entry, Payload, Record
-from feedback.registry import TurnKey
 from servicekit.log.outcome import Outcome
 
 _values_of: Final = attrgetter(*[field.name for field in fields(Payload) if field.name != "causation_id"])

@@ -12,9 +12,9 @@ from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reac
 from contracts.detectors import precedence
 from contracts.erasure import Person
 from contracts.ids import feedback_id
+from contracts.message_fields import TurnKey
 from contracts.provenance import NO_PROVENANCE, Provenance
 from contracts.sources import REVIEW
-from feedback.registry import TurnKey
 
 ONLY_SLOT = ""
 """The single slot of a record. A reaction has one slot per emoji, unless a person's new emoji replaces the previous. A

@@ -16,13 +16,6 @@ OPENING: Final = 300
 """Number of registered characters of an answer. They contain the name of a person whom the answer addresses."""
 
 
-class TurnKey(NamedTuple):
-    tenant: str
-    project: str
-    conversation_id: str
-    turn_id: str
-
-
 @dataclass(frozen=True, slots=True)
 class RegisteredMessage:
     """Message in the registry: its highest version, at the position of the earliest one.

@@ -12,9 +12,9 @@ import asyncpg
 
 from contracts.base import PERSON
 from contracts.exchange import ExchangeMessage, Position, answer_of_turn, question_of
-from contracts.message_fields import MESSAGE_KEY, MessageKey
+from contracts.message_fields import MESSAGE_KEY, MessageKey, TurnKey
 from contracts.provenance import Provenance
-from feedback.registry import RegisteredMessage, TurnAnswer, TurnFacts, TurnKey
+from feedback.registry import RegisteredMessage, TurnAnswer, TurnFacts
 from feedback.sql import SQL
 from servicekit.db.database import Database
 from servicekit.db.statements import Statements

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.message_fields import TurnKey
 from feedback.model import Record
-from feedback.registry import TurnKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Saved(NamedTuple):
     erased: ErasedAt = NOBODY
 
 
-class Changes(NamedTuple):
+class RecordChanges(NamedTuple):
     """Result of `Store.changes`.
 
     Attributes:
@@ -127,7 +127,7 @@ class Store(Protocol):
 
     async def changes(
         self, revisions: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
-    ) -> Changes:
+    ) -> RecordChanges:
         """Return the records whose stored revision differs from the given one, including erased records.
 
         Args:

@@ -15,12 +15,12 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
 from feedback.document import from_document, to_document
 from feedback.model import Key, Record
 from feedback.mongo_errors import DUPLICATE_KEY, transient_as_unavailable, waiting_helps
-from feedback.registry import TurnKey
-from feedback.store import NOBODY, Changes, Save, Saved, Totals, sum_up, unknown_erasures
+from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, sum_up, unknown_erasures
 
 Document = dict[str, Any]
 
@@ -64,7 +64,7 @@ class MongoStore:
 
     async def changes(
         self, revisions: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
-    ) -> Changes:
+    ) -> RecordChanges:
         absent = [id_ for id_, revision in revisions.items() if not revision]
         present = [id_ for id_, revision in revisions.items() if revision]
         records: dict[UUID, Record | None] = {**await self.load(absent)} if absent else {}
@@ -76,7 +76,7 @@ class MongoStore:
             verdicts = [document for document in stored.values() if document["source"] == "inference"]
             on_turns |= {_turn_of(document) for document in verdicts if document.get("slots")}
         erased = await self.erased_at(people)
-        return Changes(records, erased, await self._on_turns(on_turns))
+        return RecordChanges(records, erased, await self._on_turns(on_turns))
 
     async def _summaries(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Document]:
         """Return the revisions, sources and turns of the records with these ids."""

@@ -12,11 +12,11 @@ from uuid import UUID
 import asyncpg
 
 from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.message_fields import TurnKey
 from feedback.document import SLOTS
 from feedback.model import Key, Record
-from feedback.registry import TurnKey
 from feedback.sql import SQL
-from feedback.store import NOBODY, Changes, Save, Saved, Totals, sum_up
+from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, sum_up
 from servicekit.db.database import Database
 
 
@@ -35,7 +35,7 @@ class PostgresStore:
 
     async def changes(
         self, revisions: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
-    ) -> Changes:
+    ) -> RecordChanges:
         records: dict[UUID, Record | None] = {}
         erased: dict[Person, int] = {}
         on_turns: list[Record] = []
@@ -47,7 +47,7 @@ class PostgresStore:
                 on_turns.append(_record(row))
             else:
                 records[row["known"]] = None if row["feedback_id"] is None else _record(row)
-        return Changes(records, erased, on_turns)
+        return RecordChanges(records, erased, on_turns)
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         if not saves and not people:

@@ -13,9 +13,10 @@ from contracts.erasure import ERASURE_MARGIN, Person, is_erased
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.instants import SECOND, format_instant
 from contracts.log_time import at_log_time
+from contracts.message_fields import TurnKey
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.rate_limit import PersonLimit
-from feedback.registry import TurnFacts, TurnKey
+from feedback.registry import TurnFacts
 from feedback.registry_postgres import PostgresRegistry
 from feedback.reward import key_of
 from servicekit.clock import Clock
@@ -30,7 +31,7 @@ It returns the facts, and True if the registry had read all records that were in
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class TurnJudgement:
     """A person's judgement of a turn.
 
     Attributes:
@@ -84,7 +85,7 @@ class ExplicitIntake:
         self._rate_limit = rate_limit
         self._judge_at = judge_at
 
-    async def take(self, key: TurnKey, judgement: Judgement, *, limited: bool = True) -> AcceptedFeedback:
+    async def take(self, key: TurnKey, judgement: TurnJudgement, *, limited: bool = True) -> AcceptedFeedback:
         """Publish the judgement, and wait for the acknowledgement.
 
         Args:
@@ -135,7 +136,7 @@ def _person_erased(erased_at: int, now: int) -> RequestRefused:
 
 
 def explicit_event(
-    key: TurnKey, facts: TurnFacts, judgement: Judgement, now: int, judge_at: int | None = None
+    key: TurnKey, facts: TurnFacts, judgement: TurnJudgement, now: int, judge_at: int | None = None
 ) -> FeedbackExplicitReceived:
     """Return the event for a judgement of an answered turn that was received at `now` (microseconds).
 
@@ -151,9 +152,8 @@ def explicit_event(
     assert answer is not None
     latest = now if judge_at is None else min(now, judge_at)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)
-    content = (
-        judgement if judgement.reaction is not None else Judgement(judgement.user_id, None, reviews=judgement.reviews)
-    )
+    retraction = TurnJudgement(judgement.user_id, None, reviews=judgement.reviews)
+    content = retraction if judgement.reaction is None else judgement
     return FeedbackExplicitReceived(
         event_id=str(uuid4()),
         occurred_at=occurred_at,

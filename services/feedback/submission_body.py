@@ -11,7 +11,7 @@ from contracts.base import Id, Reaction, Text
 from contracts.fields import MOST_POINTS, Tags
 from contracts.instants import Instant
 from feedback.ratings import meaning_of
-from feedback.submission import Judgement
+from feedback.submission import TurnJudgement
 from servicekit.errors import RequestRefused
 
 
@@ -49,13 +49,13 @@ class GivenFeedback(BaseModel):
     def _each_once(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(tags))
 
-    def judgement(self, user_id: str) -> Judgement:
+    def judgement(self, user_id: str) -> TurnJudgement:
         """Convert the body to a judgement by `user_id`.
 
         Raises:
             RequestRefused: The rating has no scale, or is not on it. The status is 400.
         """
-        judgement = Judgement(user_id, self.reaction, self.ts, self.text, self.tags, self.correction)
+        judgement = TurnJudgement(user_id, self.reaction, self.ts, self.text, self.tags, self.correction)
         if self.rating is None:
             return judgement
         if self.scale is None:

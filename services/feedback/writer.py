@@ -14,11 +14,11 @@ from uuid import UUID
 
 from contracts.erasure import ErasedAt, is_erased
 from contracts.headers import Headers
+from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
 from feedback.announce import message_of, tombstone_of
 from feedback.merge import UNMAPPED, applies, forget, merge, outcome_of, overrule, reviews_that_count, revise
 from feedback.model import Change, Key, Record
-from feedback.registry import TurnKey
 from feedback.store import NOBODY, Save, Saved, Store, unknown_erasures
 from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import Outcome

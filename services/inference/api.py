@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import Request
 
 from contracts.base import Id, Name
+from contracts.message_fields import TurnKey
 from contracts.scopes import DETECT
 from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
@@ -16,7 +17,6 @@ from inference.api_bodies import Body, NewMessage, StrategySearch
 from inference.detection import Detection
 from inference.store import ConversationKey, MessageKey
 from inference.strategies import strategies_that_worked
-from inference.turns.rules import TurnKey
 from inference.turns.store import StrategyFilter, TurnSearch
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from contracts.message_fields import TurnKey
 from detector.model import Message
 from inference.store import ConversationKey
-from inference.turns.rules import Turn, TurnKey
+from inference.turns.rules import Turn
 
 SOME_AGENT = "agent"
 """Agent id for an answer whose agent the caller did not name."""

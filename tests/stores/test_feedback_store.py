@@ -12,9 +12,9 @@ import pytest
 
 from contracts.base import FeedbackType, Origin
 from contracts.erasure import Erasure, Person
+from contracts.message_fields import TurnKey
 from contracts.provenance import Provenance
 from feedback.model import Entry, Key, Payload, Record, Stamp
-from feedback.registry import TurnKey
 from feedback.store import Save, Store, Totals
 from tests.support.feedback_events import START, entry, key, record
 

@@ -19,6 +19,7 @@ import inference.turns.search_postgres
 from contracts.chat import ChatMessageIngested
 from contracts.detectors import DetectorVersion
 from contracts.feedback import FeedbackCreated, FeedbackErased
+from contracts.message_fields import TurnKey
 from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from detector.model import CorrectionType, Feedback, Message, Reaction, Target, Verdict
@@ -26,7 +27,7 @@ from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.facts import Facts, Question, Reply, facts_of, joined, looked_up
-from inference.turns.rules import Turn, TurnKey
+from inference.turns.rules import Turn
 from inference.turns.search_postgres import LATEST, NEAREST
 from inference.turns.store import PersonTurns, PreviousVerdict, StrategyFilter, UserReaction
 from inference.turns.store_postgres import PostgresTurnIndex

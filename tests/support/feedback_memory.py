@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from uuid import UUID
 
 from contracts.erasure import ErasedAt, Erasure, Person, latest
+from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
 from feedback.model import Record
-from feedback.registry import TurnKey
-from feedback.store import NOBODY, Changes, Save, Saved, Totals, unknown_erasures
+from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, unknown_erasures
 
 
 class MemoryStore:
@@ -24,11 +24,11 @@ class MemoryStore:
 
     async def changes(
         self, known: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
-    ) -> Changes:
+    ) -> RecordChanges:
         stored = {id_: self._records.get(id_) for id_ in known}
         changed = {id_: one for id_, one in stored.items() if (one.revision if one else 0) != known[id_]}
         verdicts = [record for record in stored.values() if record is not None and record.is_verdict]
-        return Changes(
+        return RecordChanges(
             changed, await self.erased_at(people), self._on_turns({*turns, *(record.turn for record in verdicts)})
         )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from contracts.message_fields import TurnKey
 from detector.location import TOP_K, likeness, score
 from detector.model import Target
 from detector.text import prepare
 from inference.store import ConversationKey
-from inference.turns.rules import TurnKey
 
 
 @dataclass(frozen=True, slots=True)

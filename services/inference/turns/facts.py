@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 
 from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
+from contracts.message_fields import TurnKey
 from contracts.versions import MessageEvent, message_in, version_of
 from inference.store import IndexedMessage, Placed
-from inference.turns.rules import TurnKey
 
 
 class Question(NamedTuple):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
+from contracts.message_fields import TurnKey
 from detector.model import CorrectionType, Feedback
 from detector.rules import SESSION_TIMEOUT_US
 
@@ -26,13 +27,6 @@ _METADATA_NAME: Final[Mapping[CorrectionType, str]] = {
     "rephrased": "rephrased_query",
     "abandonment": "abandonment",
 }
-
-
-class TurnKey(NamedTuple):
-    tenant: str
-    project: str
-    conversation_id: str
-    turn_id: str
 
 
 @dataclass(frozen=True, slots=True)

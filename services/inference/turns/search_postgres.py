@@ -12,10 +12,11 @@ from typing import Final
 
 import asyncpg
 
+from contracts.message_fields import TurnKey
 from inference.sql import SQL
 from inference.store import ConversationKey
 from inference.turns.candidates import Answered
-from inference.turns.rules import MachineStatus, Turn, TurnKey, UserStatus, ranked
+from inference.turns.rules import MachineStatus, Turn, UserStatus, ranked
 from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.vectors import TurnVectors
 

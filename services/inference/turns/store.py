@@ -8,11 +8,12 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from contracts.detectors import DetectorVersion
+from contracts.message_fields import TurnKey
 from detector.model import Feedback, Verdict
 from inference.store import ConversationKey, MessageKey, Placed
 from inference.turns.candidates import Answered
 from inference.turns.facts import Facts
-from inference.turns.rules import Turn, TurnKey
+from inference.turns.rules import Turn
 
 SIMILARITY_THRESHOLD: Final = 0.35
 """Minimum similarity for questions to count as similar. 75 % of rephrased and 3 % of unrelated questions reach it."""

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from contracts.feedback import FeedbackCreated, FeedbackErased
-from inference.turns.rules import TurnKey, status_of
+from contracts.message_fields import TurnKey
+from inference.turns.rules import status_of
 from inference.turns.store import UserReaction
 from inference.turns.store_postgres import PostgresTurnIndex
 from servicekit.log.handler import Handler

@@ -16,9 +16,10 @@ from uuid import uuid4
 import asyncpg
 
 from contracts.instants import MINUTE
+from contracts.message_fields import TurnKey
 from reporting import metrics
 from reporting.mirror.object_store import ObjectStore
-from reporting.mirror.objects import Hosted, ReplicationPlan, TurnKey, WantedArtifact, replication_plan
+from reporting.mirror.objects import Hosted, ReplicationPlan, WantedArtifact, replication_plan
 from reporting.mirror.receipts import HeldReceipts
 from reporting.mirror.store_setting import mark_older_turns
 from reporting.sql import SQL

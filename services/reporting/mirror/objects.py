@@ -11,16 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from contracts.instants import format_instant
+from contracts.message_fields import TurnKey
 
 TURN_LOG: Final = "turn.log"
 _MARKS: Final = {"user": "[USER FEEDBACK]", "machine": "[FEEDBACK]", "reviewer": "[FEEDBACK]"}
-
-
-class TurnKey(NamedTuple):
-    tenant: str
-    project: str
-    conversation_id: str
-    turn_id: str
 
 
 class WantedArtifact(NamedTuple):

@@ -11,7 +11,8 @@ import asyncpg
 from pydantic import Field
 
 from contracts.instants import format_instant
-from reporting.mirror.objects import TURN_LOG, TurnKey, WantedArtifact, content_of
+from contracts.message_fields import TurnKey
+from reporting.mirror.objects import TURN_LOG, WantedArtifact, content_of
 from reporting.model.responses import REACTION_KIND, ResponseModel, Time
 from reporting.model.selection import Project
 from reporting.sql import SQL

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from contracts.detectors import precedence
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.store import Changes, Saved
+from feedback.store import RecordChanges, Saved
 from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
 from tests.support.feedback_memory import MemoryStore
 
@@ -86,7 +86,7 @@ class SlowStore(MemoryStore):
         for _ in range(self._random.randrange(4)):
             await asyncio.sleep(0)
 
-    async def changes(self, *arguments: Any) -> Changes:
+    async def changes(self, *arguments: Any) -> RecordChanges:
         await self._others()
         return await super().changes(*arguments)
 

@@ -12,8 +12,9 @@ import pytest_asyncio
 
 from contracts.chat import DELETED, ChatMessageIngested
 from contracts.exchange import answer_of_turn, question_of
+from contracts.message_fields import TurnKey
 from contracts.versions import LogPosition
-from feedback.registry import RegisteredMessage, TurnKey, collapse, registered
+from feedback.registry import RegisteredMessage, collapse, registered
 from feedback.registry_postgres import PostgresRegistry
 from feedback.store_choice import SCHEMA
 from servicekit.db.database import Database

@@ -20,7 +20,7 @@ from feedback.ratings import meaning_of
 from feedback.reward import change_of
 from feedback.sessions_postgres import PostgresSessions
 from feedback.store_choice import SCHEMA
-from feedback.submission import Judgement
+from feedback.submission import TurnJudgement
 from feedback.submission_body import given
 from feedback.turn_erasures import TurnErasures
 from servicekit.clock import SystemClock
@@ -36,7 +36,7 @@ POINTS = "The scale must be a number of points from 2 to 100."
 HOSTILE: list[Any] = [True, "4", 4.5, -1, 0, 101, 10**30, float("nan"), float("inf"), [4], {}]
 
 
-def judged(body: dict[str, Any]) -> Judgement:
+def judged(body: dict[str, Any]) -> TurnJudgement:
     return given(json.dumps(body).encode()).judgement("ann")
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from contracts.instants import MINUTE, format_instant
+from contracts.message_fields import TurnKey
 from contracts.provenance import Provenance
 from contracts.topics import EXPLICIT_RECEIVED
-from feedback.registry import TurnAnswer, TurnFacts, TurnKey
+from feedback.registry import TurnAnswer, TurnFacts
 from feedback.reward import key_of
-from feedback.submission import ExplicitIntake, Judgement, explicit_event
+from feedback.submission import ExplicitIntake, TurnJudgement, explicit_event
 from servicekit.clock import FixedClock
 from servicekit.errors import RequestRefused
 from tests.support.logs import NOW, RecordingLog
@@ -25,7 +26,7 @@ RATED: dict[str, Any] = {**WHOLE, "rating": 2, "best_rating": 5}
 
 
 def event_of(reaction: Any = "ok", *, now: int = NOW, judge_at: int | None = None, **said: Any) -> Any:
-    return explicit_event(KEY, TurnFacts(ANSWER, "paid"), Judgement("ann", reaction, **said), now, judge_at)
+    return explicit_event(KEY, TurnFacts(ANSWER, "paid"), TurnJudgement("ann", reaction, **said), now, judge_at)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_a_retraction_has_no_words_and_is_of_the_same_kind(kept: dict[str, Any])
 
 def test_a_judgement_replaces_that_of_the_same_person_kind_and_turn() -> None:
     def id_of(key: TurnKey = KEY, user: str = "ann", **said: Any) -> Any:
-        return key_of(explicit_event(key, TurnFacts(ANSWER), Judgement(user, "ok", **said), NOW)).feedback_id
+        return key_of(explicit_event(key, TurnFacts(ANSWER), TurnJudgement(user, "ok", **said), NOW)).feedback_id
 
     same = [id_of(), id_of(text="Again."), id_of(ts=NOW), id_of(rating=2, best_rating=5)]
     assert len({*same}) == 1
@@ -99,7 +100,7 @@ async def test_the_intake_publishes_what_the_registry_knows(question: str | None
 
     log = RecordingLog()
     fakes: Any = (Known(), None, log, FixedClock(NOW))
-    accepted = await ExplicitIntake(*fakes, judge_at=NOW - 5).take(KEY, Judgement("ann", "ok"))
+    accepted = await ExplicitIntake(*fakes, judge_at=NOW - 5).take(KEY, TurnJudgement("ann", "ok"))
     assert accepted.feedback_id == key_of(event_of()).feedback_id
     [event] = log.values(EXPLICIT_RECEIVED.name)
     assert (event["userType"], event.get("questionMessageId")) == ("paid", question)
@@ -136,7 +137,7 @@ async def test_a_person_over_the_limit_does_not_wait_for_unknown_turns() -> None
     intake = ExplicitIntake(*fakes, judge_at=None)
     for status in (503, 429, 429, 429):
         with pytest.raises(RequestRefused) as refused:
-            await intake.take(KEY, Judgement("ann", "ok"))
+            await intake.take(KEY, TurnJudgement("ann", "ok"))
         assert refused.value.status == status
     assert behind.waits == 1
 
@@ -159,9 +160,9 @@ async def test_a_judgement_that_an_erasure_covers_is_refused_and_not_published(
     fakes: Any = (Erased(), None, log, FixedClock(NOW))
     intake = ExplicitIntake(*fakes, judge_at=None)
     if seconds is None:
-        await intake.take(KEY, Judgement("ann", "ok", ts))
+        await intake.take(KEY, TurnJudgement("ann", "ok", ts))
         assert len(log.messages) == 1
         return
     with pytest.raises(RequestRefused, match=r"feedback of a time until \d{4}-.*Z is not stored") as error:
-        await intake.take(KEY, Judgement("ann", "ok", ts))
+        await intake.take(KEY, TurnJudgement("ann", "ok", ts))
     assert (error.value.status, error.value.retry_after, log.messages) == (409, seconds, [])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from contracts.message_fields import TurnKey
 from detector.detector import Detector
 from detector.location import MAX_AGE_US
 from detector.model import NEIGHBOURHOOD, Message
@@ -15,7 +16,7 @@ from inference.handlers import indexed
 from inference.last_answer import LastAnswer
 from inference.store import ConversationKey
 from inference.turns.candidates import Answered
-from inference.turns.rules import MachineStatus, Turn, TurnKey
+from inference.turns.rules import MachineStatus, Turn
 from inference.turns.store import PersonTurns, StrategyFilter
 from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import START, message

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from contracts.message_fields import TurnKey
 from detector.encoders import choice
 from detector.model import Message, Target, Verdict
 from inference.detector_setup import open_detector
@@ -19,7 +20,7 @@ from inference.last_answer import SOME_AGENT, LastAnswer
 from inference.rejudge import AnnouncedVerdict, difference
 from inference.settings import InferenceSettings
 from inference.store import ConversationKey, MessageKey
-from inference.turns.rules import Turn, TurnKey
+from inference.turns.rules import Turn
 from servicekit.errors import StartError
 
 MESSAGES = 1_500

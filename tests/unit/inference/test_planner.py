@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from contracts.message_fields import TurnKey
 from detector.model import CorrectionType
 from inference.objection import objection
 from inference.planner import GIST, QUOTE, Advice, instructions, render
-from inference.turns.rules import MachineStatus, Turn, TurnKey, UserStatus
+from inference.turns.rules import MachineStatus, Turn, UserStatus
 
 KEY = TurnKey("acme", "support", "c1", "1233")
 REJECTED = MachineStatus("rejected", 0.9, "explicit", "No, that's wrong.\nI meant Rome.", "1234")

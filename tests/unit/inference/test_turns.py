@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import training
 from contracts.chat import ChatMessageIngested
+from contracts.message_fields import TurnKey
 from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from detector.model import Feedback, Message, Role, Verdict
@@ -28,7 +29,6 @@ from inference.turns.facts import Facts, Question, Reply, joined, looked_up
 from inference.turns.rules import (
     MachineStatus,
     Turn,
-    TurnKey,
     UserStatus,
     ranked,
     ranking_score,
