@@ -16,18 +16,38 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
+from typing import Literal
 from uuid import UUID
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
 
-from contracts.base import NO_VERDICTS
-from contracts.feedback import FeedbackAggregated, FeedbackCreated
+from contracts.base import NO_VERDICTS, Event, Id, Sequence64
+from contracts.feedback import FeedbackCreated
 from contracts.ids import derived_id, revision_event_id
+from contracts.instants import Instant
 from contracts.intervals import Interval, wilson
-from contracts.topics import FEEDBACK_AGGREGATED, FEEDBACK_CREATED
+from contracts.topics import FEEDBACK_CREATED
 
+AGGREGATED = "feedback.aggregated"
+"""Topic of the aggregates, with the record key `aggregateId`."""
 TurnId = tuple[str, str, str, str]
 """Ids of a turn: tenant, project, conversation and turn."""
+
+
+class FeedbackAggregated(Event):
+    """Event sent when the sum of the verdicts on an agent's answers in a turn changes (docs/aggregates.md)."""
+
+    aggregate_id: UUID
+    change: Literal["created", "updated", "cleared"]
+    revision: Sequence64
+    recorded_at: Instant
+    conversation_id: Id
+    turn_id: Id
+    agent_id: Id
+    count: int
+    mean_reward: float | None
+    interval_low: float | None
+    interval_high: float | None
 
 
 def mean_reward(rewards: Sequence[float]) -> tuple[float, Interval]:
@@ -69,7 +89,7 @@ class Aggregates:
 
     def read(self, record: ConsumerRecord) -> set[TurnId]:
         """Apply a record of either topic, and return the turns whose verdicts have changed."""
-        if record.topic == FEEDBACK_AGGREGATED.name:
+        if record.topic == AGGREGATED:
             self.note(FeedbackAggregated.from_wire(record.value))
             return set()
         event = FeedbackCreated.from_wire(record.value) if record.value else None
@@ -138,7 +158,7 @@ class Aggregates:
 async def run(broker: str, after: int, quiet: float) -> None:
     """Announce a turn after `after` changes, or `quiet` seconds after its last change."""
     aggregates, changes, times = Aggregates(), Counter[TurnId](), dict[TurnId, float]()
-    topics = (FEEDBACK_CREATED.name, FEEDBACK_AGGREGATED.name)
+    topics = (FEEDBACK_CREATED.name, AGGREGATED)
     async with (
         AIOKafkaProducer(bootstrap_servers=broker, acks="all", enable_idempotence=True) as producer,
         AIOKafkaConsumer(*topics, bootstrap_servers=broker, auto_offset_reset="earliest") as consumer,

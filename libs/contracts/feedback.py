@@ -310,33 +310,3 @@ class FeedbackErased(NamedTuple):
 
     feedback_id: UUID
     revision: int
-
-
-class FeedbackAggregated(Event):
-    """Event sent when the summary of the verdicts on an agent's answers in a turn changes.
-
-    If there are several events with the same `aggregate_id`, the one with the highest `revision` counts. The summary
-    covers each person's newest verdict on the turn, the newest review, and the machine's verdicts unless a review
-    replaces them. Replies are not verdicts.
-    """
-
-    aggregate_id: UUID
-    """The id of the aggregate, derived from tenant, project, conversation, turn and agent."""
-    change: Literal["created", "updated", "cleared"]
-    """The change that this revision made. A cleared aggregate has no verdicts any more."""
-    revision: Sequence64
-    """A number that grows with every announced change of the aggregate. Keep the aggregate with the highest
-    revision."""
-    recorded_at: Instant
-    """The time of the latest verdict in this revision, by the log's clock."""
-    conversation_id: ConversationId
-    turn_id: TurnId
-    agent_id: AgentId
-    count: Annotated[int, Field(ge=0)]
-    """The number of verdicts that count."""
-    mean_reward: Annotated[float, Field(ge=-1, le=1)] | None
-    """The mean reward of these verdicts, -1 to 1; null without verdicts."""
-    interval_low: Annotated[float, Field(ge=-1, le=1)] | None
-    """The lower bound of the 95 % confidence interval of the mean reward; null without verdicts."""
-    interval_high: Annotated[float, Field(ge=-1, le=1)] | None
-    """The upper bound of the 95 % confidence interval of the mean reward; null without verdicts."""

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from contracts.base import Envelope
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import (
-    FeedbackAggregated,
     FeedbackCreated,
     FeedbackErasureConfirmed,
     FeedbackErasureRequested,
@@ -213,18 +212,6 @@ FEEDBACK_CREATED = Topic(
     compacted=True,
     meaning="a feedback record was created, updated or cleared",
 )
-FEEDBACK_AGGREGATED = Topic(
-    "feedback.aggregated",
-    FeedbackAggregated,
-    lambda event: str(event.aggregate_id),
-    "aggregateId",
-    6,
-    FOREVER,
-    "examples/aggregates.py",
-    (),
-    compacted=True,
-    meaning="the verdicts on a turn were summed up",
-)
 
 TOPICS: tuple[Topic, ...] = (
     CHAT_MESSAGE,
@@ -241,7 +228,6 @@ TOPICS: tuple[Topic, ...] = (
     ERASURE_CONFIRMED,
     SESSION_CREATED,
     FEEDBACK_CREATED,
-    FEEDBACK_AGGREGATED,
 )
 BY_NAME = MappingProxyType({topic.name: topic for topic in TOPICS})
 COMPACTED = frozenset(topic.name for topic in TOPICS if topic.compacted)

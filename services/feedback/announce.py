@@ -16,9 +16,9 @@ from contracts.topics import FEEDBACK_CREATED
 from feedback.model import Key, Payload, Record
 from servicekit.log.messages import Message
 
-_SAID: Final = {field.name: field.default for field in fields(Payload) if field.name != "provenance"}
+_DEFAULTS: Final = {field.name: field.default for field in fields(Payload) if field.name != "provenance"}
 """Default values of a payload's fields, by their names in the event."""
-_values_of: Final = attrgetter(*_SAID)
+_values_of: Final = attrgetter(*_DEFAULTS)
 _ALWAYS_SHOWN: Final = frozenset(
     {
         *("turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"),
@@ -62,19 +62,21 @@ def announcement(record: Record) -> FeedbackCreated:
         rn=resource_name(record),
         overruled_by=record.overruled_by,
         overruled_reaction=None if record.overruled_by is None else payload.reaction,
-        **_said(payload, None if live else _ALWAYS_SHOWN if record.overruled_by is None else _SHOWN_IF_OVERRULED),
+        **_shown_fields(
+            payload, None if live else _ALWAYS_SHOWN if record.overruled_by is None else _SHOWN_IF_OVERRULED
+        ),
         **payload.provenance.fields(),
     )
 
 
-def _said(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
+def _shown_fields(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
     """Return a payload's fields as a dictionary. Its keys are the field names of the event.
 
     Args:
         shown: The fields to keep. All others get their default values. None keeps all fields.
     """
-    values = dict(zip(_SAID, _values_of(payload), strict=True))
-    return values if shown is None else {name: values[name] if name in shown else _SAID[name] for name in _SAID}
+    values = dict(zip(_DEFAULTS, _values_of(payload), strict=True))
+    return values if shown is None else {name: values[name] if name in shown else _DEFAULTS[name] for name in _DEFAULTS}
 
 
 def resource_name(record: Record) -> str:

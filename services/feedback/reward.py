@@ -12,7 +12,7 @@ from functools import cache, singledispatch
 from operator import attrgetter
 from typing import Any
 
-from contracts.base import FeedbackType, Origin, Reaction
+from contracts.base import Origin, Reaction
 from contracts.chat import DELETED
 from contracts.detectors import ANNOUNCEMENT_THRESHOLD
 from contracts.feedback import (
@@ -35,37 +35,7 @@ EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok"
 INFERRED_VALUES: Mapping[str, float] = {"accepted": 0.5, "rejected": -1.0}
 AboutAnAnswer = FeedbackReplyReceived | FeedbackReactionReceived | FeedbackExplicitReceived | FeedbackInferredReceived
 
-_SAID = tuple(field.name for field in fields(Payload) if field.name != "provenance")
-
-
-@singledispatch
-def key_of(event: Any) -> Key:
-    """Return the key of the record that an event changes.
-
-    Raises:
-        TypeError: The event is not feedback.
-    """
-    raise TypeError(f"{type(event).__name__} is not a feedback event")
-
-
-@key_of.register
-def _(event: FeedbackReplyReceived) -> Key:
-    return _key(event, source_of(event.conversation_id), event.reply_sender_id, event.agent_id, event.message_id)
-
-
-@key_of.register
-def _(event: FeedbackReactionReceived) -> Key:
-    return _key(event, source_of(event.conversation_id), event.reaction_user_id, event.agent_id, event.agent_message_id)
-
-
-@key_of.register
-def _(event: FeedbackExplicitReceived) -> Key:
-    return _key(event, "api" if event.reviews is None else REVIEW, event.user_id, "", event.turn_id)
-
-
-@key_of.register
-def _(event: FeedbackInferredReceived) -> Key:
-    return _key(event, "inference", event.user_id, "", f"{event.detected_in_message_id}:{event.detector}")
+_PAYLOAD_FIELDS = tuple(field.name for field in fields(Payload) if field.name != "provenance")
 
 
 @singledispatch
@@ -86,8 +56,8 @@ def _(event: FeedbackReplyReceived, rewards: Mapping[str, float] = DEFAULT_REWAR
     if event.reply_sender_id == event.agent_id:
         return Outcome.ignored("self_feedback")
     payload = _payload(event, user_type=event.reply_sender_type, value=REPLY_VALUE, text=event.reply_content or None)
-    present = event.reply_content != DELETED
-    return _change(event, key_of(event), "implicit", "user", ONLY_SLOT, present, payload)
+    key = _key(event, source_of(event.conversation_id), event.reply_sender_id, event.agent_id, event.message_id)
+    return Change(key, "implicit", "user", ONLY_SLOT, _entry(event, payload, event.reply_content != DELETED))
 
 
 @change_of.register
@@ -103,14 +73,20 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
     payload = _payload(event, user_type=event.reaction_user_type, reaction=reaction, value=value, emoji=emoji)
     # An emoji without a reward still replaces a person's single emoji.
     slot, present = (ONLY_SLOT, added and value is not None) if event.replaces else (emoji or ONLY_SLOT, added)
-    return _change(event, key_of(event), "reaction", "user", slot, present, payload)
+    key = _key(event, source_of(event.conversation_id), event.reaction_user_id, event.agent_id, event.agent_message_id)
+    return Change(key, "reaction", "user", slot, _entry(event, payload, present))
 
 
 @change_of.register
 def _(event: FeedbackExplicitReceived, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> Change | Outcome:
-    payload = _payload(event, value=_explicit_value(event))
+    entry = _entry(event, _payload(event, value=_explicit_value(event)), event.reaction is not None)
     origin: Origin = "user" if event.reviews is None else "reviewer"
-    return _change(event, key_of(event), "explicit", origin, ONLY_SLOT, event.reaction is not None, payload)
+    return Change(explicit_key(event), "explicit", origin, ONLY_SLOT, entry)
+
+
+def explicit_key(event: FeedbackExplicitReceived) -> Key:
+    """Return the key of the record that a judgement or a review changes."""
+    return _key(event, "api" if event.reviews is None else REVIEW, event.user_id, "", event.turn_id)
 
 
 def _explicit_value(event: FeedbackExplicitReceived) -> float | None:
@@ -133,9 +109,8 @@ def _(event: FeedbackInferredReceived, rewards: Mapping[str, float] = DEFAULT_RE
         tags=event.rules[:TAGS_LIMIT],
         detector=event.detector_version,
     )
-    return _change(
-        event, key_of(event), "inferred", "machine", ONLY_SLOT, verdict is not None, payload, event.evaluation
-    )
+    key = _key(event, "inference", event.user_id, "", f"{event.detected_in_message_id}:{event.detector}")
+    return Change(key, "inferred", "machine", ONLY_SLOT, _entry(event, payload, verdict is not None, event.evaluation))
 
 
 def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
@@ -143,16 +118,16 @@ def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
 
     The fields in `decided` override the event's fields.
     """
-    names, values_of = _said_by(type(event))
+    names, values_of = _payload_fields_of(type(event))
     values = dict(zip(names, values_of(event), strict=True)) | decided
     values["causation_id"], values["provenance"] = event.event_id, provenance_of(event)
     return Payload(**values)
 
 
 @cache
-def _said_by(kind: type[AboutAnAnswer]) -> tuple[Sequence[str], Callable[[AboutAnAnswer], tuple[Any, ...]]]:
+def _payload_fields_of(kind: type[AboutAnAnswer]) -> tuple[Sequence[str], Callable[[AboutAnAnswer], tuple[Any, ...]]]:
     """Return the names of the payload fields that this type of event has, and a function that reads them."""
-    names = [name for name in _SAID if name in kind.model_fields]
+    names = [name for name in _PAYLOAD_FIELDS if name in kind.model_fields]
     return names, attrgetter(*names)
 
 
@@ -160,17 +135,8 @@ def _key(event: Any, source: str, user_id: str, agent_id: str, source_id: str) -
     return Key(event.tenant, event.project, event.conversation_id, source, user_id, agent_id, source_id)
 
 
-def _change(
-    event: Any,
-    key: Key,
-    feedback_type: FeedbackType,
-    origin: Origin,
-    slot: str,
-    present: bool,
-    payload: Payload,
-    evaluation: int = 0,
-) -> Change:
-    """Build a change and its stamp.
+def _entry(event: Any, payload: Payload, present: bool, evaluation: int = 0) -> Entry:
+    """Return the entry of a change with its stamp.
 
     A retraction drops text, tags and correction.
     """
@@ -178,7 +144,7 @@ def _change(
         payload = replace(payload, text=None, tags=(), correction=None, correction_type=None)
     sequence = -1 if event.sequence is None else event.sequence
     stamp = Stamp(evaluation, event.occurred_at, sequence, not present, event.event_id, _digest(payload))
-    return Change(key, feedback_type, origin, slot, Entry(stamp, present, payload))
+    return Entry(stamp, present, payload)
 
 
 def _digest(payload: Payload) -> str:

@@ -18,7 +18,7 @@ from contracts.topics import EXPLICIT_RECEIVED
 from feedback.rate_limit import PersonLimit
 from feedback.registry import TurnFacts
 from feedback.registry_postgres import PostgresRegistry
-from feedback.reward import key_of
+from feedback.reward import explicit_key
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.log.messages import Message, Producer
@@ -109,7 +109,7 @@ class ExplicitIntake:
         [written] = await self._log.send([Message.of(EXPLICIT_RECEIVED, event)])
         if written.log_time is not None:
             event = at_log_time(event, written.log_time, written.offset, self._judge_at)
-        return AcceptedFeedback(feedback_id=key_of(event).feedback_id, ts=format_instant(event.occurred_at))
+        return AcceptedFeedback(feedback_id=explicit_key(event).feedback_id, ts=format_instant(event.occurred_at))
 
     async def _facts(self, key: TurnKey, user_id: str) -> TurnFacts:
         """Return the facts about an answered turn. If no answer is known yet, wait for the registry to catch up."""

@@ -12,7 +12,7 @@ from contracts.message_fields import TurnKey
 from contracts.provenance import Provenance
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.registry import TurnAnswer, TurnFacts
-from feedback.reward import key_of
+from feedback.reward import explicit_key
 from feedback.submission import ExplicitIntake, TurnJudgement, explicit_event
 from servicekit.clock import FixedClock
 from servicekit.errors import RequestRefused
@@ -80,7 +80,7 @@ def test_a_retraction_has_no_words_and_is_of_the_same_kind(kept: dict[str, Any])
 
 def test_a_judgement_replaces_that_of_the_same_person_kind_and_turn() -> None:
     def id_of(key: TurnKey = KEY, user: str = "ann", **said: Any) -> Any:
-        return key_of(explicit_event(key, TurnFacts(ANSWER), TurnJudgement(user, "ok", **said), NOW)).feedback_id
+        return explicit_key(explicit_event(key, TurnFacts(ANSWER), TurnJudgement(user, "ok", **said), NOW)).feedback_id
 
     same = [id_of(), id_of(text="Again."), id_of(ts=NOW), id_of(rating=2, best_rating=5)]
     assert len({*same}) == 1
@@ -101,7 +101,7 @@ async def test_the_intake_publishes_what_the_registry_knows(question: str | None
     log = RecordingLog()
     fakes: Any = (Known(), None, log, FixedClock(NOW))
     accepted = await ExplicitIntake(*fakes, judge_at=NOW - 5).take(KEY, TurnJudgement("ann", "ok"))
-    assert accepted.feedback_id == key_of(event_of()).feedback_id
+    assert accepted.feedback_id == explicit_key(event_of()).feedback_id
     [event] = log.values(EXPLICIT_RECEIVED.name)
     assert (event["userType"], event.get("questionMessageId")) == ("paid", question)
     assert accepted.ts == format_instant(NOW - 5)
