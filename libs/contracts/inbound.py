@@ -5,9 +5,8 @@ Each type accepts several spellings of a value and normalises them, so that all 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import (
     BeforeValidator,
@@ -40,22 +39,27 @@ def _instant(value: object, info: ValidationInfo) -> int:
     raise ValueError("a time must be RFC 3339 with an offset, or a number of epoch milliseconds")
 
 
-def _digits(limit: int) -> Callable[[int], str]:
+def _digits(limit: int) -> CoreSchema:
+    """Return the schema of an integer that becomes its decimal digits, at most `limit` of them."""
+
     def digits(value: int) -> str:
         text = str(value)
         if len(text) > limit:
             raise ValueError
         return text
 
-    return digits
+    return core_schema.no_info_after_validator_function(digits, core_schema.int_schema(strict=True))
 
 
-def _empty(_: str) -> str:
-    return ""
+def _expected_id(limit: int) -> str:
+    return f"must be an integer, or a text of 1 to {limit} characters without control characters"
 
 
-def _nothing(_: str) -> None:
-    return None
+def _id_types(limit: int) -> list[dict[str, Any]]:
+    return [
+        {"type": "string", "minLength": 1, "maxLength": limit, "pattern": ID_PATTERN},
+        {"type": "integer"},
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +81,11 @@ class _Or:
 
 SPELLING: Final = "spelling"
 """Type of the validation error for a value that matches no spelling of its field. The message omits the value."""
-_INTEGER: Final = core_schema.no_info_after_validator_function(_digits(ID_LIMIT), core_schema.int_schema(strict=True))
-_EMPTY: Final = core_schema.no_info_after_validator_function(_nothing, core_schema.literal_schema([""]))
+_EMPTY: Final = core_schema.no_info_after_validator_function(lambda _: None, core_schema.literal_schema([""]))
 _BLANK: Final = core_schema.no_info_after_validator_function(
-    _empty, core_schema.str_schema(max_length=CONTENT_LIMIT, pattern=r"^\s*$")
+    lambda _: "", core_schema.str_schema(max_length=CONTENT_LIMIT, pattern=r"^\s*$")
 )
-_AN_ID: Final = "must be an integer, or a text of 1 to 256 characters without control characters"
-_TEXT_OR_NUMBER: Final = [
-    {"type": "string", "minLength": 1, "maxLength": ID_LIMIT, "pattern": ID_PATTERN},
-    {"type": "integer"},
-]
-_OPTIONAL: Final = [
-    {"type": "string", "maxLength": ID_LIMIT, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]*$"},
-    {"type": "integer"},
-]
+_OPTIONAL: Final = [{"type": "string", "maxLength": ID_LIMIT, "pattern": OPTIONAL_PATTERN}, {"type": "integer"}]
 
 ProducerInstant = Annotated[
     int,
@@ -107,27 +102,24 @@ ProducerInstant = Annotated[
 ]
 """Time in integer microseconds since the epoch. In JSON, it is a number of epoch milliseconds or an RFC 3339 text; the
 text may have a space instead of `T`, no seconds, and an offset without a colon."""
-ProducerId = Annotated[Id, _Or((_INTEGER,), _AN_ID), WithJsonSchema({"anyOf": _TEXT_OR_NUMBER})]
+ProducerId = Annotated[
+    Id, _Or((_digits(ID_LIMIT),), _expected_id(ID_LIMIT)), WithJsonSchema({"anyOf": _id_types(ID_LIMIT)})
+]
 """An `Id`, or an integer, which is converted to its decimal digits."""
 OptionalId = Annotated[
-    Id | None, _Or((_INTEGER, _EMPTY), _AN_ID), WithJsonSchema({"anyOf": [*_OPTIONAL, {"type": "null"}]})
+    Id | None,
+    _Or((_digits(ID_LIMIT), _EMPTY), _expected_id(ID_LIMIT)),
+    WithJsonSchema({"anyOf": [*_OPTIONAL, {"type": "null"}]}),
 ]
 """A `ProducerId` or None; an empty text becomes None."""
 PART_LIMIT: Final = ID_LIMIT - len(COMMENT_PREFIX)
 """Maximum length of a post's or comment's id, in characters: the id limit minus the prefix's length."""
 _Part = Annotated[str, StringConstraints(min_length=1, max_length=PART_LIMIT, pattern=ID_PATTERN)]
-_PART_INTEGER: Final = core_schema.no_info_after_validator_function(
-    _digits(PART_LIMIT), core_schema.int_schema(strict=True)
-)
-_A_PART: Final = f"must be an integer, or a text of 1 to {PART_LIMIT} characters without control characters"
-_PART_SCHEMA: Final = [
-    {"type": "string", "minLength": 1, "maxLength": PART_LIMIT, "pattern": ID_PATTERN},
-    {"type": "integer"},
-]
-PartId = Annotated[_Part, _Or((_PART_INTEGER,), _A_PART), WithJsonSchema({"anyOf": _PART_SCHEMA})]
+_part_spellings: Final = _Or((_digits(PART_LIMIT),), _expected_id(PART_LIMIT))
+PartId = Annotated[_Part, _part_spellings, WithJsonSchema({"anyOf": _id_types(PART_LIMIT)})]
 """A `ProducerId` of a post or comment. The message id is a prefix followed by this id."""
 OptionalPartId = Annotated[
-    _Part | None, _Or((_PART_INTEGER,), _A_PART), WithJsonSchema({"anyOf": [*_PART_SCHEMA, {"type": "null"}]})
+    _Part | None, _part_spellings, WithJsonSchema({"anyOf": [*_id_types(PART_LIMIT), {"type": "null"}]})
 ]
 """A `PartId` or None."""
 Role = Annotated[

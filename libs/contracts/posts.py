@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from contracts.attachments import Attachments
+from contracts.base import SenderType
 from contracts.chat import (
     ChatMessageIngested,
     ChatMessageReactionIngested,
@@ -20,7 +21,6 @@ from contracts.chat import (
     EmojiField,
     ProducerEvent,
     ProducerProvenance,
-    WrittenBy,
 )
 from contracts.inbound import PART_LIMIT, MessageContent, OptionalId, OptionalPartId, PartId, ProducerId, Role
 from contracts.sources import COMMENT_PREFIX, POST_PREFIX
@@ -28,23 +28,6 @@ from contracts.sources import COMMENT_PREFIX, POST_PREFIX
 PostId = Annotated[PartId, Field(description=f"The post's id, unique in its project; at most {PART_LIMIT} characters.")]
 CommentId = Annotated[
     PartId, Field(description=f"The comment's id, unique among its post's comments; at most {PART_LIMIT} characters.")
-]
-AuthorId = Annotated[ProducerId, Field(description="The id of the person or agent that wrote it.")]
-AuthorType = Annotated[WrittenBy, Field(description="`human` if a person wrote it, or `agent`.")]
-AuthorRole = Annotated[
-    Role, Field(description="The platform's own name for the author's role, such as `registered` or `moderator`.")
-]
-AgentId = Annotated[
-    OptionalId, Field(description="The agent that wrote it; by default an agent's text is by the agent `authorId`.")
-]
-Turn = Annotated[
-    OptionalId,
-    Field(
-        description="The turn: a question and its answer. An agent's post or comment without a turn is its own turn."
-    ),
-]
-Content = Annotated[
-    MessageContent, Field(description="The text, with the title if there is one; at most 200,000 characters.")
 ]
 
 
@@ -59,20 +42,30 @@ class PostEvent(ProducerEvent):
         return POST_PREFIX + self.post_id
 
 
-class PostPublished(ProducerProvenance, PostEvent):
+class AuthoredEvent(ProducerProvenance, PostEvent):
+    """An event about a post or a comment that a person or an agent wrote."""
+
+    turn_id: OptionalId = None
+    """The turn: a question and its answer. An agent's post or comment without a turn is its own turn."""
+    author_id: ProducerId
+    """The id of the person or agent that wrote it."""
+    author_type: SenderType
+    """`human` if a person wrote it, or `agent`."""
+    user_type: Role = None
+    """The platform's own name for the author's role, such as `registered` or `moderator`."""
+    agent_id: OptionalId = None
+    """The agent that wrote it; by default an agent's text is by the agent `authorId`."""
+    content: MessageContent
+    """The text, with the title if there is one; at most 200,000 characters."""
+    attachments: Attachments = None
+
+
+class PostPublished(AuthoredEvent):
     """Event sent when an agent or a person publishes or edits a post.
 
     If there are several events with the same `post_id`, the latest one counts. The content `(message deleted)` deletes
     the post.
     """
-
-    turn_id: Turn = None
-    author_id: AuthorId
-    author_type: AuthorType
-    user_type: AuthorRole = None
-    agent_id: AgentId = None
-    content: Content
-    attachments: Attachments = None
 
     @property
     def message_id(self) -> str:
@@ -84,7 +77,7 @@ class PostPublished(ProducerProvenance, PostEvent):
         return _message(self, None)
 
 
-class PostCommented(ProducerProvenance, PostEvent):
+class PostCommented(AuthoredEvent):
     """Event sent when an agent or a person writes or edits a comment on a post or on another comment.
 
     If there are several events about the same comment, the latest one counts. The content `(message deleted)` deletes
@@ -94,13 +87,6 @@ class PostCommented(ProducerProvenance, PostEvent):
     comment_id: CommentId
     parent_comment_id: OptionalPartId = None
     """The comment that this one answers; null for a comment on the post itself."""
-    turn_id: Turn = None
-    author_id: AuthorId
-    author_type: AuthorType
-    user_type: AuthorRole = None
-    agent_id: AgentId = None
-    content: Content
-    attachments: Attachments = None
 
     @model_validator(mode="after")
     def _is_about_something_else(self) -> Self:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
+from uuid import uuid5
 
 from contracts.base import TEXT_LIMIT, Event, SenderType
 from contracts.chat import ChatMessageIngested, OriginalMessage
 from contracts.exchange import ExchangeMessage, Position, has_text, question_of, thread_of
-from contracts.ids import NAMESPACE, uuid5
+from contracts.ids import NAMESPACE
 from contracts.message_fields import MessageKey
 from contracts.posts import About, about_in
 from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of

@@ -5,15 +5,19 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Final, Protocol
 
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
+from pydantic import BaseModel, ConfigDict, Field
 
+from contracts.base import Id, Name
 from contracts.scopes import ALL_SCOPES, ON_BEHALF, READ
 from servicekit.errors import RequestRefused, StartError, Unavailable
 
 COOKIE = "agent_feedback_token"
+OWN_CALLER: Final = "/access/caller"
+"""Path of the route that describes the holder of the request's token. The service that stores keys serves it."""
 _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON Web Token of the configured issuer.")
 """Security scheme for the OpenAPI document only; the guard has verified the token."""
 
@@ -64,6 +68,22 @@ class Caller:
     def own_only(self) -> str | None:
         """Id of the caller, or None if queries over several projects may also return other people's feedback."""
         return None if READ in self.scopes and self.project is None else self.subject
+
+
+class CallerFacts(BaseModel):
+    """The holder of an access token, and the tenant, projects and scopes that the token grants access to."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    subject: Id = Field(description="The holder, for example `member:ann`.", examples=["member:ann"])
+    tenant: Name | None = Field(description="The tenant; null for all tenants.", examples=["acme"])
+    projects: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        description="The projects; null for all projects of the tenant.", examples=[["support"]]
+    )
+    scopes: list[str] = Field(description="The scopes.", examples=[["read"]])
+    is_person: bool = Field(
+        description="True if the holder is a person who gives feedback; false for colleagues and programs."
+    )
 
 
 class Authenticator(Protocol):

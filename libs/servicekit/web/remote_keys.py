@@ -8,10 +8,9 @@ from typing import Final
 import httpx
 from pydantic import ValidationError
 
-from contracts.access import OWN_CALLER, CallerFacts
 from servicekit.clock import Clock
 from servicekit.errors import Unavailable
-from servicekit.web.auth import Caller
+from servicekit.web.auth import OWN_CALLER, Caller, CallerFacts
 
 REMEMBERED_SECONDS: Final = 2.0
 """Time for which a process caches a token's caller, in seconds."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.access import OWN_CALLER, CallerFacts
-from servicekit.web.auth import Caller
+from servicekit.web.auth import OWN_CALLER, Caller, CallerFacts
 from servicekit.web.routes import Routes
 
 

@@ -7,7 +7,6 @@ from typing import Final
 import asyncpg
 from fastapi import Request, Response
 
-from contracts.access import MEMBER
 from contracts.scopes import ADMIN, ALL_SCOPES, READ
 from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys, Maker
 from reporting.access.log import MOST_ENTRIES, AccessLog
@@ -19,7 +18,7 @@ from reporting.read_models.projects import projects
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
 from servicekit.web.forms import Form
-from servicekit.web.projects import ProjectSet
+from servicekit.web.projects import MEMBER, ProjectSet
 from servicekit.web.routes import Routes
 
 ACCESS: Final = "/dashboard/access"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from itertools import permutations
 from typing import Any
 from uuid import UUID
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from contracts.feedback import FeedbackSessionCreated
 from contracts.headers import REVISION, Headers, header, revision_named
-from contracts.ids import canonical, partition_of, uuid5
+from contracts.ids import canonical, partition_of
 from contracts.log_time import at_log_time
 from contracts.murmur2 import murmur2
 from contracts.versions import COPY, FROM_MESSAGES, LogPosition, message_in, same_source, version_of
@@ -182,11 +181,6 @@ TEXTS = st.text(st.characters(codec="utf-8"))
 @given(st.lists(st.one_of(TEXTS, st.integers())))
 def test_the_canonical_form_is_the_json_array_without_blanks(parts: list[str | int]) -> None:
     assert canonical(*parts) == json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
-
-
-@given(st.uuids(), TEXTS)
-def test_a_uuid5_is_the_one_of_the_standard_library(namespace: uuid.UUID, name: str) -> None:
-    assert uuid5(namespace, name) == uuid.uuid5(namespace, name)
 
 
 # The partitioner agrees with Kafka's own clients.

@@ -19,10 +19,9 @@ import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
 from jwt.warnings import InsecureKeyLengthWarning
 
-from contracts.access import OWN_CALLER
 from servicekit.errors import StartError, Unavailable
 from servicekit.settings import read_settings
-from servicekit.web.auth import AccessToken, AnyOfLater, Caller
+from servicekit.web.auth import OWN_CALLER, AccessToken, AnyOfLater, Caller
 from servicekit.web.auth_settings import AuthSettings, authenticator_for, issuers_of
 from servicekit.web.issuers import IssuersFile
 from servicekit.web.remote_keys import RemoteKeys
