@@ -7,13 +7,14 @@ import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import emoji
+from pydantic import Field
 
 from feedback.emoji_names import NAMES
 
-RewardChanges = dict[str, float | None]
+RewardChanges = dict[str, Annotated[float, Field(ge=-1, le=1)] | None]
 """New rewards by emoji, in any spelling. None removes an emoji's reward."""
 
 

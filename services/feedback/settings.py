@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field, StringConstraints, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from contracts.base import Name
 from feedback.emojis import DEFAULT_REWARDS, RewardChanges, changed_rewards
 from servicekit.settings import ReadSettings
 
-_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
+ProjectPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}$")]
+"""A project, as `tenant/project`."""
 STORE_SCHEMES = frozenset({"postgresql", "postgres", "mongodb", "mongodb+srv"})
 
 
@@ -41,7 +42,7 @@ class FeedbackSettings(ReadSettings):
     broker: str = "localhost:9092"
     store_url: str = "postgresql://localhost/agent_feedback"
     emoji_rewards: RewardChanges = Field(default_factory=dict)
-    emoji_rewards_of: dict[str, RewardChanges] = Field(default_factory=dict)
+    emoji_rewards_of: dict[ProjectPath, RewardChanges] = Field(default_factory=dict)
     log_seconds: float = Field(default=5, gt=0, le=60)
     turn_days: float = Field(default=730, ge=0)
     stub_days: float = Field(default=30, ge=0)
@@ -58,23 +59,6 @@ class FeedbackSettings(ReadSettings):
         if urlsplit(url).scheme not in STORE_SCHEMES:
             raise ValueError("must begin with postgresql:// or mongodb://")
         return url
-
-    @field_validator("emoji_rewards")
-    @classmethod
-    def _are_rewards(cls, rewards: RewardChanges) -> RewardChanges:
-        for emoji, reward in rewards.items():
-            if reward is not None and not -1 <= reward <= 1:
-                raise ValueError(f"the reward of {emoji!r} is {reward}, outside -1 to 1")
-        return rewards
-
-    @field_validator("emoji_rewards_of")
-    @classmethod
-    def _are_rewards_of_projects(cls, tables: dict[str, RewardChanges]) -> dict[str, RewardChanges]:
-        for project, rewards in tables.items():
-            if not _PROJECT.fullmatch(project):
-                raise ValueError(f"{project!r} is not tenant/project")
-            cls._are_rewards(rewards)
-        return tables
 
     @property
     def rewards(self) -> Mapping[str, float]:
