@@ -30,9 +30,8 @@ def announcement(
 ) -> FeedbackInferredReceived | None:
     """Build the event that announces or retracts the verdict on a person's message.
 
-    A retraction does not contain the message's text, because the text may have been edited. The event id is derived
-    from the feedback id, the detector version and the evaluation, so judging a message again produces the
-    same event.
+    A retraction does not contain the message's text, because the text may have been edited. Judging a message again
+    with the same detector and evaluation produces the same event.
 
     Args:
         answer: The judged answer, or None if there is none.
@@ -43,17 +42,12 @@ def announcement(
         The event, or None if there is nothing to announce and nothing to retract.
     """
     target = verdict.target if verdict.emitted else None
-    if target is not None:
-        content = _content(placed.indexed.message, verdict, target) | {
-            "question_message_id": question_message_id,
-            "thread_id": answer.message.thread_id if answer else None,
-        }
-    elif placed.emitted_turn_id is not None:
-        content = _retraction(placed)
-    else:
+    if target is None and placed.emitted_turn_id is None:
         return None
-    indexed = placed.indexed
-    where, message = indexed.conversation, indexed.message
+    content = _retraction(placed) if target is None else _content(placed.indexed.message, verdict, target)
+    if target is not None and answer is not None:
+        content |= {"question_message_id": question_message_id, "thread_id": answer.message.thread_id}
+    where, message = placed.indexed.conversation, placed.indexed.message
     about = feedback_id(
         *where, source="inference", user_id=message.sender_id, agent_id="", source_id=f"{message.message_id}:{DETECTOR}"
     )
@@ -64,7 +58,7 @@ def announcement(
         detected_in_turn_id=message.turn_id,
         detected_in_message_id=message.message_id,
         user_id=message.sender_id,
-        user_type=indexed.user_type or PERSON,
+        user_type=placed.indexed.user_type or PERSON,
         confidence=verdict.confidence,
         decided_by=verdict.decided_by,
         detector=DETECTOR,

@@ -26,6 +26,9 @@ from servicekit.web.routes import Routes
 
 PROJECT = "/conversations/{tenant}/{project}"
 CONVERSATION = PROJECT + "/{conversation_id:segment}"
+SEARCH = PROJECT + "/strategies/search"
+METADATA = CONVERSATION + "/turns/{turn_id:segment}/metadata"
+NEW = CONVERSATION + "/detect"
 JSON = "application/json"
 UNNAMED = "new message"
 """Message id that is used for a message with neither a message id nor a turn id."""
@@ -72,20 +75,13 @@ def inference_router(
         index_read_up: Waits until the index contains every record that was in the log at the time of the call. Takes
             the maximum wait in seconds (None for the service's own limit) and returns False on timeout. None if the
             index is not filled from a log.
-        redact: Redacts a request body with the rules of a project (`tenant/project`), so that a message is judged in
-            the form in which it will be stored.
+        redact: Redacts a request body with the rules of a project (`tenant/project`), as messages are redacted before
+            they are stored.
     """
     router = Routes("inference")
     _add_turn_routes(router, turns)
 
-    @router.at(
-        "POST",
-        CONVERSATION + "/detect",
-        DETECT,
-        response_model=Detected,
-        refuses=SENT,
-        openapi_extra=taking(NewMessage),
-    )
+    @router.at("POST", NEW, DETECT, response_model=Detected, refuses=SENT, openapi_extra=taking(NewMessage))
     async def detect_feedback(
         request: Request, tenant: Name, project: Name, conversation_id: Id, caller: Caller
     ) -> Detected:
@@ -112,12 +108,7 @@ def inference_router(
 
 
 def _add_turn_routes(router: Routes, turns: TurnSearch) -> None:
-    @router.at(
-        "GET",
-        CONVERSATION + "/turns/{turn_id:segment}/metadata",
-        DETECT,
-        refuses=READ | {404: "That turn is unknown."},
-    )
+    @router.at("GET", METADATA, DETECT, refuses=READ | {404: "That turn is unknown."})
     async def metadata(tenant: Name, project: Name, conversation_id: Id, turn_id: Id) -> TurnMetadata:
         """Return a turn's metadata, including the detector's verdict and people's feedback."""
         turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
@@ -126,12 +117,7 @@ def _add_turn_routes(router: Routes, turns: TurnSearch) -> None:
         return TurnMetadata.of(turn)
 
     @router.at(
-        "POST",
-        PROJECT + "/strategies/search",
-        DETECT,
-        response_model=FoundStrategies,
-        refuses=SENT,
-        openapi_extra=taking(StrategySearch),
+        "POST", SEARCH, DETECT, response_model=FoundStrategies, refuses=SENT, openapi_extra=taking(StrategySearch)
     )
     async def search(request: Request, tenant: Name, project: Name) -> FoundStrategies:
         """Return turns whose strategies are worth reusing.
