@@ -85,7 +85,7 @@ async def before(pool: asyncpg.Pool, one: JudgedMessage) -> tuple[Placed, Neighb
     """Return the message as read from the index, with the messages before it."""
     rows = await pool.fetch(_BEFORE, *one.conversation, one.position, one.message.message_id)
     earlier = tuple(Message(*row.values()) for row in reversed(rows))
-    return Placed(one, len(earlier) + 1, None, None), Neighbourhood(earlier, one.message)
+    return Placed(one, len(earlier) + 1), Neighbourhood(earlier, one.message)
 
 
 def _upsert(table: str, columns: tuple[str, ...], key: int, newer: str) -> str:

@@ -16,6 +16,7 @@ from contracts.topics import INFERRED_RECEIVED
 from detector.model import Message, Target, Verdict
 from detector.reasons import reason_in_words
 from inference.store import IndexedMessage, Placed
+from inference.turns.store import PreviousVerdict
 
 DETECTOR = "implicit"
 
@@ -25,6 +26,7 @@ def announcement(
     verdict: Verdict,
     answer: IndexedMessage | None,
     version: DetectorVersion,
+    previous: PreviousVerdict | None = None,
     *,
     question_message_id: str | None = None,
 ) -> FeedbackInferredReceived | None:
@@ -36,23 +38,24 @@ def announcement(
     Args:
         answer: The judged answer, or None if there is none.
         version: Version of the detector.
+        previous: The previous verdict on the message, with the announcement to retract, if any.
         question_message_id: Message id of the question that the judged answer responds to.
 
     Returns:
         The event, or None if there is nothing to announce and nothing to retract.
     """
     target = verdict.target if verdict.emitted else None
-    if target is None and placed.emitted_turn_id is None:
+    if target is not None:
+        content = _content(placed.indexed.message, verdict, target)
+    elif previous is not None and previous.emitted_turn_id is not None:
+        content = _retraction(placed.indexed.message, previous)
+    else:
         return None
-    content = _retraction(placed) if target is None else _content(placed.indexed.message, verdict, target)
     if target is not None and answer is not None:
         content |= {"question_message_id": question_message_id, "thread_id": answer.message.thread_id}
     where, message = placed.indexed.conversation, placed.indexed.message
-    about = feedback_id(
-        *where, source="inference", user_id=message.sender_id, agent_id="", source_id=f"{message.message_id}:{DETECTOR}"
-    )
     return FeedbackInferredReceived(
-        event_id=str(derived_id(INFERRED_RECEIVED.name, str(about), str(version), placed.evaluation)),
+        event_id=_event_id(placed, version),
         occurred_at=message.at,
         **where._asdict(),
         detected_in_turn_id=message.turn_id,
@@ -67,6 +70,15 @@ def announcement(
         **content,
         **(answer.provenance if answer else NO_PROVENANCE).fields(),
     )
+
+
+def _event_id(placed: Placed, version: DetectorVersion) -> str:
+    message = placed.indexed.message
+    sender, source_id = message.sender_id, f"{message.message_id}:{DETECTOR}"
+    about = feedback_id(
+        *placed.indexed.conversation, source="inference", user_id=sender, agent_id="", source_id=source_id
+    )
+    return str(derived_id(INFERRED_RECEIVED.name, str(about), str(version), placed.evaluation))
 
 
 def _content(message: Message, verdict: Verdict, target: Target) -> dict[str, Any]:
@@ -86,12 +98,11 @@ def _content(message: Message, verdict: Verdict, target: Target) -> dict[str, An
     }
 
 
-def _retraction(placed: Placed) -> dict[str, Any]:
+def _retraction(message: Message, previous: PreviousVerdict) -> dict[str, Any]:
     """Return the fields that retract the verdict that was last announced for the message."""
-    message = placed.indexed.message
     return {
-        "turn_id": placed.emitted_turn_id or message.turn_id,
-        "agent_id": placed.emitted_agent_id or message.sender_id,
+        "turn_id": previous.emitted_turn_id,
+        "agent_id": previous.emitted_agent_id or message.sender_id,
         "verdict": None,
         "reaction": None,
         "user_said": "",

@@ -113,9 +113,10 @@ class Judging:
     ) -> Iterator[Record]:
         for item in judged:
             indexed = item.placed.indexed
-            placed, verdict, version = _upheld(item.placed, item.verdict, self.version, previous.get(indexed.key))
+            before = previous.get(indexed.key)
+            placed, verdict, version = _upheld(item.placed, item.verdict, self.version, before)
             question = item.question_message_id if verdict.emitted else None
-            event = announcement(placed, verdict, item.answer, version, question_message_id=question)
+            event = announcement(placed, verdict, item.answer, version, before, question_message_id=question)
             if event is not None:
                 value = event.model_dump_json(by_alias=True).encode()
                 yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(indexed))
@@ -141,10 +142,7 @@ def _upheld(
     This is normally `verdict` itself. The exception is a stored verdict that takes precedence over `verdict`, but was
     not announced. A neutral verdict with its stamp is then published, to retract any announcement with a lower stamp.
     """
-    if previous is None:
-        return placed, verdict, version
-    placed = replace(placed, emitted_turn_id=previous.emitted_turn_id, emitted_agent_id=previous.emitted_agent_id)
-    if previous.detector is None or previous.announced:
+    if previous is None or previous.detector is None or previous.announced:
         return placed, verdict, version
     stored = replace(placed, evaluation=previous.evaluation)
     if VerdictStamp.of(stored, previous.detector) <= VerdictStamp.of(placed, version):

@@ -93,14 +93,10 @@ class Placed:
 
     Attributes:
         evaluation: Number of message versions in the conversation.
-        emitted_turn_id: Turn of the last announced verdict on the message, or None if none was announced.
-        emitted_agent_id: Agent of the last announced verdict on the message, or None if none was announced.
     """
 
     indexed: IndexedMessage
     evaluation: int
-    emitted_turn_id: str | None
-    emitted_agent_id: str | None
 
 
 class VerdictStamp(NamedTuple):

@@ -44,7 +44,7 @@ class PostgresConversationStore:
         scopes: dict[Scope, list[Placed]] = {}
         for row in await self._pool.fetch(*statement):
             where = ConversationKey(row["tenant"], row["project"], row["conversation_id"])
-            placed = Placed(_indexed(row, where), row["evaluation"], row["emitted_turn_id"], row["emitted_agent_id"])
+            placed = Placed(_indexed(row, where), row["evaluation"])
             scopes.setdefault(Scope(where, row["scope"]), []).append(placed)
         return scopes
 

@@ -88,7 +88,6 @@ async def test_messages_come_back_in_order_with_the_conversations_evaluation(sto
     assert ids(found) == ids(await all_of(store)) == ["c", "a", "b"]
     assert [one.evaluation for one in found] == [3, 3, 3]
     assert found[0].indexed == await store.find(key("c")) == said("c", 10)
-    assert (found[0].emitted_turn_id, found[0].emitted_agent_id) == (None, None)
     assert await store.find(key("x")) is None
 
 

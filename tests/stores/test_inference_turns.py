@@ -81,7 +81,7 @@ def verdict(feedback: Feedback, confidence: float, turn_id: str | None, evaluati
     reaction = reactions[feedback]
     said = Verdict(feedback, reaction, confidence, kind, "no", target, (), "rules", "neutral")
     message = Message(by, f"t-{by}", "ann", "human", None, "no", 50)
-    return Placed(IndexedMessage(HERE, message, b"", b""), evaluation, None, None), said
+    return Placed(IndexedMessage(HERE, message, b"", b""), evaluation), said
 
 
 def judged(

@@ -102,6 +102,4 @@ class MemoryConversationStore:
             if stored.indexed.key in keys:
                 near.update(range(max(0, number - NEIGHBOURHOOD), min(len(rows), number + after + 1)))
         evaluation = sum(stored.versions for stored in self._conversations[scope.conversation].values())
-        return [
-            Placed(rows[n].indexed, evaluation, rows[n].emitted_turn_id, rows[n].emitted_agent_id) for n in sorted(near)
-        ]
+        return [Placed(rows[n].indexed, evaluation) for n in sorted(near)]

@@ -31,7 +31,7 @@ begin
 end
 
 -- fragment: indexed_message
-m.message_id, m.at, m.emitted_turn_id, m.emitted_agent_id, {said_of(m)}, {order_of(m)}
+m.message_id, m.at, {said_of(m)}, {order_of(m)}
 
 -- fragment: is_in_conversation(row)
 m.tenant = {row}.tenant and m.project = {row}.project and m.conversation_id = {row}.conversation_id

@@ -22,6 +22,7 @@ from inference.handlers import ConversationHandler, indexed
 from inference.settings import InferenceSettings
 from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
 from inference.turns.facts import facts_of
+from inference.turns.store import PreviousVerdict
 from tests.support.feedback_events import RecordingProducer
 from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import batch, message
@@ -147,9 +148,9 @@ VERSION = DetectorVersion(3, 1, "a1b2c3d4")
 WHERE = ConversationKey("acme", "support", "c1")
 
 
-def placed(text: str = "No, that is wrong.", emitted: str | None = None) -> Placed:
+def placed(text: str = "No, that is wrong.") -> Placed:
     message = Message("q2", "t2", "ann", "human", None, text, 50)
-    return Placed(IndexedMessage(WHERE, message, b"", b""), 3, emitted, emitted and "bot")
+    return Placed(IndexedMessage(WHERE, message, b"", b""), 3)
 
 
 def verdict(target: Target | None, confidence: float = 0.9) -> Verdict:
@@ -159,11 +160,18 @@ def verdict(target: Target | None, confidence: float = 0.9) -> Verdict:
     return Verdict("rejected", "not_ok", confidence, "explicit", text, target, rules, "rules", "neutral")
 
 
+ANNOUNCED = PreviousVerdict(VERSION, 2, True, "t1", "bot")
+
+
 def announced(
-    placed: Placed, verdict: Verdict, answer: Provenance = NO_PROVENANCE, version: DetectorVersion = VERSION
+    placed: Placed,
+    verdict: Verdict,
+    answer: Provenance = NO_PROVENANCE,
+    version: DetectorVersion = VERSION,
+    previous: PreviousVerdict | None = None,
 ) -> Any:
     message = Message("a1", "t1", "bot", "agent", "bot", "At nine.", 40)
-    return announcement(placed, verdict, IndexedMessage(WHERE, message, b"", b"", answer), version)
+    return announcement(placed, verdict, IndexedMessage(WHERE, message, b"", b"", answer), version, previous)
 
 
 def test_a_verdict_says_what_the_person_wrote() -> None:
@@ -182,7 +190,8 @@ def test_an_event_gives_the_rule_that_decided_and_its_reasons_in_words() -> None
     event = announced(placed(), judged)
     assert (event.rule, event.reasons) == ("rule.rejects", ("rejects the answer",))
     assert announced(placed(), replace(judged, rule="")).rule is None
-    retraction = announced(placed(emitted="t1"), replace(verdict(None), rules=judged.rules, rule="rule.nothing"))
+    nothing = replace(verdict(None), rules=judged.rules, rule="rule.nothing")
+    retraction = announced(placed(), nothing, previous=ANNOUNCED)
     assert (retraction.rule, retraction.reasons) == (None, ())
 
 
@@ -202,7 +211,7 @@ def test_nothing_found_and_nothing_announced_before_is_nothing_to_say() -> None:
 
 def test_a_retraction_names_the_turn_it_takes_back_and_repeats_no_text() -> None:
     """The message may have been edited into one without feedback."""
-    event = announced(placed("My number is 555-0100.", emitted="t1"), verdict(None))
+    event = announced(placed("My number is 555-0100."), verdict(None), previous=ANNOUNCED)
     assert (event.turn_id, event.agent_id, event.verdict, event.reaction) == ("t1", "bot", None, None)
     assert (event.user_said, event.rules, event.correction_type, event.target) == ("", (), None, None)
 
@@ -210,7 +219,7 @@ def test_a_retraction_names_the_turn_it_takes_back_and_repeats_no_text() -> None
 def test_the_same_look_makes_the_same_event_and_a_later_one_another() -> None:
     first = announced(placed(), verdict(TARGET))
     assert announced(placed(), verdict(TARGET)) == first
-    assert announced(placed(emitted="t1"), verdict(None)).event_id == first.event_id, "the evaluation decides"
+    assert announced(placed(), verdict(None), previous=ANNOUNCED).event_id == first.event_id, "the evaluation decides"
 
 
 def test_an_event_names_its_detector_and_another_detector_makes_another_event() -> None:

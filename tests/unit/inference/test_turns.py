@@ -184,7 +184,7 @@ def questions(changed: str, *messages: tuple[str, str, str], reply_to: str | Non
         role: Role = "agent" if name.startswith("a") else "human"
         replies = reply_to if at == len(messages) - 1 else None
         message = Message(name, turn_id, "who", role, None, text, at, replies)
-        rows.append(Placed(IndexedMessage(HERE, message, b"", at.to_bytes(8)), 4, None, None))
+        rows.append(Placed(IndexedMessage(HERE, message, b"", at.to_bytes(8)), 4))
     return [
         fact
         for one in message_ranges({Scope(HERE, ""): rows}, {MessageKey(*HERE, changed)})
