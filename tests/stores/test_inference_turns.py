@@ -567,7 +567,7 @@ def test_a_cleared_reaction_keeps_no_words() -> None:
     )
     found = reaction_of(FeedbackCreated.model_validate_json(value))
     assert found is not None
-    assert (found.status, found.said, found.tags, found.correction) == (None, None, (), None)
+    assert (found.status, found.text, found.tags, found.correction) == (None, None, (), None)
 
 
 def reviewed(reviewer: str, reaction: str | None, *, at: str, revision: int = 1) -> Received[FeedbackCreated]:

@@ -49,7 +49,7 @@ class UserStatus:
     """The effective reaction to a turn by the last person who reacted: explicit feedback with its tags, or an emoji."""
 
     status: Feedback
-    said: str | None
+    text: str | None
     tags: tuple[str, ...]
     correction: str | None
     at: int
@@ -116,7 +116,7 @@ class Turn:
         """
         if self.user is not None:
             same = self.machine is not None and self.machine.status == self.user.status
-            return self.user.said or (self.machine.user_said if self.machine and same else None)
+            return self.user.text or (self.machine.user_said if self.machine and same else None)
         return self.machine.user_said if self.machine else None
 
     @property

@@ -36,7 +36,7 @@ class UserReaction:
     explicit: bool
     reviewer: bool
     status: Feedback | None
-    said: str | None
+    text: str | None
     tags: tuple[str, ...]
     correction: str | None
     at: int

@@ -115,5 +115,5 @@ def _verdict_row(placed: Placed, verdict: Verdict, detector: DetectorVersion) ->
 
 def _reaction_row(reaction: UserReaction) -> tuple[Any, ...]:
     person = (reaction.feedback_id, reaction.user_id, reaction.explicit, reaction.reviewer)
-    content = (reaction.status, reaction.said, json.dumps(reaction.tags), reaction.correction)
+    content = (reaction.status, reaction.text, json.dumps(reaction.tags), reaction.correction)
     return (*reaction.turn, *person, *content, reaction.at, reaction.revision)

@@ -60,7 +60,7 @@ def reaction_of(event: FeedbackCreated) -> UserReaction | None:
         explicit=event.feedback_type == "explicit" and event.origin == "user",
         reviewer=event.origin == "reviewer",
         status=None if reaction is None else status_of(reaction),
-        said=event.text if reaction else None,
+        text=event.text if reaction else None,
         tags=event.tags if reaction else (),
         correction=event.correction if reaction else None,
         at=event.occurred_at,

@@ -133,7 +133,7 @@ def test_the_explanation_of_a_status_is_the_persons_before_the_machines(
     found = Turn(TurnKey("acme", "p", "c", "t"), machine=word, user=user)
     assert (found.user_said, found.detected_at, found.detected_in) == shown
     alone = replace(found, machine=None)
-    without_machine = (user.said or None, user.at, None) if user else (None, None, None)
+    without_machine = (user.text or None, user.at, None) if user else (None, None, None)
     assert (alone.user_said, alone.detected_at, alone.detected_in) == without_machine
 
 
