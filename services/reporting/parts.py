@@ -25,7 +25,7 @@ from reporting.mirror.store_setting import set_store
 from reporting.outbox.courier import Courier
 from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
 from reporting.outbox.handlers import WebhookHandler
-from reporting.outbox.payload import Delivery
+from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.sending import AttemptResult, CheckedHttp, WebhookSender
 from reporting.outbox.store import Deliveries, Receiver
 from reporting.read_models.erasure import ReportingErasures
@@ -160,7 +160,7 @@ def _courier(
     clock = service.context.clock
     webhook_sender = WebhookSender(endpoints, http, clock, service.begin_request_span)
 
-    async def send(delivery: Delivery) -> AttemptResult:
+    async def send(delivery: OutboxMessage) -> AttemptResult:
         return await (alert_sender if delivery.project else webhook_sender).send(delivery)
 
     receivers = [Receiver(endpoint.name, endpoint.settings.tenant) for endpoint in endpoints]

@@ -22,7 +22,7 @@ from reporting.alerts.store import AlertTransaction
 from reporting.figures.gauges import FeedbackMetrics
 from reporting.model.selection import HOUR, Project
 from reporting.outbox.courier import AT_ONCE, CHANNELS_AT_ONCE, Courier
-from reporting.outbox.payload import Delivery
+from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.sending import CheckedHttp
 from reporting.outbox.store import Deliveries
 from reporting.outbox.store import Receiver as DeliveryReceiver
@@ -298,7 +298,7 @@ async def test_an_error_of_the_database_is_raised_by_the_next_delivery(read_mode
         async def due_channels(self, now: int) -> list[DeliveryReceiver]:
             return [DeliveryReceiver("hook", *AT)]
 
-        async def claim(self, receiver: DeliveryReceiver, now: int, until: int, limit: int) -> list[Delivery]:
+        async def claim(self, receiver: DeliveryReceiver, now: int, until: int, limit: int) -> list[OutboxMessage]:
             raise ConnectionError
 
     courier = courier_of(read_models, Lost(read_models), Clock(NOW))
@@ -314,7 +314,7 @@ async def test_an_error_with_one_message_does_not_abandon_the_other(read_models:
         failed_once = asyncio.Event()
         stored: tuple[str, ...] = ()
 
-        async def delivered(self, delivery: Delivery) -> None:
+        async def delivered(self, delivery: OutboxMessage) -> None:
             if delivery.subject == "k0/fired":
                 self.failed_once.set()
                 raise ConnectionError

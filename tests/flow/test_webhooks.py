@@ -18,7 +18,7 @@ from standardwebhooks import Webhook
 from reporting.outbox import sending
 from reporting.outbox.courier import Courier
 from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
-from reporting.outbox.payload import Delivery
+from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.sending import CheckedHttp, WebhookSender
 from reporting.outbox.store import Deliveries, Receiver
 from servicekit.db.pools import open_pool
@@ -205,7 +205,7 @@ class Hook:
         await self.courier.sent()
 
     async def add(self, number: int, revision: int = 1) -> None:
-        one = Delivery(
+        one = OutboxMessage(
             self.receiver.receiver,
             f"f{number}",
             f"e{number}.{revision}",
@@ -302,7 +302,7 @@ async def test_a_name_is_looked_up_once_and_its_certificate_checked(
         http = CheckedHttp(5)
         http._http = httpx.AsyncClient(verify=here, trust_env=False)
         sender = WebhookSender(read_endpoints(tmp_path / "webhooks.toml"), http, HandClock())
-        one = Delivery("learner", "f1", "e1", "feedback.created", 1, "acme", "ann", 0, "{}")
+        one = OutboxMessage("learner", "f1", "e1", "feedback.created", 1, "acme", "ann", 0, "{}")
         assert (await sender.send(one)).what == answered
         await http.close()
     assert asked == [name]

@@ -27,7 +27,7 @@ from reporting.alerts.store import (
 from reporting.model.selection import Project
 from reporting.outbox.endpoints import EndpointSettings, WebhookEndpoint
 from reporting.outbox.handlers import WebhookHandler
-from reporting.outbox.payload import Delivery
+from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.store import Count, Deliveries, Receiver
 from servicekit.clock import FixedClock
 from servicekit.log.outcome import Outcome
@@ -209,12 +209,12 @@ async def test_the_end_of_a_dead_message_is_sent(read_models: asyncpg.Pool) -> N
 DELIVERY_TIME: Final = 1_790_000_000_000_000
 
 
-ONE: Final = Delivery("hook", "s1", "e1", "feedback.created", 5, "acme", "ann", DELIVERY_TIME, '{"n": 1}')
+ONE: Final = OutboxMessage("hook", "s1", "e1", "feedback.created", 5, "acme", "ann", DELIVERY_TIME, '{"n": 1}')
 
 
 async def claimed_delivery(
     deliveries: Deliveries, endpoint: str = "hook", now: int = DELIVERY_TIME, limit: int = 10, tenant: str = "acme"
-) -> list[Delivery]:
+) -> list[OutboxMessage]:
     return sorted(await deliveries.claim(Receiver(endpoint, tenant), now, now + 10, limit), key=lambda one: one.subject)
 
 

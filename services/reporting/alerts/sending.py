@@ -8,7 +8,7 @@ from reporting.alerts.channels import AlertChannel, AlertChannels
 from reporting.alerts.messages import Announcement
 from reporting.alerts.requests import request_to
 from reporting.model.selection import Project
-from reporting.outbox.payload import Delivery
+from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.sending import NO_RECEIVER, AttemptResult, CheckedHttp
 from servicekit.clock import Clock
 
@@ -21,7 +21,7 @@ class AlertSender:
         self._http = http
         self._clock = clock
 
-    async def send(self, delivery: Delivery) -> AttemptResult:
+    async def send(self, delivery: OutboxMessage) -> AttemptResult:
         """Make one attempt to deliver an announcement. Delivery errors are returned rather than raised."""
         # The channel may have changed since the message was queued.
         channel = await self._channels.find(Project(delivery.tenant, delivery.project), delivery.receiver)

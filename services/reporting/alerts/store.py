@@ -14,7 +14,7 @@ from reporting.alerts.decisions import AlertFinding, AlertState, Subject
 from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import ALERT_RULE, AlertRule
 from reporting.model.selection import Project
-from reporting.outbox.payload import Delivery
+from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.store import upsert
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
@@ -129,7 +129,7 @@ class AlertTransaction:
         """Queue an announcement for each of the channels. The end of an alert follows its beginning."""
         event, key = json.dumps(asdict(announcement)), announcement.key
         deliveries = [
-            Delivery(
+            OutboxMessage(
                 receiver=channel,
                 subject=f"{key}/{announcement.state}",
                 event_id=str(uuid4()),

@@ -13,7 +13,7 @@ import structlog
 
 from contracts.instants import SECOND
 from reporting import metrics
-from reporting.outbox.payload import Delivery
+from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.schedule import next_attempt
 from reporting.outbox.sending import ATTEMPT_SECONDS, AttemptResult
 from reporting.outbox.store import Deliveries, Receiver
@@ -41,7 +41,7 @@ class Courier:
         self,
         deliveries: Deliveries,
         endpoints: Sequence[Receiver],
-        send: Callable[[Delivery], Awaitable[AttemptResult]],
+        send: Callable[[OutboxMessage], Awaitable[AttemptResult]],
         clock: Clock,
         *,
         seconds: float = ATTEMPT_SECONDS,
@@ -118,7 +118,7 @@ class Courier:
                 raise outcome
         return bool(due)
 
-    async def _hand_over(self, delivery: Delivery, breaker: CircuitBreaker) -> None:
+    async def _hand_over(self, delivery: OutboxMessage, breaker: CircuitBreaker) -> None:
         answer, label = await self._send(delivery), "alerts" if delivery.project else delivery.receiver
         if answer.delivered:
             breaker.succeeded()

@@ -12,7 +12,7 @@ from contracts.feedback import (
     FeedbackSessionCreated,
 )
 from reporting.outbox.endpoints import WebhookEndpoint
-from reporting.outbox.payload import Delivery
+from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.store import Deliveries
 from servicekit.clock import Clock
 from servicekit.log.handler import Handler
@@ -35,7 +35,7 @@ class WebhookHandler(Handler, tombstones=True):
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         groups = [list(deliveries_of(received, self._endpoints)) for received in batch]
-        newest: dict[tuple[str, str], Delivery] = {}
+        newest: dict[tuple[str, str], OutboxMessage] = {}
         for delivery in (delivery for group in groups for delivery in group):
             current = newest.get((delivery.receiver, delivery.subject))
             if current is None or current.revision < delivery.revision:
@@ -68,7 +68,7 @@ class ErasureRequestHandler(Handler, tombstones=True):
         return [next(of_requests if _is_request(received) else of_rest) for received in batch]
 
 
-def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[Delivery]:
+def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[OutboxMessage]:
     """Yield a delivery for each endpoint that is subscribed to the event."""
     event = received.event
     project: str | None = None
@@ -85,7 +85,7 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
             return
     for endpoint in endpoints:
         if endpoint.wants(received.topic, event.tenant, project):
-            yield Delivery(
+            yield OutboxMessage(
                 endpoint.name,
                 subject,
                 event.event_id,

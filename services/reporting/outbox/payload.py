@@ -14,7 +14,7 @@ from contracts.instants import SECOND, format_instant
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class OutboxMessage:
     """Message to deliver to a receiver: an event to a webhook endpoint, or an announcement to an alert channel.
 
     Attributes:
@@ -45,7 +45,7 @@ class Delivery:
     attempts: int = 0
 
 
-def body_of(delivery: Delivery) -> bytes:
+def body_of(delivery: OutboxMessage) -> bytes:
     """Return the request body, which is the same for all attempts."""
     content: dict[str, Any] = {
         "type": delivery.topic,

@@ -11,7 +11,7 @@ import httpx
 
 from reporting.outbox.addresses import NotAllowed, address_of
 from reporting.outbox.endpoints import WebhookEndpoint
-from reporting.outbox.payload import Delivery, body_of, headers_of
+from reporting.outbox.payload import OutboxMessage, body_of, headers_of
 from servicekit.clock import Clock
 
 ATTEMPT_SECONDS: Final = 15.0
@@ -114,7 +114,7 @@ class WebhookSender:
         self._clock = clock
         self._begin_span = begin_span
 
-    async def send(self, delivery: Delivery) -> AttemptResult:
+    async def send(self, delivery: OutboxMessage) -> AttemptResult:
         """Make one attempt to deliver an event, in a child span if the trace of the event is sampled.
 
         Delivery errors are returned rather than raised.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from reporting.outbox.payload import Delivery
+from reporting.outbox.payload import OutboxMessage
 from reporting.sql import SQL
 
 
@@ -34,7 +34,7 @@ class Count:
     last_answer: str | None = None
 
 
-def upsert(deliveries: Iterable[Delivery], now: int) -> tuple[Any, ...]:
+def upsert(deliveries: Iterable[OutboxMessage], now: int) -> tuple[Any, ...]:
     """Return the statement that stores deliveries, due at `now` (microseconds), and its parameters.
 
     There must be at most one delivery per receiver and subject.
@@ -51,7 +51,7 @@ class Deliveries:
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
-    async def add(self, deliveries: Collection[Delivery], now: int) -> None:
+    async def add(self, deliveries: Collection[OutboxMessage], now: int) -> None:
         """Store deliveries that are due at `now` (microseconds)."""
         if deliveries:
             await self._pool.execute(*upsert(deliveries, now))
@@ -68,15 +68,15 @@ class Deliveries:
         """Return the alert channels that have due messages. The channel with the oldest message comes first."""
         return [Receiver(*row) for row in await self._pool.fetch(*SQL.due_channels(now=now))]
 
-    async def claim(self, receiver: Receiver, now: int, until: int, limit: int) -> Sequence[Delivery]:
+    async def claim(self, receiver: Receiver, now: int, until: int, limit: int) -> Sequence[OutboxMessage]:
         """Claim up to `limit` due deliveries of a receiver. The claim expires at `until` (microseconds)."""
         statement = SQL.claim_deliveries(**receiver._asdict(), now=now, until=until, limit=limit)
-        return [Delivery(**row) for row in await self._pool.fetch(*statement)]
+        return [OutboxMessage(**row) for row in await self._pool.fetch(*statement)]
 
-    async def delivered(self, delivery: Delivery) -> None:
+    async def delivered(self, delivery: OutboxMessage) -> None:
         await self._pool.execute(*SQL.delete_delivered(**_key(delivery)))
 
-    async def failed(self, delivery: Delivery, again_at: int | None, answer: str) -> None:
+    async def failed(self, delivery: OutboxMessage, again_at: int | None, answer: str) -> None:
         """Record a failed attempt.
 
         Args:
@@ -100,5 +100,5 @@ class Deliveries:
         return int(done.rpartition(" ")[2])
 
 
-def _key(delivery: Delivery) -> dict[str, Any]:
+def _key(delivery: OutboxMessage) -> dict[str, Any]:
     return {name: getattr(delivery, name) for name in (*Receiver._fields, "subject", "revision")}

@@ -16,7 +16,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from contracts.instants import SECOND
 from reporting.outbox.addresses import NotAllowed, address_of, is_public
 from reporting.outbox.endpoints import read_endpoints
-from reporting.outbox.payload import Delivery, body_of, headers_of
+from reporting.outbox.payload import OutboxMessage, body_of, headers_of
 from reporting.outbox.schedule import LONGEST_ASKED, RETRY_DELAYS, next_attempt
 from reporting.outbox.sending import AttemptResult, CheckedHttp
 from servicekit.errors import StartError
@@ -34,7 +34,7 @@ KEY, OTHER_KEY = b"a key of twenty-four byte", b"another of twenty-four b."
 EVENT = {"eventId": "e-1", "tenant": "acme", "project": "support", "feedbackId": "f-1", "text": "Nein, „falsch“ 👎"}
 
 
-DELIVERY = Delivery(
+DELIVERY = OutboxMessage(
     "learner", "f-1", "e-1", "feedback.created", 7, "acme", "ann", 1_700_000_000_000_000, json.dumps(EVENT)
 )
 
