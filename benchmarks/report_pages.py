@@ -32,7 +32,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import httpx
-from fastapi import FastAPI, Request, Response
+from starlette.types import ASGIApp
 
 from benchmarks.effort import Effort
 from benchmarks.report_rows import AT, AUDITED, LONG, NOW, Say, fill
@@ -67,7 +67,7 @@ from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
 from servicekit.garbage_collection import tune_gc
-from servicekit.web import paths  # noqa: F401  # registers the convertor of the routes
+from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Caller
 from standalone.embedded.postgres import EmbeddedPostgres
 
@@ -193,27 +193,31 @@ async def measure(pool: Database, times: int) -> Figures:
     return {name: await timed(read, count) for name, (read, count) in reads.items()}
 
 
-def _pages(reads: Database, pool: Database) -> FastAPI:
-    """Return an app with the dashboard's pages, for a caller who may do everything."""
-    app = FastAPI()
-    caller = Caller("someone", "acme", scopes=ALL_SCOPES)
+class _EveryToken:
+    """Authenticator whose callers may do everything in the tenant."""
 
-    @app.middleware("http")
-    async def authenticate(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
-        request.state.caller = caller
-        tenant_in_sight.set("acme")
-        return await following(request)
+    async def authenticate(self, token: str) -> Caller | None:
+        return Caller("someone", "acme", scopes=ALL_SCOPES)
+
+
+def _pages(reads: Database, pool: Database) -> ASGIApp:
+    """Return an app with the dashboard's pages, for a caller who may do everything."""
+
+    async def ready() -> None:
+        return None
 
     clock = FixedClock(NOW)
     channels = AlertChannels(pool, clock)
     sender = AlertSender(channels, CheckedHttp(), clock)
     administration = AlertAdministration(reads, pool, channels, sender, clock)
-    app.include_router(pages_router(reads, clock, alert_administration=administration))
-    return app
+    app = application(ready)
+    add_routes(app, [pages_router(reads, clock, alert_administration=administration)])
+    return guarded(app, _EveryToken())
 
 
-def _client(app: FastAPI) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://pages")
+def _client(app: ASGIApp) -> httpx.AsyncClient:
+    headers = {"Authorization": "Bearer any"}
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://pages", headers=headers)
 
 
 async def measure_pages(
