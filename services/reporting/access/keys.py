@@ -5,6 +5,9 @@ A name belongs to one person or program for the whole life of the installation: 
 
 from __future__ import annotations
 
+import hashlib
+import re
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
@@ -14,7 +17,6 @@ import asyncpg
 
 from contracts.instants import DAY, MINUTE
 from contracts.scopes import ADMIN, ALL_SCOPES
-from reporting.access.secret_values import KEY, digest, is_secret, new_secret
 from reporting.sql import SQL
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
@@ -30,6 +32,8 @@ REMEMBERED_SECONDS: Final = 2.0
 _MOST_REMEMBERED: Final = 5_000
 _NO_KEY: Final = "There is no such key, or it is not within your scopes and projects."
 _ALL: Final = "*"
+_PREFIX: Final = "afk_"
+_KEY: Final = re.compile(_PREFIX + r"[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +98,9 @@ class ApiKeys:
 
         Results are cached for REMEMBERED_SECONDS.
         """
-        if not is_secret(token, KEY):
+        if not _KEY.fullmatch(token):
             return None
-        hashed, monotonic, now = digest(token), self._clock.monotonic(), self._clock.now()
+        hashed, monotonic, now = _digest(token), self._clock.monotonic(), self._clock.now()
         remembered = self._remembered.get(hashed)
         if remembered is not None and monotonic - remembered[0] < REMEMBERED_SECONDS and now < remembered[1]:
             return remembered[2]
@@ -135,13 +139,13 @@ class ApiKeys:
             raise RequestRefused(403, "You may create keys for your own projects only.")
         if await self._pool.fetchval(*SQL.count_api_keys(tenant=access.tenant)) >= MOST_KEYS:
             raise RequestRefused(409, f"A tenant has at most {MOST_KEYS} keys: revoke one first.")
-        secret, now = new_secret(KEY), self._clock.now()
+        secret, now = _new_secret(), self._clock.now()
         values = {"tenant": access.tenant, "projects": list(access.projects), "scopes": sorted({*scopes})}
         added = await self._pool.fetchval(
             *SQL.add_api_key(
                 id=uuid4(),
                 name=name,
-                key_hash=digest(secret),
+                key_hash=_digest(secret),
                 by=maker.name,
                 now=now,
                 expires_at=now + _span(days),
@@ -158,8 +162,8 @@ class ApiKeys:
         Raises:
             RequestRefused: If there is no such key, or the maker lacks one of its scopes or projects.
         """
-        secret = new_secret(KEY)
-        values = {"key_hash": digest(secret), "expires_at": self._clock.now() + _span(days)}
+        secret = _new_secret()
+        values = {"key_hash": _digest(secret), "expires_at": self._clock.now() + _span(days)}
         limits = {**_limits(maker.projects), "scopes": sorted(maker.scopes)}
         row = await self._pool.fetchrow(*SQL.renew_api_key(id=_id(id_), **values, **limits))
         if row is None:
@@ -198,6 +202,16 @@ class ApiKeys:
             raise RequestRefused(404, _NO_KEY)
         self._remembered.clear()
         return RevokedKey(row["name"], row["tenant"])
+
+
+def _new_secret() -> str:
+    """Generate a secret: the prefix, then 256 random bits in URL-safe base64."""
+    return _PREFIX + secrets.token_urlsafe(32)
+
+
+def _digest(secret: str) -> bytes:
+    """Return the SHA-256 digest of a key. A slow password hash is unnecessary, because a key has 256 random bits."""
+    return hashlib.sha256(secret.encode()).digest()
 
 
 def _id(text: str) -> UUID:
