@@ -28,7 +28,7 @@ from held_receipts r cross join lateral (select convert_from(r.value, 'UTF8')::j
 where r.tenant = :tenant and e.event ->> 'userId' = :user_id
 
 -- name: held_hosted_artifacts
--- Return the person's own objects, and the logs of turns on which the person gave feedback.
+-- Return the person's own objects, and the logs of turns on which the person gave a verdict.
 select to_jsonb(r) - '{digest}'::text[] || jsonb_build_object('is_own', o.is_own) as held
 from hosted_artifacts r
 cross join lateral (
@@ -39,7 +39,7 @@ where r.tenant = :tenant and r.state in ('writing', 'current') and (
     o.is_own
     or r.artifact like '%:artifact:turn.log' and exists (
         select from feedbacks f where f.tenant = r.tenant and f.project = r.project and f.user_id = :user_id
-            and f.conversation_id = r.conversation_id and f.turn_id = r.turn_id))
+            and f.conversation_id = r.conversation_id and f.turn_id = r.turn_id and f.feedback_type <> 'implicit'))
 
 -- name: held_erasures
 select to_jsonb(r) as held from erasures r where r.tenant = :tenant and r.user_id = :user_id
