@@ -613,6 +613,7 @@ create table issue_turns (
 );
 create index issue_turns_agent on issue_turns (tenant, project, agent_id, occurred_at);
 create index issue_turns_asker on issue_turns (asker_id, tenant) where asker_id is not null;
+create index issue_turns_issue on issue_turns (issue_id, occurred_at) include (user_id);
 create index issue_turns_typical on issue_turns (issue_id, nearness desc nulls last, occurred_at desc);
 create index issue_turns_user on issue_turns (user_id, tenant);
 create index issue_turns_waiting on issue_turns (tenant, project, agent_id, occurred_at) where issue_id is null;
