@@ -7,41 +7,42 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final, Never, TypeVar
+from collections.abc import Callable, Collection, Coroutine
+from typing import Any, Final, NamedTuple, Never, TypeVar
 
-import asyncpg
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError
-
-from servicekit.errors import shown
-from servicekit.log.cluster import Bootstrap, client_options
+from agent_feedback_kit.deadlines import within
+from servicekit.db.pools import wait_for_database
+from servicekit.errors import StartError, shown
+from servicekit.log.cluster import Bootstrap
+from servicekit.log.topics import wait_for_broker
+from standalone.embedded.children import say_nothing
 from standalone.terminal import DependencyLost
 
 T = TypeVar("T")
 PROBE_SECONDS: Final = 2.0
-"""Interval between two probes, and timeout of a probe, in seconds."""
+"""Interval between two probes, in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dependency:
-    """A server that a run needs. `answers` returns False if it does not respond within PROBE_SECONDS."""
+class Dependency(NamedTuple):
+    """A server that a run needs. `answers` waits until it responds."""
 
     name: str
-    answers: Callable[[], Awaitable[bool]]
+    answers: Callable[[], Coroutine[Any, Any, None]]
 
 
 def broker_at(bootstrap: Bootstrap) -> Dependency:
     """Return the broker at `bootstrap` as a dependency."""
-    return Dependency(f"broker at {bootstrap}", partial(_broker_answers, bootstrap))
+
+    async def answers() -> None:
+        admin = await wait_for_broker(bootstrap, say_nothing)
+        await admin.close()
+
+    return Dependency(f"broker at {bootstrap}", answers)
 
 
 def database_at(url: str) -> Dependency:
     """Return the database at `url` as a dependency."""
-    return Dependency(f"database at {shown(url)}", partial(_database_answers, url))
+    return Dependency(f"database at {shown(url)}", lambda: wait_for_database(url, say_nothing))
 
 
 async def while_answered(
@@ -76,40 +77,11 @@ async def _watched(dependency: Dependency, seconds: float, effect: str) -> Never
     Raises:
         DependencyLost: The server has not responded for `seconds`.
     """
-    answered = time.monotonic()
     while True:
-        if await dependency.answers():
-            answered = time.monotonic()
-        elif time.monotonic() - answered >= seconds:
-            raise DependencyLost(f"The {dependency.name} has not answered for {seconds:.0f} s: {effect}.")
+        try:
+            await within(seconds, dependency.answers())
+        except TimeoutError:
+            raise DependencyLost(f"The {dependency.name} has not answered for {seconds:.0f} s: {effect}.") from None
+        except StartError:
+            pass  # it responds, even if it refuses the connection
         await asyncio.sleep(PROBE_SECONDS)
-
-
-async def _broker_answers(bootstrap: Bootstrap) -> bool:
-    """Return True if the broker responds to a metadata request."""
-    admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=int(PROBE_SECONDS * 1000))
-    try:
-        async with asyncio.timeout(PROBE_SECONDS):
-            await admin.start()
-            return True
-    except (KafkaError, OSError, TimeoutError):
-        return False
-    finally:
-        await admin.close()
-
-
-async def _database_answers(url: str) -> bool:
-    """Return True if the database responds, even by rejecting the connection.
-
-    A database that is starting or stopping does not count as responding.
-    """
-    try:
-        connection = await asyncpg.connect(url, timeout=PROBE_SECONDS)
-    except (asyncpg.OperatorInterventionError, asyncpg.PostgresConnectionError):
-        return False
-    except asyncpg.PostgresError:
-        return True
-    except (asyncpg.InterfaceError, OSError, TimeoutError):
-        return False
-    connection.terminate()
-    return True
