@@ -16,7 +16,6 @@ from standalone.embedded.file_lock import FileLock
 DEFAULT_STATE = Path(".agent-feedback")
 
 
-_ENTRIES = frozenset({"kafka", "lock", "postgres", "run", "sample", "secret", "token"})
 _MODE = 0o711 if os.geteuid() == 0 else 0o700
 """Permissions of the folder.
 
@@ -39,7 +38,7 @@ class StateFolder:
         with self.writing():
             fresh = not self.path.exists()
             self.path.mkdir(parents=True, exist_ok=True)
-            if fresh or _is_ours(self.path):
+            if fresh:
                 self.path.chmod(_MODE)
             is_locked = self._lock.take()
         if not is_locked:
@@ -85,11 +84,6 @@ class StateFolder:
             descriptor = os.open(self.path / "run.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "w") as out:
                 json.dump(facts, out)
-
-
-def _is_ours(folder: Path) -> bool:
-    """Return True if all files in the folder belong to a run, so that the folder's permissions may be changed."""
-    return all(entry.name.split(".")[0] in _ENTRIES for entry in folder.iterdir())
 
 
 def running(path: Path) -> dict[str, Any]:

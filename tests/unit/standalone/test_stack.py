@@ -244,7 +244,7 @@ TO_A_SERVICE = ["--tenant", "acme", "--project", "support", "--state", "nowhere"
         (["topics", "--json"], 0, SERVERS | DETECTOR),
         (["export", "kto", "--out", "out.jsonl", *TO_A_SERVICE], 3, SERVERS | DETECTOR),
         (["erase", "--tenant", "acme", "--user", "ann", "--yes", "--state", "nowhere"], 3, SERVERS | DETECTOR),
-        (["explain", "--rules"], 0, SERVERS),
+        (["explain", "No, that is wrong.", "--sentence-encoder", "none"], 0, SERVERS),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
 )

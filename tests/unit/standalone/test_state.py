@@ -95,32 +95,17 @@ def mode(folder: Path) -> int:
     return stat.S_IMODE(folder.stat().st_mode)
 
 
-def test_nobody_else_lists_a_state_folder_made_or_found(tmp_path: Path) -> None:
+def test_nobody_else_lists_a_state_folder(tmp_path: Path) -> None:
     folder = tmp_path / "state"
-    with StateFolder(folder):
-        assert mode(folder) == _MODE
-    folder.chmod(0o755)
     with StateFolder(folder):
         assert mode(folder) == _MODE
     assert _MODE & 0o066 == 0
 
 
-def test_a_folder_with_other_things_in_it_stays_as_open_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").touch()
+def test_a_folder_that_is_there_stays_as_open_as_it_is(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     with StateFolder(tmp_path):
         assert mode(tmp_path) == 0o755
-
-
-@pytest.mark.parametrize(
-    ("name", "is_ours"), [("token.part", True), ("sample.jsonl", True), ("run.json", True), ("postgres.new", True),
-                          ("tokens", False), (".token", False)],
-)  # fmt: skip
-def test_a_folder_with_files_of_a_run_only_is_closed_to_others(tmp_path: Path, name: str, is_ours: bool) -> None:
-    (tmp_path / name).touch()
-    tmp_path.chmod(0o755)
-    with StateFolder(tmp_path):
-        assert (mode(tmp_path) == _MODE) is is_ours
 
 
 # One holder of a file at a time, named by its process id.
