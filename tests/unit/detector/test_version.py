@@ -17,23 +17,26 @@ from detector.version import DIGEST, RELEASE, version, version_with_gate
 from inference.llm_gate import gate
 
 HOMES = [Path(str(module.__file__)).parent for module in (rules, gate)]
-APART = frozenset({"evaluation", "explain.py", "reasons.py", "published.py", "version.py", "choice.py", "measured.py"})
+APART = frozenset(
+    {"evaluation", "explain.py", "reasons.py", "published.py", "version.py", "choice.py", "measured.py", "store.py"}
+)
 """Files and folders that do not affect verdicts."""
 LAYOUT = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.ENCODING})
 BREAKS = frozenset({tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})
 
 
 def code(source: bytes) -> bytes:
-    """Return the tokens of a module without comments, docstrings and the width of indentation."""
+    """Return the tokens of a module without imports, comments, docstrings and the width of indentation."""
     tokens = [token for token in tokenize.tokenize(BytesIO(source).readline) if token.type not in LAYOUT]
     kept: list[str] = []
-    docstrings: set[int] = set()
+    is_skipped = False
     for number, token in enumerate(tokens):
-        begins = number == 0 or tokens[number - 1].type in BREAKS
-        if token.type == tokenize.STRING and begins and tokens[number + 1].type == tokenize.NEWLINE:
-            docstrings |= {number, number + 1}
-        if number not in docstrings:
+        if number == 0 or tokens[number - 1].type in BREAKS:
+            is_docstring = token.type == tokenize.STRING and tokens[number + 1].type == tokenize.NEWLINE
+            is_skipped = is_docstring or token.string in ("import", "from")
+        if not is_skipped:
             kept.append(tokenize.tok_name[token.type] if token.type in BREAKS else token.string)
+        is_skipped = is_skipped and token.type != tokenize.NEWLINE
     return "\0".join(kept).encode()
 
 
@@ -66,6 +69,7 @@ def test_the_release_grows_with_what_affects_a_verdict() -> None:
         ("patterns/en.tsv", "\n", True),
         ("rules.py", "\nMORE = 1\n", True),
         ("rules.py", '\n# A comment.\n"""A docstring."""\n', False),
+        ("rules.py", "\nfrom math import (\n    pi,\n)\n", False),
         ("explain.py", "\nMORE = 1\n", False),
         ("evaluation/scoring.py", "\nMORE = 1\n", False),
     ],
