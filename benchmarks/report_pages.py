@@ -92,7 +92,7 @@ PAGE_ADDRESSES: Final = {
     "overview, 7 days": f"/?{_OF}&period=7d",
     "overview, all time": f"/?{_OF}&period=all",
     "overview, every agent": f"/?{_OF}&every=1",
-    "overview, agent": f"/?{_OF}&agent=agent-7",
+    "overview, agent": f"/?{_OF}&agent_id=agent-7",
     "overview, language": f"/?{_OF}&attributes.language=de",
     "overview, people": f"/?{_OF}&origin=user",
     "list": f"/dashboard/feedback?{_OF}",
@@ -100,14 +100,14 @@ PAGE_ADDRESSES: Final = {
     "list, rejected": f"/dashboard/feedback?{_OF}&reaction=not_ok",
     "list, language": f"/dashboard/feedback?{_OF}&attributes.language=ja",
     "list, strategy": f"/dashboard/feedback?{_OF}&strategy=strategy-11&period=all",
-    "list, words": f"/dashboard/feedback?{_OF}&q=invoice+export&period=all",
-    "list, rare words": f"/dashboard/feedback?{_OF}&q=order+49999&period=all",
+    "list, words": f"/dashboard/feedback?{_OF}&words=invoice+export&period=all",
+    "list, rare words": f"/dashboard/feedback?{_OF}&words=order+49999&period=all",
     "list, issue": f"/dashboard/feedback?{_OF}&issue=141&period=all",
-    "list, person": f"/dashboard/feedback?{_OF}&user=u7&period=all",
+    "list, person": f"/dashboard/feedback?{_OF}&user_id=u7&period=all",
     "list, disputed": f"/dashboard/feedback?{_OF}&judged=ok",
-    "agent": f"/dashboard/agent?{_OF}&agent=agent-7",
-    "agent, all time": f"/dashboard/agent?{_OF}&agent=agent-7&period=all",
-    "compare versions": f"/dashboard/compare?{_OF}&agent=agent-7&dimension=version&period=all",
+    "agent": f"/dashboard/agent?{_OF}&agent_id=agent-7",
+    "agent, all time": f"/dashboard/agent?{_OF}&agent_id=agent-7&period=all",
+    "compare versions": f"/dashboard/compare?{_OF}&agent_id=agent-7&dimension=version&period=all",
     "compare languages": f"/dashboard/compare?{_OF}&dimension=attributes.language",
     "accuracy": f"/dashboard/accuracy?{_OF}",
     "accuracy, all time": f"/dashboard/accuracy?{_OF}&period=all",
@@ -167,7 +167,9 @@ async def measure(pool: Database, times: int) -> Figures:
         return lambda: found(pool, AT, whole, filters, 50)
 
     def seen(period: str) -> Read:
-        return lambda: overview(pool, AT, View.model_validate({"period": period}), NOW, _no_link)
+        return lambda: overview(
+            pool, AT, (view := View.model_validate({"period": period})), view.span(NOW, 0), _no_link
+        )
 
     reads: dict[str, tuple[Read, int]] = {
         "period page of 100, with turns": (period, 20 * times),

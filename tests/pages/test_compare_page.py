@@ -83,6 +83,18 @@ async def test_the_effective_size_falls_as_people_repeat_themselves(read_models:
     assert found["people"]["difference"] == pytest.approx(-0.4)
 
 
+async def test_a_review_counts_for_neither_side(read_models: asyncpg.Pool) -> None:
+    await two_versions(read_models)
+    review = feedback("r1", kind="explicit", source="review", origin="reviewer", reaction="ok", turn="v1t0", at=9,
+                      conversation="v1t0", user="rita", agent="bot", agent_version="1", intent="buy")  # fmt: skip
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(review))
+    async with visitor(read_models) as http:
+        compared = (await http.get(f"{PROJECT}/feedback/compare?by=version&a=1&b=2")).json()
+        assert [compared["a"][side]["total"] for side in ("people", "machine")] == [58, 0]
+        overview = words((await http.get("/?period=30d")).text)
+        assert "1 review by people replaced verdicts" in overview
+
+
 async def test_the_route_compares_two_versions(read_models: asyncpg.Pool) -> None:
     await two_versions(read_models)
     async with visitor(read_models) as http:
@@ -156,12 +168,15 @@ async def test_the_latest_versions_are_those_of_one_agent(read_models: asyncpg.P
         page = (await http.get("/dashboard/compare")).text
         assert compared(page) == ["1", "2"], "third has more verdicts, but one version; other has the latest versions"
         assert "Versions of bot . Of the agents with two versions or more, it has the most verdicts." in words(page)
-        assert all("agent=bot" in link for link in re.findall(r'href="(/dashboard/feedback[^"]*version=[^"]*)"', page))
-        assert "agent=bot" not in re.findall(r'href="(/dashboard/issues[^"]*)"', page)[0], "other pages show all agents"
-        assert compared((await http.get("/dashboard/compare?agent=other&a=1&b=2")).text) == ["7", "8"]
-        assert compared((await http.get("/dashboard/compare?agent=other&a=8&b=2")).text) == ["8", "7"]
+        of_versions = re.findall(r'href="(/dashboard/feedback[^"]*agent_version=[^"]*)"', page)
+        assert all("agent_id=bot" in link for link in of_versions)
+        assert "agent_id=bot" not in re.findall(r'href="(/dashboard/issues[^"]*)"', page)[0], (
+            "other pages show all agents"
+        )
+        assert compared((await http.get("/dashboard/compare?agent_id=other&a=1&b=2")).text) == ["7", "8"]
+        assert compared((await http.get("/dashboard/compare?agent_id=other&a=8&b=2")).text) == ["8", "7"]
         assert compared((await http.get("/dashboard/compare?a=8&b=1")).text) == ["8", "1"], "as chosen"
-        assert compared((await http.get("/dashboard/compare?a=8&b=8&agent=other")).text) == ["7", "8"]
+        assert compared((await http.get("/dashboard/compare?a=8&b=8&agent_id=other")).text) == ["7", "8"]
         assert compared((await http.get("/dashboard/compare?dimension=model&a=1&b=2")).text) == ["1", "2"]
 
 
@@ -169,7 +184,7 @@ async def test_versions_of_an_agent_stay_chosen_without_verdicts_in_the_period(r
     await two_versions(read_models)
     await judged(read_models, "bot", "7", "8")
     async with visitor(read_models) as http:
-        page = (await http.get("/dashboard/compare?agent=bot&a=1&b=2&from=2026-03-06&to=2026-03-07")).text
+        page = (await http.get("/dashboard/compare?agent_id=bot&a=1&b=2&from=2026-03-06&to=2026-03-07")).text
         assert compared(page) == ["1", "2"]
 
 
@@ -185,7 +200,7 @@ async def test_agents_with_one_version_each_are_not_compared(read_models: asyncp
 async def test_the_agent_page_marks_releases_and_compares_the_latest_two(read_models: asyncpg.Pool) -> None:
     await two_versions(read_models)
     async with visitor(read_models) as http:
-        page = (await http.get("/dashboard/agent?agent=bot")).text
+        page = (await http.get("/dashboard/agent?agent_id=bot")).text
         assert page.count("<title>first verdict on 2</title>") == 2, "the wide and the narrow chart"
         assert "2 compared with 1: people −41.4 points" in words(page)
         assert "dimension=version&amp;a=1&amp;b=2" in page
@@ -201,14 +216,14 @@ async def test_the_pages_are_readable(read_models: asyncpg.Pool, browser: Any, s
         await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
         for width in (1280, 390):
             await page.set_viewport_size({"width": width, "height": 900})
-            for name in ("compare", "agent?agent=bot", "feedback?version=2&period=all"):
+            for name in ("compare", "agent?agent_id=bot", "feedback?agent_version=2&period=all"):
                 await page.goto(f"{url}/dashboard/{name}")
                 await picture(page, f"{name.partition('?')[0]}-{scheme}-{width}")
                 assert await faint_texts(page) == []
                 assert await violations(page) == []
                 overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
                 assert await page.evaluate(overflow) == 0, (name, width)
-        await page.goto(f"{url}/dashboard/agent?agent=bot")
+        await page.goto(f"{url}/dashboard/agent?agent_id=bot")
         await page.get_by_role("link", name="Compare side by side").click()
         await page.get_by_label("Compare by").select_option("attributes.arm")
         await expect(page.get_by_text("is not distinguishable from chance").first).to_be_visible()
@@ -219,14 +234,21 @@ async def test_the_pages_are_readable(read_models: asyncpg.Pool, browser: Any, s
 async def test_every_dimension_is_a_filter_by_selection(read_models: asyncpg.Pool) -> None:
     await two_versions(read_models)
     async with visitor(read_models) as http:
-        for path in ("/?period=30d", "/dashboard/feedback?period=30d", "/dashboard/agent?agent=bot"):
+        for path in ("/?period=30d", "/dashboard/feedback?period=30d", "/dashboard/agent?agent_id=bot"):
             page = (await http.get(path)).text
-            for name, value in (("bundle", "shop1"), ("intent", "buy"), ("attributes.arm", "b"), ("version", "2")):
+            for name, value in (
+                ("bundle_id", "shop1"),
+                ("intent", "buy"),
+                ("attributes.arm", "b"),
+                ("agent_version", "2"),
+            ):
                 field = re.search(rf'<select name="{re.escape(name)}">(.*?)</select>', page, re.DOTALL)
                 assert field is not None, (path, name)
                 assert f'<option value="{value}">' in field[1]
         listed = (
-            await http.get("/dashboard/feedback?period=30d&attributes.arm=b&bundle=shop1&version=2&type=verdict")
+            await http.get(
+                "/dashboard/feedback?period=30d&attributes.arm=b&bundle_id=shop1&agent_version=2&feedback_type=verdict"
+            )
         ).text
         assert "10 records" in words(listed)
         assert listed.count('class="row-texts"') == 10
@@ -234,7 +256,7 @@ async def test_every_dimension_is_a_filter_by_selection(read_models: asyncpg.Poo
         assert '<option value="b" selected>' in listed
         everything = (await http.get("/dashboard/feedback?period=30d&attributes.arm=b")).text
         assert "58 records" in words(everything)
-        overview = (await http.get("/?period=30d&attributes.arm=b&version=1")).text
+        overview = (await http.get("/?period=30d&attributes.arm=b&agent_version=1")).text
         assert "<b>27</b>" in overview
         summary = (await http.get(f"{PROJECT}/feedback/summary?attributes.arm=b&start=2026-09-01T00:00:00Z")).json()
         assert summary["totals"]["total"] == 58
@@ -259,11 +281,11 @@ async def test_a_cell_of_the_matrix_lists_its_verdicts(read_models: asyncpg.Pool
             )
         )
     async with visitor(read_models) as http:
-        for path in ("/dashboard/accuracy?period=30d", "/dashboard/agent?agent=agent-a"):
+        for path in ("/dashboard/accuracy?period=30d", "/dashboard/agent?agent_id=agent-a"):
             page = (await http.get(path)).text
             [cell] = [link for link in re.findall(r'href="([^"]*)"', page) if "judged=ok" in link]
             listed = (await http.get(html.unescape(cell))).text
-            assert sorted(re.findall(r'<p class="said">(.*?)</p>', listed)) == ["machine 1", "machine 2"]
+            assert sorted(re.findall(r'<span class="said">(.*?)</span>', listed)) == ["machine 1", "machine 2"]
             assert "2 records" in words(listed)
 
 

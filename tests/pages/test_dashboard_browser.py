@@ -170,7 +170,7 @@ async def test_nothing_runs_over_the_edge(site: Site, page: Page, width: int) ->
     await page.click(".row-texts")
     await page.wait_for_selector(".transcript")
     assert await page.evaluate(over) <= 0
-    for path in ("feedback", "feedback?type=explicit", f"agent?agent={wide}", "accuracy"):
+    for path in ("feedback", "feedback?feedback_type=explicit", f"agent?agent_id={wide}", "accuracy"):
         await page.goto(f"{site.url}/dashboard/{path}")
         await page.wait_for_selector("nav.pages")
         assert await page.evaluate(over) <= 0, path
@@ -228,7 +228,7 @@ async def test_every_share_shows_its_interval_and_only_a_line_that_shows_is_spok
     await page.set_viewport_size({"width": width, "height": 800})
     await page.goto(f"{site.url}/?token=all")
     await expect(page.locator("#agents .range-text:visible")).to_have_text(["21%–100%"])
-    await page.goto(f"{site.url}/dashboard/agent?agent=agent-a")
+    await page.goto(f"{site.url}/dashboard/agent?agent_id=agent-a")
     await expect(page.locator(".versions-table .range-text:visible").first).to_have_text("21%–100%")
     shown = await page.locator(".versions-table svg.interval").first.is_visible()
     assert ("the line shows" in await page.locator(".card:has(.versions-table) .note").inner_text()) == shown

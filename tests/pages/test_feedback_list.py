@@ -33,7 +33,7 @@ def visitor(read_models: asyncpg.Pool, token: str = "all") -> httpx.AsyncClient:
 
 
 def texts(page: str) -> list[str]:
-    return re.findall(r'<p class="said">(.*?)</p>', page)
+    return re.findall(r'<(?:p|span) class="said">(.*?)</(?:p|span)>', page)
 
 
 def links(page: str, text: str) -> list[str]:
@@ -50,7 +50,7 @@ async def test_frequent_words_are_found_by_going_on(
     monkeypatch.setattr("reporting.feedback.said.MOST", 1)
     await take(*(feedback(f"n{at}", turn=f"t{at}", text="hay" if at else "needle", at=at) for at in range(8)))
     async with visitor(read_models) as http:
-        pages = [(await http.get("/dashboard/feedback?q=needle")).text]
+        pages = [(await http.get("/dashboard/feedback?words=needle")).text]
         while older := links(pages[-1], "Older"):
             pages.append((await http.get(older[0])).text)
     told = [re.findall(r"No match among the \w+ [\d,]+", page) for page in pages]
@@ -74,24 +74,24 @@ async def some(take: Take) -> None:
     ("query", "expected"),
     [
         ("", ["three", "two", "one"]),
-        ("agent=agent-a", ["two", "one"]),
-        ("version=8", ["two"]),
+        ("agent_id=agent-a", ["two", "one"]),
+        ("agent_version=8", ["two"]),
         ("reaction=not_ok", ["three", "two"]),
         ("origin=machine", ["three"]),
-        ("by=agent", ["three"]),
-        ("by=person", ["two", "one"]),
-        ("type=explicit", ["two"]),
-        ("reason=wrong", ["two"]),
-        ("reason=rephrased", ["three"]),
-        ("origin=machine&confidence=0.9", []),
-        ("q=TWO", ["two"]),
-        ("q=cheaper", ["one"]),
-        ("user=bob", ["three"]),
-        ("conversation=c2", ["three"]),
+        ("given_by=agent", ["three"]),
+        ("given_by=person", ["two", "one"]),
+        ("feedback_type=explicit", ["two"]),
+        ("tag=wrong", ["two"]),
+        ("tag=rephrased", ["three"]),
+        ("origin=machine&min_confidence=0.9", []),
+        ("words=TWO", ["two"]),
+        ("words=cheaper", ["one"]),
+        ("user_id=bob", ["three"]),
+        ("conversation_id=c2", ["three"]),
         ("from=2026-09-21T14:13&to=2026-09-21T14:13", ["three", "two", "one"]),
         ("from=2026-09-21&to=2026-09-21&tz=Europe/Berlin", ["three", "two", "one"]),
         ("to=2026-09-20", []),
-        ("agent=&reaction=&q=", ["three", "two", "one"]),
+        ("agent_id=&reaction=&words=", ["three", "two", "one"]),
     ],
 )
 async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(
@@ -111,13 +111,13 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models: 
     await take(feedback("r1", kind="implicit", turn="t1", agent="agent-a", user="eve", text="And in May?", at=5))
     async with visitor(read_models) as http:
         page = (await http.get("/dashboard/feedback")).text
-        replies = (await http.get("/dashboard/feedback?type=implicit")).text
-        verdicts = (await http.get("/dashboard/feedback?type=verdict")).text
+        replies = (await http.get("/dashboard/feedback?feedback_type=implicit")).text
+        verdicts = (await http.get("/dashboard/feedback?feedback_type=verdict")).text
         transcript = (await http.get(links(page, "Read the conversation")[0])).text
         first_page = (await http.get("/")).text
         counted = (await http.get(links(first_page, "21 Sep 2026, 00:00")[0])).text
         shown = (await http.get(links(first_page, "Show")[0])).text
-        of_verdicts = (await http.get("/?type=verdict")).text
+        of_verdicts = (await http.get("/?feedback_type=verdict")).text
     assert texts(page) == ["And in May?", "three", "two", "one"]
     assert '<span class="badge reply">Reply</span>' in page
     assert texts(replies) == ["And in May?"]
@@ -151,10 +151,10 @@ async def test_critics_can_be_told_apart_on_the_pages_of_figures(read_models: as
     for user, critic in (("ann", "human"), ("critic", "agent")):
         await take(feedback(f"f {user}", user=user, user_type=critic, agent_version=f"v-{critic}", at=1))
     async with visitor(read_models) as http:
-        for path in ("/dashboard/agent?agent=agent-a&", "/dashboard/accuracy?"):
-            page = (await http.get(f"{path}by=agent")).text
+        for path in ("/dashboard/agent?agent_id=agent-a&", "/dashboard/accuracy?"):
+            page = (await http.get(f"{path}given_by=agent")).text
             assert '<option value="agent" selected>AI critics only' in page
-        page = (await http.get("/dashboard/agent?agent=agent-a&by=agent")).text
+        page = (await http.get("/dashboard/agent?agent_id=agent-a&given_by=agent")).text
     assert ('title="v-agent"' in page, 'title="v-human"' in page) == (True, False)
 
 
@@ -168,7 +168,7 @@ async def test_an_ai_critic_is_not_shown_as_a_person(read_models: asyncpg.Pool, 
 async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     async with visitor(read_models) as http:
-        for query in ("reaction=great", "tz=Nowhere/Land", "from=soon", "cursor=x", "cursor=1-2-x", "confidence=7"):
+        for query in ("reaction=great", "tz=Nowhere/Land", "from=soon", "cursor=x", "cursor=1-2-x", "min_confidence=7"):
             answer = await http.get(f"/dashboard/feedback?{query}")
             assert answer.status_code == 400
             assert "does not work" in answer.text
@@ -246,7 +246,7 @@ async def test_the_numbers_of_the_overview_lead_to_their_cases(read_models: asyn
         assert texts((await http.get(links(page, "asked the same again")[0])).text) == ["three"]
         (bar,) = {html.unescape(found) for found in re.findall(r'<a href="([^"]*)"><g class="step">', page)}
         assert texts((await http.get(bar)).text) == ["two", "one"]
-        assert "agent=agent-b" in links(page, "agent-b")[0]
+        assert "agent_id=agent-b" in links(page, "agent-b")[0]
 
 
 async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_back(
@@ -254,7 +254,7 @@ async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_
 ) -> None:
     await some(take)
     async with visitor(read_models) as http:
-        listed = (await http.get("/dashboard/feedback?agent=agent-a&period=30d")).text
+        listed = (await http.get("/dashboard/feedback?agent_id=agent-a&period=30d")).text
         middle = (await http.get(links(listed, "Read the conversation")[1])).text
         assert "<strong>No.</strong>" in middle
         assert "https://traces.example/tr%2F1/view" in middle
@@ -263,7 +263,7 @@ async def test_a_transcript_opened_from_the_list_has_its_neighbours_and_the_way_
         assert "turn=t2" in newer
         (back,) = links(middle, "&larr; Feedback list")
         assert texts((await http.get(back)).text) == ["two", "one"]
-        assert "agent=agent-a" in back
+        assert "agent_id=agent-a" in back
         assert "period=30d" in back
         assert len(links((await http.get(newer)).text, "Older")) == 1
 
@@ -280,7 +280,7 @@ async def test_an_erased_text_is_shown_as_such(read_models: asyncpg.Pool, take: 
 async def test_the_agents_page_has_versions_and_reasons(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     async with visitor(read_models) as http:
-        page = (await http.get("/dashboard/agent?at=acme/support&agent=agent-a")).text
+        page = (await http.get("/dashboard/agent?at=acme/support&agent_id=agent-a")).text
         assert [links(page, name) != [] for name in ("7", "8", "wrong")] == [True] * 3
         assert "agent-b" not in page
         assert (await http.get("/dashboard/agent")).status_code == 404
@@ -311,10 +311,10 @@ async def test_each_bin_of_the_calibration_page_links_to_its_verdicts(read_model
         for low, high, url, pairs in rows:
             listed = (await http.get(html.unescape(url))).text
             assert listed.count("% confidence</span>") == int(pairs), low
-            assert f"Machine verdicts with a confidence from {low} to {high} on turns that a person" in listed
-            assert 'name="bin" value=' in listed, "a change of another filter keeps the bin"
+            assert f'aria-label="Remove the filter Confidence: {low} to {high}"' in listed
+            assert 'name="confidence_bin" value=' in listed, "a change of another filter keeps the bin"
         for wrong in ("-1", "20", "x", "1.5"):
-            assert (await http.get(f"/dashboard/feedback?bin={wrong}")).status_code == 400
+            assert (await http.get(f"/dashboard/feedback?confidence_bin={wrong}")).status_code == 400
 
 
 async def test_a_filter_is_offered_if_its_values_differ(read_models: Database) -> None:
@@ -324,7 +324,7 @@ async def test_a_filter_is_offered_if_its_values_differ(read_models: Database) -
         answer = message(f"a{number}", turn=turn, agent="agent-a", attributes=attributes, at=1)
         await handler.handle(batch(answer, feedback(f"f{number}", turn=turn, reaction="ok", at=2)))
     async with visitor(read_models) as http:
-        for path in ("/?", "/dashboard/feedback?", "/dashboard/agent?agent=agent-a&"):
+        for path in ("/?", "/dashboard/feedback?", "/dashboard/agent?agent_id=agent-a&"):
             page = (await http.get(f"{path}period=all&attributes.language=de")).text
             form = page[page.index('id="filters"') : page.index("</form>", page.index('id="filters"'))]
             assert form.count('name="attributes.language"') == 1 and '<option value="de" selected>' in form
@@ -334,7 +334,7 @@ async def test_a_filter_is_offered_if_its_values_differ(read_models: Database) -
 
 async def test_the_list_of_a_person_leads_administrators_to_the_erasure(read_models: asyncpg.Pool, take: Take) -> None:
     await take(feedback("f1", user="ann & <b>", reaction="ok", at=1))
-    person = "/dashboard/feedback?period=all&user=ann+%26+%3Cb%3E"
+    person = "/dashboard/feedback?period=all&user_id=ann+%26+%3Cb%3E"
     link = '<a href="/dashboard/erase?tenant=acme&amp;user=ann+%26+%3Cb%3E">'
     for token, expected in (("all", True), ("acme-admin", True), ("acme", False), ("support-admin", False)):
         async with visitor(read_models, token) as http:
@@ -347,10 +347,10 @@ async def test_a_callers_files_and_pages_hold_their_project_alone(read_models: a
     await take(feedback("g1", tenant="globex", text="theirs", agent="agent-a", turn="t1", at=8))
     async with visitor(read_models, "acme") as http:
         for path in ("feedback", "feedback.csv", "feedback.jsonl", "agent", "accuracy"):
-            ours = await http.get(f"/dashboard/{path}?agent=agent-a")
+            ours = await http.get(f"/dashboard/{path}?agent_id=agent-a")
             assert ours.status_code == 200
             assert "theirs" not in ours.text
-            refused = await http.get(f"/dashboard/{path}?at=globex/support&agent=agent-a")
+            refused = await http.get(f"/dashboard/{path}?at=globex/support&agent_id=agent-a")
             assert refused.status_code == 404
 
 

@@ -11,15 +11,18 @@ import asyncpg
 import httpx
 import pytest
 
+from contracts.instants import SECOND
 from reporting.http.issues import issues_router
+from reporting.model.selection import Filters, TimeSpan
 from reporting.pages import issues as issue_pages
+from reporting.pages.changes import growing_issues
 from reporting.pages.routes import pages_router
 from servicekit.clock import FixedClock
 from tests.support.chromium import expect, launched, needs_chromium, opened
-from tests.support.issue_turns import NOW, TOPICS, issue_job, rejected_turn, rejected_turns
+from tests.support.issue_turns import AT, NOW, TOPICS, issue_job, rejected_turn, rejected_turns
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import application, client
-from tests.support.reporting_events import Take, feedback
+from tests.support.reporting_events import START, Take, feedback
 from tests.support.served import served
 
 LIST, ISSUE = "/dashboard/issues", "/dashboard/issue"
@@ -51,26 +54,47 @@ async def refund(read_models: asyncpg.Pool, take: Take) -> int:
 
 async def test_overview_and_agent_page_lead_to_the_issues(read_models: asyncpg.Pool, refund: int) -> None:
     async with visitor(read_models) as http:
-        for path, figures in (("/", "5 people"), ("/dashboard/agent?agent=bot", "5 turns, 5 people")):
+        for path, figures in (("/", "5 people"), ("/dashboard/agent?agent_id=bot", "5 turns, 5 people")):
             text = (await http.get(path)).text
             assert re.search(rf'href="/dashboard/issue\?[^"]*issue={refund}"', text), path
             assert figures in text, path
+
+
+@pytest.mark.parametrize(
+    ("filters", "grown"),
+    [
+        (Filters(), (3, 2)),
+        (Filters(agent_id="bot"), (3, 2)),
+        (Filters(user_id="u6"), (1, 0)),
+        (Filters(user_id="u0"), None),
+        (Filters(agent_id="other"), None),
+        (Filters(reaction="ok"), None),
+    ],
+)
+async def test_an_issue_grows_if_the_period_has_more_matching_rejections_than_the_one_before(
+    read_models: asyncpg.Pool, refund: int, filters: Filters, grown: tuple[int, int] | None
+) -> None:
+    middle = START + 50 * SECOND
+    span, before = TimeSpan(middle, middle + 90 * SECOND), TimeSpan(START, middle)
+    rows = await growing_issues(read_models, AT, span, before, filters)
+    assert {row.id: (row.turns, row.turns_before) for row in rows}.get(refund) == grown
+    assert await growing_issues(read_models, AT, span, None, filters) == []
 
 
 async def test_reasons_follow_the_filters(read_models: asyncpg.Pool, take: Take) -> None:
     rude = feedback("rude", kind="explicit", reaction="not_ok", tags=("rude",), turn="t0", conversation="c0", user="w")
     await take(*rejected_turns(0, 15), rude)
     async with visitor(read_models) as http:
-        assert "reason=rude" in (await http.get("/")).text
-        assert "reason=rude" in (await http.get("/?user=w")).text
-        assert "reason=rude" not in (await http.get("/?user=somebody")).text
+        assert "tag=rude" in (await http.get("/")).text
+        assert "tag=rude" in (await http.get("/?user_id=w")).text
+        assert "tag=rude" not in (await http.get("/?user_id=somebody")).text
 
 
 async def test_the_list_shows_unsolved_issues_unless_asked(read_models: asyncpg.Pool, refund: int) -> None:
     async with visitor(read_models) as http:
         assert "refund" in (await http.get(LIST)).text
         await read_models.execute("update issues set state = 'muted' where id = $1", refund)
-        for query, shown in (("", False), ("?state=all", True), ("?state=muted", True), ("?agent=other", False)):
+        for query, shown in (("", False), ("?state=all", True), ("?state=muted", True), ("?agent_id=other", False)):
             assert (f"issue={refund}" in (await http.get(LIST + query)).text) is shown, query
 
 
@@ -195,13 +219,13 @@ async def test_an_issue_is_found_resolved_split_and_merged(
 async def test_the_numbers_of_an_issue_lead_to_its_rejections(read_models: asyncpg.Pool, refund: int) -> None:
     async with visitor(read_models) as http:
         text = (await http.get(ISSUE, params={**HERE, "issue": refund, "period": "24h"})).text
-        tiles = text[text.index("Figures of the issue") : text.index("List the feedback")]
+        tiles = text[text.index("Figures of the issue") : text.index("Most typical turns")]
         counts = re.findall(r'href="(/dashboard/feedback[^"]*)">(\d+)</a>', tiles)
         assert [count for _, count in counts] == ["5", "1", "5", "5"], "turns, the version, 14 days, the worst day"
-        words = re.findall(r'href="(/dashboard/feedback[^"]*q=(\w+)[^"]*)">\2</a>', text)
+        words = re.findall(r'href="(/dashboard/feedback[^"]*words=(\w+)[^"]*)">\2</a>', text)
         assert {word for _, word in words} >= {"refund", "money"}
         trend = re.search(r'class="sparks"><a href="([^"]*)"', (await http.get(LIST, params=HERE)).text)
         assert trend is not None
         for address in (*(address for address, _ in counts), words[0][0], trend[1]):
             listed = await http.get(address.replace("&amp;", "&"))
-            assert "5 records." in listed.text, address
+            assert "5 records" in listed.text, address

@@ -19,7 +19,7 @@ from tests.support.reporting_events import START, Take, feedback
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 from tests.support.served import served
 
-REVIEW = "/dashboard/review?at=acme/support&period=all&agent="
+REVIEW = "/dashboard/review?at=acme/support&period=all&agent_id="
 """Queue of an agent: each test has agents of its own."""
 
 
@@ -104,7 +104,7 @@ async def test_a_machine_verdict_of_the_list_is_corrected_in_two_clicks(stack: R
         assert opened_form not in (await http.get(f"{transcript}&feedback=0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11")).text
     async with served(stack.app()) as url, opened(browser, viewport={"width": 1280, "height": 800}) as (page, _):
         await page.goto(f"{url}/?token=all")
-        await page.goto(f"{url}/dashboard/feedback?at=acme/support&period=all&agent=listed&origin=machine")
+        await page.goto(f"{url}/dashboard/feedback?at=acme/support&period=all&agent_id=listed&origin=machine")
         await page.click(".row-texts")
         await picture(page, "review-from-list")
         await page.get_by_role("button", name="Neutral").click()

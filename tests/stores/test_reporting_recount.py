@@ -168,5 +168,7 @@ async def test_every_number_equals_a_recount(read_models: asyncpg.Pool, seed: in
     )
     figures = await calibration(read_models, AT, span)
     assert {(m, p): n for m, row in figures.confusion.items() for p, n in row.items() if n} == pairs
-    shown = await overview(read_models, AT, View(period="all"), START + 72 * HOUR * 1_000_000, lambda path, **_: path)
-    assert shown.people.votes + shown.machine.votes == votes(all_of_them)
+    shown = await overview(
+        read_models, AT, View(period="all"), TimeSpan(START, START + 72 * HOUR * 1_000_000), lambda path, **_: path
+    )
+    assert shown.people.votes + shown.machine.votes + shown.reviews == votes(all_of_them)

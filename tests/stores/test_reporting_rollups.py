@@ -117,14 +117,13 @@ async def check(read_models: Database, span: TimeSpan, filters: Filters, starts:
     recount = await read_models.fetch(RECOUNT, *span)
     rows = [dict(row) for row in recount if matches(row, filters)]
     for row in rows:
-        row["side"] = "user" if row["origin"] == "user" else "machine"
         row["step"] = max(0, sum(start <= row["occurred_at"] for start in starts) - 1)
         row["version"] = Version(row["agent_id"], row["agent_version"])
     found = await breakdown(read_models, AT, span, filters, starts)
-    assert {(key,): v for key, v in found.whole.items() if v.total} == counted(rows, "side")
-    assert dict(found.steps) == (counted(rows, "side", "step") if starts else {})
-    assert dict(found.agents) == counted(rows, "side", "agent_id")
-    assert dict(found.versions) == counted(rows, "side", "version")
+    assert {(key,): v for key, v in found.whole.items() if v.total} == counted(rows, "origin")
+    assert dict(found.steps) == (counted(rows, "origin", "step") if starts else {})
+    assert dict(found.agents) == counted(rows, "origin", "agent_id")
+    assert dict(found.versions) == counted(rows, "origin", "version")
     without = await breakdown(read_models, AT, span, filters)
     assert (without.whole, without.agents, without.versions) == (found.whole, found.agents, found.versions)
     assert (without.steps, without.sparks) == ({}, {})

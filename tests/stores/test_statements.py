@@ -33,7 +33,7 @@ from reporting.figures.dimension_votes import (
 from reporting.figures.rollup_counts import judgements, reasons_given, steps, votes
 from reporting.model.dimensions import dimension
 from reporting.model.projection import FeedbackRow
-from reporting.model.selection import NONE_GIVEN, Filters, Project, TimeSpan, where
+from reporting.model.selection import NONE_GIVEN, Filters, Project, TimeSpan, conditions, where
 from reporting.pages.queries.breakdown import WITH_SPARKS, WITHOUT_SPARKS
 from reporting.sql import SQL as REPORTING
 from reporting.turns.artifacts import KINDS, Search
@@ -92,6 +92,9 @@ FILLED: Mapping[tuple[str, ...], Parts] = {
 BY_NAME: Mapping[str, Parts] = {
     "count_judgements": [{"source": judgements(AT, SPAN, filters).sql} for filters in (NONE_GIVEN, EVERY)],
     "break_down": [{"source": votes(AT, SPAN, NONE_GIVEN).sql, **slots} for slots in (WITH_SPARKS, WITHOUT_SPARKS)],
+    "growing_issues": [
+        {"view": "effective", "narrowed": conditions(AT, SPAN, filters)[1]} for filters in (NONE_GIVEN, EVERY)
+    ],
     "count_ratings": [{"view": "effective", "where": WHERE}],
     "count_values": [
         {

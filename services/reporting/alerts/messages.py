@@ -102,9 +102,9 @@ def path_of(rule: AlertRule, project: Project, finding: AlertFinding) -> str:
             f"{_LIST}?{urlencode(query | {'issue': str(finding.subject.issue), 'reaction': 'not_ok', 'period': 'all'})}"
         )
     if finding.subject.agent is not None:
-        query["agent"] = finding.subject.agent
+        query["agent_id"] = finding.subject.agent
     if finding.subject.version is not None:
-        query["version"] = finding.subject.version
+        query["agent_version"] = finding.subject.version
     since, until = finding.since, finding.until
     if isinstance(rule, ShareRuleSettings):
         query |= {"origin": "user" if rule.verdicts == "people" else "machine", "reaction": "not_ok"}
@@ -113,7 +113,7 @@ def path_of(rule: AlertRule, project: Project, finding: AlertFinding) -> str:
             since - 7 * DAY,
             until - 7 * DAY,
         )  # show the verdicts of a week before, because there are none since
-    query |= {"type": "verdict", "from": _minute(since), "to": _minute(until - MINUTE), "tz": "UTC"}
+    query |= {"feedback_type": "verdict", "from": _minute(since), "to": _minute(until - MINUTE), "tz": "UTC"}
     return f"{_LIST}?{urlencode(query)}"
 
 

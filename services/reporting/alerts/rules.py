@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from contracts.base import Id, Name
 
 JudgedBy = Literal["people", "machine"]
-"""Author of the verdicts that a rule counts. `machine` includes reviews that replace machine verdicts."""
+"""Author of the verdicts that a rule counts. `machine` counts the verdicts that no review has replaced."""
 MOST_CHANNELS_OF_RULE: Final = 10
 
 

@@ -25,8 +25,11 @@ async def answered_by_agent(
 ) -> dict[str, AnsweredTurns]:
     """Count the answered turns by agent.
 
-    A turn belongs to the agent of its last answer. Only the filters for agent, version and model apply.
+    A turn belongs to the agent of its last answer. Return nothing if a filter other than agent, version and model is
+    set, because answers cannot be filtered by it.
     """
+    if filters != Filters(agent_id=filters.agent_id, agent_version=filters.agent_version, model=filters.model):
+        return {}
     rows = await pool.fetch(
         *SQL.answered_by_agent(
             **project._asdict(),

@@ -39,7 +39,7 @@ class ComparedSide(ResponseModel):
 
     value: Annotated[str, Field(description="The requested value.")]
     people: Annotated[ComparedShare, Field(description="People's verdicts.")]
-    machine: Annotated[ComparedShare, Field(description="The machine's verdicts, and the reviews that replace them.")]
+    machine: Annotated[ComparedShare, Field(description="The machine's verdicts that no review has replaced.")]
 
 
 class SatisfactionDifference(ResponseModel):
@@ -71,4 +71,4 @@ class ValueComparison(ResponseModel):
     a: Annotated[ComparedSide, Field(description="The first value.")]
     b: Annotated[ComparedSide, Field(description="The second value.")]
     people: Annotated[SatisfactionDifference, Field(description="Difference by people's verdicts.")]
-    machine: Annotated[SatisfactionDifference, Field(description="Difference by the machine's verdicts, with reviews.")]
+    machine: Annotated[SatisfactionDifference, Field(description="Difference by the machine's verdicts.")]

@@ -31,7 +31,7 @@ JudgedBy = Literal["people", "machine"]
 class AgentEvidence:
     """Verdicts on an agent.
 
-    `machine` includes the reviews that replace machine verdicts.
+    `machine` has the machine's verdicts that no review has replaced.
     """
 
     agent_id: str
@@ -99,7 +99,7 @@ class RankedAgent(Counts):
 
     agent_id: Annotated[str, Field(description="The agent.")]
     people: Annotated[JudgedShare, Field(description="People's verdicts.")]
-    inferred: Annotated[JudgedShare, Field(description="The machine's verdicts, and the reviews that replace them.")]
+    inferred: Annotated[JudgedShare, Field(description="The machine's verdicts that no review has replaced.")]
     judged_by: Annotated[
         JudgedBy | None,
         Field(
@@ -177,11 +177,10 @@ async def ranking(
 
 
 def _evidence(agent_id: str, rows: list[asyncpg.Record]) -> AgentEvidence:
-    sides = [
-        sum((_votes(row) for row in rows if (row["origin"] == "user") is by_people), Votes())
-        for by_people in (True, False)
-    ]
-    return AgentEvidence(agent_id, *sides)
+    people, machine = (
+        sum((_votes(row) for row in rows if row["origin"] == origin), Votes()) for origin in ("user", "machine")
+    )
+    return AgentEvidence(agent_id, people, machine)
 
 
 def _votes(row: asyncpg.Record) -> Votes:
@@ -190,7 +189,7 @@ def _votes(row: asyncpg.Record) -> Votes:
 
 def _ranked(agent: AgentEvidence, rows: list[asyncpg.Record], least: int) -> RankedAgent:
     by_origin = {row["origin"]: _votes(row).total for row in rows}
-    both, shown = agent.people + agent.machine, agent.of(agent.shown(least))
+    counted, shown = sum((_votes(row) for row in rows), Votes()), agent.of(agent.shown(least))
     judged_by = agent.judged_by(least)
     return RankedAgent(
         agent_id=agent.agent_id,
@@ -201,13 +200,13 @@ def _ranked(agent: AgentEvidence, rows: list[asyncpg.Record], least: int) -> Ran
         low=shown.sure.low,
         high=shown.sure.high,
         enough=judged_by is not None,
-        total=both.total,
+        total=counted.total,
         user=agent.people.total,
         machine=by_origin.get("machine", 0),
         reviewer=by_origin.get("reviewer", 0),
-        ok=both.ok,
-        not_ok=both.not_ok,
-        neutral=both.neutral,
+        ok=counted.ok,
+        not_ok=counted.not_ok,
+        neutral=counted.neutral,
     )
 
 

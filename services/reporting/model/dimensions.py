@@ -39,9 +39,10 @@ class Dimension:
     def is_attribute(self) -> bool:
         return self.name.startswith(ATTRIBUTES)
 
-    def cases(self, value: str) -> dict[str, str]:
-        """Return the URL parameters that filter the feedback list by this value."""
-        return {self.name: value}
+    @property
+    def filter(self) -> str:
+        """Return the name of the filter for values of this dimension."""
+        return self.rolled or self.of_feedback or self.name
 
 
 KNOWN: Final = {

@@ -9,12 +9,10 @@ from fastapi.responses import RedirectResponse
 
 from contracts.scopes import REVIEW
 from reporting.figures.calibration import NEWEST_VERDICTS, calibration
-from reporting.figures.dimension_votes import filter_choices
 from reporting.http.reviews import DRAWS, figures
 from reporting.pages.review_queue import next_in_audit
 from reporting.pages.view import path_of
 from reporting.pages.visits import PageSources, Visit
-from reporting.read_models.projects import agent_ids
 from reporting.reviews.sample import MOST_ANSWERS
 
 
@@ -27,11 +25,10 @@ async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
     span = await sources.span(visit)
     sampled = visit.view.span(sources.clock.now(), 0)  # 0: answers may be older than the first reaction
     filters = visit.view.filters.replace(origins=None)
-    compared, sample, agent_names, choices = await asyncio.gather(
+    compared, sample, controls = await asyncio.gather(
         calibration(sources.reports, visit.at, span, filters),
         figures(sources.current, visit.at, sampled),
-        agent_ids(sources.current, visit.at),
-        filter_choices(sources.reports, visit.at, span, visit.view.agent),
+        sources.controls(visit, span),
     )
     return visit.page(
         "accuracy.html",
@@ -39,10 +36,8 @@ async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
         a=sample,
         newest_verdicts=NEWEST_VERDICTS,
         most_answers=MOST_ANSWERS,
-        span=span,
         reviewer=reviewer,
         next=following,
         draws_path=path_of(DRAWS, visit.at),
-        agent_names=agent_names,
-        choices=choices,
+        **controls,
     )

@@ -8,23 +8,24 @@ from typing import Final, NamedTuple
 
 import asyncpg
 
-from contracts.instants import DAY
 from reporting.alerts.store import AlertRow, alert_rows
-from reporting.issues.reading import Issue, list_issues
-from reporting.model.selection import Project
-from reporting.pages.issues import MOST_LISTED, UNSOLVED
+from reporting.model.selection import Filters, Project, TimeSpan, conditions
+from reporting.pages.issues import UNSOLVED
+from reporting.sql import SQL
 
-WEEK_DAYS: Final = 7
 _SHOWN: Final = 6
 
 
 class GrowingIssue(NamedTuple):
-    """Issue with more rejected turns in the last seven UTC days than in the seven before."""
+    """Issue with more rejected turns in a period than in the period before."""
 
-    issue: Issue
+    id: int
+    title: str
+    agent_id: str
+    people: int
     is_new: bool
-    last_week: int
-    week_before: int
+    turns: int
+    turns_before: int
 
 
 class Changes(NamedTuple):
@@ -34,25 +35,44 @@ class Changes(NamedTuple):
     issues: Sequence[GrowingIssue]
 
 
-async def changes(pool: asyncpg.Pool, project: Project, now: int, agent: str | None) -> Changes:
-    """Return what changed in the last week.
+async def changes(
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, before: TimeSpan | None, filters: Filters
+) -> Changes:
+    """Return the open alerts about the selected agent and version, and the issues that grew in the period.
 
     Args:
-        now: The current time in microseconds.
-        agent: Only alerts and issues of this agent.
+        before: The period before. If None, no issue is returned.
     """
     alerts, issues = await asyncio.gather(
-        alert_rows(pool, project), list_issues(pool, project, now, agent, UNSOLVED, MOST_LISTED)
+        alert_rows(pool, project), growing_issues(pool, project, span, before, filters)
     )
-    opened = [alert for alert in alerts if alert.over_at is None and agent in (None, alert.subject.agent)]
-    return Changes(opened, growing_issues(issues, now))
-
-
-def growing_issues(issues: Sequence[Issue], now: int) -> list[GrowingIssue]:
-    """Return at most six issues that grew, those that grew most first."""
-    growing = [
-        GrowingIssue(issue, (issue.first_at or 0) >= now - WEEK_DAYS * DAY, last_week, week_before)
-        for issue in issues
-        if (last_week := sum(issue.days[-WEEK_DAYS:])) > (week_before := sum(issue.days[:-WEEK_DAYS]))
+    opened = [
+        alert
+        for alert in alerts
+        if alert.over_at is None
+        and filters.agent_id in (None, alert.subject.agent)
+        and filters.agent_version in (None, alert.subject.version)
     ]
-    return sorted(growing, key=lambda growth: growth.week_before - growth.last_week)[:_SHOWN]
+    return Changes(opened, issues)
+
+
+async def growing_issues(
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, before: TimeSpan | None, filters: Filters
+) -> list[GrowingIssue]:
+    """Return at most six unsolved issues whose rejections that match the filters grew, those that grew most first."""
+    if before is None or filters.reaction not in (None, "not_ok") or not filters.has_verdicts:
+        return []
+    filters = filters.replace(reaction="not_ok")
+    _, narrowed, values = conditions(project, span, filters)
+    statement = SQL.growing_issues.filled(view=filters.view, narrowed=narrowed)
+    rows = await pool.fetch(
+        *statement(
+            **values,
+            before=before.start,
+            agent=filters.agent_id,
+            states=UNSOLVED,
+            is_unfiltered=filters.replace(agent_id=None) == Filters(reaction="not_ok"),
+            limit=_SHOWN,
+        )
+    )
+    return [GrowingIssue(**row) for row in rows]

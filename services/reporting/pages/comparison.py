@@ -17,7 +17,6 @@ from reporting.figures.comparison_models import ValueComparison
 from reporting.figures.dimension_votes import (
     MOST_VALUES,
     ValueVotes,
-    filter_choices,
     first_verdicts,
     known_dimensions,
     value_votes,
@@ -25,11 +24,10 @@ from reporting.figures.dimension_votes import (
 from reporting.model.dimensions import KNOWN, Dimension, dimension
 from reporting.model.selection import Bucket, Filters, Project, TimeSpan
 from reporting.pages import charts
-from reporting.pages.queries.breakdown import Breakdown, breakdown, chart_steps
+from reporting.pages.queries.breakdown import Breakdown, chart_steps, charted_origin
 from reporting.pages.view import Link, View
 from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import bucket_of, starts
-from reporting.read_models.projects import agent_ids
 
 _MARKERS: Final = 12
 """Maximum number of release markers in a chart. Only the latest versions are marked."""
@@ -56,7 +54,7 @@ class ComparisonPage:
 
     def cases(self, value: str) -> dict[str, str | None]:
         """Return the URL parameters that filter the feedback list by this value."""
-        return {"agent": self.agent, **self.by.cases(value)}
+        return {"agent_id": self.agent, self.by.filter: value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +78,10 @@ async def show_comparison(sources: PageSources, visit: Visit) -> Response:
     """Render the comparison of two values of a dimension."""
     visit = visit.over_versions()
     span = await sources.span(visit)
-    compared, agent_names, choices = await asyncio.gather(
-        comparison_page(sources.reports, visit.at, span, visit.view),
-        agent_ids(sources.reports, visit.at),
-        filter_choices(sources.reports, visit.at, span, visit.view.agent),
+    compared, controls = await asyncio.gather(
+        comparison_page(sources.reports, visit.at, span, visit.view), sources.controls(visit, span)
     )
-    return visit.page(
-        "compare.html",
-        c=compared,
-        cases=compared.cases,
-        most_values=MOST_VALUES,
-        agent_names=agent_names,
-        choices=choices,
-        span=span,
-    )
+    return visit.page("compare.html", c=compared, cases=compared.cases, most_values=MOST_VALUES, **controls)
 
 
 async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> ComparisonPage:
@@ -105,13 +93,13 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
     """
     filters, by = view.filters.replace(origins=None), dimension(view.dimension or "version")
     known, values = await asyncio.gather(
-        known_dimensions(pool, at, span, view.agent),
+        known_dimensions(pool, at, span, view.agent_id),
         value_votes(pool, at, span, filters, by),
     )
-    if by.name not in {one.name for one in known}:
+    if by not in known:
         known = [*known, by]
     a, b = await _chosen(pool, at, view, by, values)
-    pair, agent = _pair(a, b, by, values), view.agent
+    pair, agent = _pair(a, b, by, values), view.agent_id
     if by.name == "version" and agent is None and a is None and b is None:
         agents = await value_votes(pool, at, span, filters, KNOWN["agent"])
         if len(agents) > 1:
@@ -128,14 +116,13 @@ async def releases(
     """Return the satisfaction over time and the releases of the agent selected in `view`.
 
     Args:
-        counted: Verdict counts by time step, from `steps_of`.
+        counted: Verdict counts of all origins by time step.
     """
     bucket = bucket_of(span)
     begins = starts(span, bucket, view.zone)
-    only_machine = counted.whole["machine"].total and not counted.whole["user"].total
-    charted: Origin = "machine" if only_machine else "user"
+    charted = charted_origin(counted)
     steps = chart_steps(counted, charted, begins, span, view, link)
-    first_at = await first_verdicts(pool, at, view.agent or "")
+    first_at = await first_verdicts(pool, at, view.agent_id or "")
     newest = sorted(first_at, key=lambda name: (first_at[name], name))
     markers = [(first_at[name], name) for name in newest if span.start < first_at[name] < span.end][-_MARKERS:]
     seen = {version.name for _, version in counted.versions}
@@ -154,12 +141,6 @@ async def releases(
     )
 
 
-async def steps_of(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> Breakdown:
-    """Count the verdicts on the agent selected in `view`, by the time steps of its chart."""
-    filters = view.filters.replace(origins=None)
-    return await breakdown(pool, at, span, filters, starts(span, bucket_of(span), view.zone))
-
-
 async def _chosen(
     pool: asyncpg.Pool, at: Project, view: View, by: Dimension, values: Sequence[ValueVotes]
 ) -> tuple[str | None, str | None]:
@@ -169,10 +150,10 @@ async def _chosen(
     """
     if view.chosen_by is not None and view.chosen_by != by.name:
         return None, None
-    unknown = {one for one in (view.a, view.b) if one is not None} - {one.value for one in values}
-    if by.name != "version" or view.agent is None or not unknown:
+    unknown = {view.a, view.b} - {None, *(votes.value for votes in values)}
+    if by.name != "version" or view.agent_id is None or not unknown:
         return view.a, view.b
-    unknown -= (await first_verdicts(pool, at, view.agent)).keys()
+    unknown -= (await first_verdicts(pool, at, view.agent_id)).keys()
     return (None if view.a in unknown else view.a), (None if view.b in unknown else view.b)
 
 
@@ -185,10 +166,10 @@ async def _agent_with_versions(
         The agent's id and its verdict counts by version, or None if there is no such agent.
     """
     by = KNOWN["version"]
-    for one in agents[:_MOST_AGENTS]:
-        values = await value_votes(pool, at, span, filters.replace(agent_id=one.value), by)
+    for agent in agents[:_MOST_AGENTS]:
+        values = await value_votes(pool, at, span, filters.replace(agent_id=agent.value), by)
         if len(values) > 1:
-            return one.value, values
+            return agent.value, values
     return None
 
 
@@ -200,8 +181,8 @@ def _pair(a: str | None, b: str | None, by: Dimension, values: Sequence[ValueVot
     a = None if a == b else a
     likely = list(values)
     if by.name == "version":
-        likely.sort(key=lambda one: (one.first_at, one.value), reverse=True)
-    others = [one.value for one in likely if one.value not in (a, b)]
+        likely.sort(key=lambda votes: (votes.first_at, votes.value), reverse=True)
+    others = [votes.value for votes in likely if votes.value not in (a, b)]
     b = b or (others.pop(0) if others else None)
     a = a or (others.pop(0) if others else None)
     return None if a is None or b is None else (a, b)

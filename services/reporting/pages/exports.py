@@ -1,20 +1,40 @@
-"""Export of the feedback list as CSV and JSONL files, streamed in bounded memory."""
+"""Exports of the feedback list: files that are streamed in bounded memory, and URLs of the API's datasets."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final, get_args
 
 import asyncpg
 
+from reporting.exports.examples import Format
 from reporting.feedback.search import FoundFeedback, as_answer
+from reporting.http.exports import EXPORTS
+from reporting.model.selection import Project
+from reporting.pages.view import address, path_of
 
+LIST: Final = "/dashboard/feedback"
+_DATASETS: Final = tuple(name for name in get_args(Format) if name != "detector")
+"""Formats that the pages offer. Datasets for the detector are made by developers."""
 COLUMNS: Final = tuple(FoundFeedback.model_fields)
 _CHUNK: Final = 200
 # A spreadsheet evaluates a cell as a formula if it begins with one of these characters.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+def dataset_urls(project: Project, filters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the URL of a dataset in each format, by the format's name.
+
+    Args:
+        filters: Query parameters of the export. Verdicts of people and of the machine are exported.
+    """
+    parameters = {**filters, "everyone": "true"}
+    return {
+        name.upper(): address(path_of(EXPORTS.replace("{wanted:segment}", name), project), parameters)
+        for name in _DATASETS
+    }
 
 
 async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:

@@ -10,43 +10,34 @@ import asyncpg
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
+from contracts.instants import format_instant
 from contracts.scopes import ADMIN, REVIEW
 from reporting.feedback.found_counts import FoundPage, found_and_counted
 from reporting.feedback.search import every, scanned_by, with_answers
-from reporting.figures.dimension_votes import filter_choices
-from reporting.http.conversations import PROJECT
 from reporting.model.cursor import BadCursor
 from reporting.model.selection import ALWAYS, TimeSpan
-from reporting.pages import exports
+from reporting.pages.exports import as_csv, as_jsonl, dataset_urls
 from reporting.pages.rendering import PRIVATE
-from reporting.pages.view import path_of
 from reporting.pages.visits import PageSources, Visit
-from reporting.read_models.projects import agent_ids
 
 _PAGE: Final = 50
 
 
 async def show_list(sources: PageSources, visit: Visit) -> Response:
     """Render a page of the feedback list."""
-    reviewer = REVIEW in visit.caller.scopes
-    pool = sources.current if reviewer else sources.reports  # reviewers must see their own review at once
+    # Reviewers must see their own review at once.
+    pool = sources.current if REVIEW in visit.caller.scopes else sources.reports
     span, after = _continued(visit.view.cursor) or (await sources.span(visit), None)
-    (rows, page), agent_names, choices = await asyncio.gather(
-        _listed(pool, visit, span, after),
-        agent_ids(pool, visit.at),
-        filter_choices(pool, visit.at, span, visit.view.agent),
-    )
+    (rows, page), controls = await asyncio.gather(_listed(pool, visit, span, after), sources.controls(visit, span))
+    window = {"start": format_instant(span.start), "end": format_instant(span.end - 1)}
     return visit.page(
         "list.html",
         found=rows,
         next=None if page.cursor is None else f"{span.start}-{span.end}-{page.cursor}",
-        agent_names=agent_names,
-        choices=choices,
+        **controls,
         total=page.total,
         looked_through=scanned_by(visit.view.listed),
-        span=span,
-        path=path_of(PROJECT, visit.at),
-        reviewer=reviewer,
+        datasets=dataset_urls(visit.at, visit.view.filter_parameters | window),
         may_erase=ADMIN in visit.caller.scopes and visit.caller.may_touch(visit.at.tenant, None),
         oldest_first=visit.view.sort == "oldest",
     )
@@ -63,13 +54,13 @@ async def _listed(
 async def download_csv(sources: PageSources, visit: Visit) -> Response:
     """Stream the list as a CSV file."""
     await sources.note(visit, "exported", "csv")
-    return _file(exports.as_csv(await _rows(sources, visit)), "text/csv; charset=utf-8", "feedback.csv")
+    return _file(as_csv(await _rows(sources, visit)), "text/csv; charset=utf-8", "feedback.csv")
 
 
 async def download_jsonl(sources: PageSources, visit: Visit) -> Response:
     """Stream the list as JSON lines."""
     await sources.note(visit, "exported", "jsonl")
-    return _file(exports.as_jsonl(await _rows(sources, visit)), "application/x-ndjson", "feedback.jsonl")
+    return _file(as_jsonl(await _rows(sources, visit)), "application/x-ndjson", "feedback.jsonl")
 
 
 async def _rows(sources: PageSources, visit: Visit) -> AsyncIterator[asyncpg.Record]:

@@ -16,20 +16,26 @@ from markupsafe import Markup
 from contracts.base import Origin
 from reporting.feedback.found_counts import COUNTED
 from reporting.figures.answered import AnsweredTurns, answered_by_agent
-from reporting.figures.dimension_votes import filter_choices
 from reporting.figures.ranking import ENOUGH_VOTES, AgentEvidence
-from reporting.figures.ratings import ScaleFigures, ratings
+from reporting.figures.ratings import ratings
 from reporting.figures.reasons import reasons
 from reporting.figures.replies import reply_count
 from reporting.figures.votes import SatisfactionChange, Votes
 from reporting.model.selection import Bucket, Filters, Project, TimeSpan
 from reporting.pages import charts
 from reporting.pages.changes import changes
-from reporting.pages.queries.breakdown import BOTH, SPARK_STEPS, Breakdown, Version, breakdown, chart_steps
+from reporting.pages.queries.breakdown import (
+    BOTH,
+    SPARK_STEPS,
+    Breakdown,
+    Version,
+    breakdown,
+    chart_steps,
+    charted_origin,
+)
 from reporting.pages.view import Link, View
 from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import bucket_of, starts
-from reporting.read_models.projects import agent_ids, first_reaction
 
 _REASONS: Final = 8
 _AGENTS: Final = 12
@@ -61,7 +67,7 @@ class AgentRow:
         versions: The agent's versions with the most verdicts.
         more_versions: Number of further versions.
         answered: Answered turns among the newest answers of the project, and those with feedback by people. None if
-            the agent gave none of these answers.
+            the agent gave none of these answers, or if answers cannot be filtered as the verdicts are.
     """
 
     agent_id: str
@@ -97,22 +103,16 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Data of the overview page.
+    """Figures of the overview page. Verdicts of people, of the machine and of reviewers are never added together."""
 
-    People's verdicts and machine verdicts (including reviews) are never added together.
-    """
-
-    span: TimeSpan
     bucket: Bucket
     people: Side
     machine: Side
+    reviews: Votes
     charted: Origin
     chart_wide: Markup
     chart_narrow: Markup
     steps: list[charts.Step]
-    replies: int
-    more_replies: bool
-    ratings: list[ScaleFigures]
     agents: list[AgentRow]
     more_agents: int
     moved: list[Moved]
@@ -128,70 +128,55 @@ class Overview:
 
     @property
     def empty(self) -> bool:
-        return self.people.votes.total + self.machine.votes.total == 0
+        return self.people.votes.total + self.machine.votes.total + self.reviews.total == 0
 
 
 async def show_overview(sources: PageSources, visit: Visit) -> Response:
     """Render the overview."""
-    now, agent, pool = sources.clock.now(), visit.view.agent, sources.reports
+    pool, view, filters = sources.reports, visit.view, visit.view.filters
     span = await sources.span(visit)
-    figures, choices, agent_names, why, recent = await asyncio.gather(
-        overview(pool, visit.at, visit.view, now, visit.link),
-        filter_choices(pool, visit.at, span, agent),
-        agent_ids(pool, visit.at),
-        reasons(pool, visit.at, span, visit.view.filters, _REASONS, rules=False),
-        changes(pool, visit.at, now, agent),
+    # Independent statements run at the same time on several connections.
+    figures, why, recent, replies, scales, controls = await asyncio.gather(
+        overview(pool, visit.at, view, span, visit.link),
+        reasons(pool, visit.at, span, filters, _REASONS, rules=False),
+        changes(pool, visit.at, span, view.before(span), filters),
+        reply_count(pool, visit.at, span, filters, COUNTED + 1),
+        ratings(pool, visit.at, span, filters),
+        sources.controls(visit, span),
     )
     return visit.page(
         "overview.html",
         o=figures,
-        span=span,
-        choices=choices,
-        agent_names=agent_names,
         reasons=[reason for reason in why.reasons if reason.not_ok],
         changes=recent,
+        replies=min(replies, COUNTED),
+        more_replies=replies > COUNTED,
+        ratings=scales,
+        **controls,
     )
 
 
-async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: Link) -> Overview:
-    """Return the data of the overview page.
-
-    `now` is in microseconds.
-    """
-    first = await first_reaction(pool, at) if view.period == "all" else None
-    span = view.span(now, first)
-    earlier = view.before(span)
-    bucket = bucket_of(span)
+async def overview(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, link: Link) -> Overview:
+    """Return the figures of the overview page."""
+    bucket, earlier, filters = bucket_of(span), view.before(span), view.filters
     begins = starts(span, bucket, view.zone)
-    # Independent statements run at the same time on several connections.
-    (counted, before), answered, (replies, scales) = await asyncio.gather(
-        asyncio.gather(
-            breakdown(pool, at, span, view.filters, begins),
-            _before(pool, at, earlier, view.filters),
-        ),
-        answered_by_agent(pool, at, view.span_of_answers(span), view.filters),
-        asyncio.gather(
-            reply_count(pool, at, span, view.filters, COUNTED + 1),
-            ratings(pool, at, span, view.filters),
-        ),
+    counted, before, answered = await asyncio.gather(
+        breakdown(pool, at, span, filters, begins),
+        _before(pool, at, earlier, filters),
+        answered_by_agent(pool, at, view.span_of_answers(span), filters),
     )
-    only_machine = counted.whole["machine"].total and not counted.whole["user"].total
-    by_machine = only_machine if view.origin is None else view.origin != "user"
-    charted: Origin = "machine" if by_machine else "user"
+    charted = view.origin or charted_origin(counted)
     steps = chart_steps(counted, charted, begins, span, view, link)
     agents = ranked_agents(counted, before, answered)
     return Overview(
-        span=span,
         bucket=bucket,
         people=_side("user", counted, before),
         machine=_side("machine", counted, before),
+        reviews=counted.whole["reviewer"],
         charted=charted,
         chart_wide=charts.over_time(steps, bucket, 1120, 330, view.zone),
         chart_narrow=charts.over_time(steps, bucket, 350, 300, view.zone),
         steps=steps,
-        replies=min(replies, COUNTED),
-        more_replies=replies > COUNTED,
-        ratings=scales,
         agents=agents if view.every else agents[:_AGENTS],
         more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
         moved=moved(counted, before),
@@ -202,25 +187,25 @@ async def overview(pool: asyncpg.Pool, at: Project, view: View, now: int, link: 
 def ranked_agents(
     counted: Breakdown, before: Breakdown, answered: Mapping[str, AnsweredTurns] = MappingProxyType({})
 ) -> list[AgentRow]:
-    """Return all agents with verdicts, worst first."""
-    found = [
+    """Return all agents with verdicts of people or the machine, worst first."""
+    agents = [
         AgentEvidence(agent, *(counted.agents.get((origin, agent), Votes()) for origin in BOTH))
-        for agent in {agent for _, agent in counted.agents}
+        for agent in {agent for origin, agent in counted.agents if origin in BOTH}
     ]
-    rows, none, versions_of = [], Votes(), _versions(counted)
-    for one in sorted(found, key=AgentEvidence.rank):
-        agent = one.agent_id
-        origin: Origin = "user" if one.shown() == "people" else "machine"
+    rows, versions_of = [], _versions(counted)
+    for evidence in sorted(agents, key=AgentEvidence.rank):
+        agent = evidence.agent_id
+        origin: Origin = "user" if evidence.shown() == "people" else "machine"
         versions = versions_of.get(agent, [])
         rows.append(
             AgentRow(
                 agent,
-                one.people,
-                one.machine,
+                evidence.people,
+                evidence.machine,
                 counted.agents.get((origin, agent), Votes()).since(before.agents.get((origin, agent), Votes())),
                 origin,
-                one.judged_by() is not None,
-                [counted.sparks.get((origin, agent, step), none) for step in range(SPARK_STEPS)],
+                evidence.judged_by() is not None,
+                [counted.sparks.get((origin, agent, step), Votes()) for step in range(SPARK_STEPS)],
                 versions[:_VERSIONS],
                 max(0, len(versions) - _VERSIONS),
                 answered.get(agent),
@@ -231,7 +216,7 @@ def ranked_agents(
 
 def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
     """Return the agents and versions whose satisfaction changed significantly, greatest change first."""
-    found = []
+    changes = []
     for origin in BOTH:
         pairs: list[tuple[Version, Votes, Votes]] = [
             (Version(agent, None), votes, before.agents.get((origin, agent), Votes()))
@@ -246,8 +231,8 @@ def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
         for what, votes, was in pairs:
             change = votes.since(was)
             if change is not None and change.certain and min(votes.total, was.total) >= ENOUGH_VOTES:
-                found.append(Moved(what, origin, change))
-    return sorted(_one_per_cause(found), key=lambda change: -abs(change.change.points))[:_MOVED]
+                changes.append(Moved(what, origin, change))
+    return sorted(_one_per_cause(changes), key=lambda change: -abs(change.change.points))[:_MOVED]
 
 
 def _one_per_cause(changes: Sequence[Moved]) -> list[Moved]:
@@ -277,7 +262,7 @@ def _versions(counted: Breakdown) -> dict[str, list[str]]:
         if version.name is not None:
             totals[version.agent_id][version.name] += votes.total
     return {
-        agent: [name for name, _ in sorted(of.items(), key=lambda one: (-one[1], one[0]))]
+        agent: [name for name, _ in sorted(of.items(), key=lambda total: (-total[1], total[0]))]
         for agent, of in totals.items()
     }
 

@@ -24,7 +24,7 @@ from reporting.figures.votes import Votes
 from reporting.model.selection import BINS
 from reporting.pages import charts
 from reporting.pages.markdown import rendered
-from reporting.pages.view import ORIGINS, PERIODS
+from reporting.pages.view import PERIODS
 from reporting.pages.zones import local, offset_text, zone_of
 from reporting.reviews.kinds import VerdictKind
 
@@ -42,6 +42,13 @@ REASONS: Final = {
 }
 """Label of each correction type."""
 _PARTS: Final[Mapping[DecidedBy, str]] = {"rules": "rules", "learned": "learned layer", "llm": "language model"}
+_DATASET_NAMES: Final = {
+    "KTO": "answers with a label",
+    "DPO": "chosen and rejected answers",
+    "SFT": "accepted and corrected answers",
+    "EVENTS": "verdicts",
+}
+"""Content of each training dataset, by the name in the export menu."""
 _TYPE_NAMES: Final = {"reaction": "emoji", "explicit": "explicit", "inferred": "inferred"}
 
 ASSETS: Final = {
@@ -124,13 +131,14 @@ _ENVIRONMENT.globals |= {
     "assets": ASSETS_AT,
     "version": VERSION,
     "periods": PERIODS,
-    "origins": ORIGINS,
     "reaction_names": _REACTIONS,
+    "verdicts_of": {"user": "People's verdicts", "machine": "Machine verdicts", "reviewer": "Reviews"},
     "type_names": _TYPE_NAMES,
+    "dataset_names": _DATASET_NAMES,
     "part_names": _PARTS,
     "interval": charts.interval,
     "split": charts.split,
-    "spark": lambda days: charts.spark([Votes(not_ok=one) for one in days]),
+    "spark": lambda days: charts.spark([Votes(not_ok=count) for count in days]),
     "offset_text": offset_text,
     "wilson": wilson,
     "n_bins": BINS,

@@ -8,11 +8,9 @@ from fastapi import Response
 from fastapi.responses import RedirectResponse
 
 from contracts.scopes import REVIEW
-from reporting.figures.dimension_votes import filter_choices
 from reporting.pages.issues import unsolved
 from reporting.pages.review_queue import MOST_LEFT, left, next_in_audit, next_in_queue, undo_of
 from reporting.pages.visits import PageSources, Visit
-from reporting.read_models.projects import agent_ids
 
 
 async def show_review(sources: PageSources, visit: Visit) -> Response:
@@ -23,15 +21,13 @@ async def show_review(sources: PageSources, visit: Visit) -> Response:
     if following is not None and view.last_mark is not None:
         return RedirectResponse(following, 303)
     first = view.model_copy(update={"audit": None})
-    count, issues, agent_names, choices = await asyncio.gather(
+    count, issues, controls = await asyncio.gather(
         left(pool, visit.at, span, view),
-        unsolved(pool, visit.at, sources.clock.now(), view.agent),
-        agent_ids(pool, visit.at),
-        filter_choices(pool, visit.at, span, view.agent),
+        unsolved(pool, visit.at, sources.clock.now(), view.agent_id),
+        sources.controls(visit, span),
     )
     return visit.page(
         "review.html",
-        span=span,
         reviewer=reviewer,
         next=following,
         left=count,
@@ -39,6 +35,5 @@ async def show_review(sources: PageSources, visit: Visit) -> Response:
         undo=undo_of(visit.at, view, visit.link, queue=1, issue=view.issue, feedback=view.last_mark),
         drawn=await next_in_audit(pool, visit.at, first, visit.link) if reviewer else None,
         issues=issues,
-        agent_names=agent_names,
-        choices=choices,
+        **controls,
     )

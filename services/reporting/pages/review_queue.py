@@ -63,7 +63,7 @@ def waiting(view: View) -> Filters:
 
     Search words are ignored.
     """
-    return view.filters.replace(unreviewed=True, feedback_type=view.type or "verdict")
+    return view.filters.replace(unreviewed=True, feedback_type=view.feedback_type or "verdict")
 
 
 async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> int:

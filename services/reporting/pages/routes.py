@@ -19,6 +19,7 @@ from reporting.pages.agent import show_agent
 from reporting.pages.alerts import change_alerts, show_alerts
 from reporting.pages.comparison import show_comparison
 from reporting.pages.conversation import show_conversation
+from reporting.pages.exports import LIST
 from reporting.pages.feedback_list import download_csv, download_jsonl, show_list
 from reporting.pages.issues import show_issue, show_issues
 from reporting.pages.overview import show_overview
@@ -31,7 +32,6 @@ from servicekit.clock import Clock
 from servicekit.web.routes import Routes
 
 ASSET: Final = ASSETS_AT + "/{name:segment}"
-LIST: Final = "/dashboard/feedback"
 ALERTS: Final = "/dashboard/alerts"
 PAGES: Final[dict[str, Show]] = {
     "/": show_overview,

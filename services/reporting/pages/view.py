@@ -9,14 +9,13 @@ from urllib.parse import quote, quote_plus
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from contracts.base import Confidence, Id, Label, Name, Origin, Reaction
+from contracts.base import Id, Name
 from contracts.instants import DAY, MINUTE
-from contracts.sources import FeedbackSource
 from reporting.model.cursor import CURSOR_LIMIT
 from reporting.model.dimensions import ATTRIBUTES, DimensionName
-from reporting.model.selection import BINS, Filters, FoundType, GivenBy, Judged, Project, TimeSpan
+from reporting.model.selection import BINS, Filters, ListFilter, Project, TimeSpan, filters_of
 from reporting.pages.zones import known_zones, parse_local, zone_of
 
 Link = Callable[..., str]
@@ -29,33 +28,18 @@ PERIODS: Final[dict[Period, tuple[str, int]]] = {
     "90d": ("90 days", 90 * DAY),
     "all": ("All time", 0),
 }
-ORIGINS: Final[dict[Origin, str]] = {"user": "People", "machine": "Machine", "reviewer": "Reviewers"}
-_REVIEWED_MACHINE: Final[tuple[Origin, ...]] = ("machine", "reviewer")
-"""Origins selected by the filter `machine`: machine verdicts, and the reviews that replace them."""
 _AHEAD: Final = 10 * MINUTE  # timestamps of feedback may be slightly ahead of this clock
 
 
-def _given(value: object) -> object:
-    return value or None
-
-
-def _given_number(value: object) -> object:
-    return None if value == "" else value
-
-
 def _zone(value: object) -> object:
-    if value and value not in known_zones():
+    if value not in known_zones():
         raise ValueError("not the name of a time zone")
-    return value or None
+    return value
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
-_IN_QUEUE: Final = ("queue", "last", "last_turn", "last_mark")
-
-
-Empty = BeforeValidator(_given)
-_Day = Annotated[Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$")] | None, Empty]
-_Position = Annotated[Annotated[str, Field(max_length=CURSOR_LIMIT)] | None, Empty]
+_Day = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$")]
+_Row = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class FilterChip(NamedTuple):
@@ -67,132 +51,103 @@ class FilterChip(NamedTuple):
 
 
 FILTER_LABELS: Final = {
-    "agent": "Agent",
-    "version": "Version",
+    "agent_id": "Agent",
+    "agent_version": "Version",
     "model": "Model",
     "reaction": "Verdict",
     "origin": "Given by",
-    "by": "Critics",
+    "given_by": "Critics",
     "source": "Source",
-    "type": "Type",
-    "q": "Words",
-    "reason": "Reason",
-    "confidence": "Confidence at least",
-    "user": "Person",
-    "conversation": "Conversation",
+    "feedback_type": "Type",
+    "words": "Words",
+    "text": "Text",
+    "tag": "Reason",
+    "min_confidence": "Confidence at least",
+    "user_id": "Person",
+    "conversation_id": "Conversation",
     "thread": "Thread",
-    "bundle": "Bundle",
-    "track": "Track",
+    "bundle_id": "Bundle",
+    "track_id": "Track",
     "intent": "Intent",
     "strategy": "Strategy",
     "user_type": "Kind of person",
+    "detector": "Detector",
+    "decided_by": "Decided by",
+    "judged": "A person's verdict on the turn",
+    "confidence_bin": "Confidence",
 }
-"""Filters of the form, by their URL parameter. Attributes of answers follow them."""
+"""Filters that are shown above a page, by their URL parameter. Attributes of answers follow them."""
 _VALUE_NAMES: Final[dict[tuple[str, object], str]] = {
     ("reaction", "ok"): "OK",
     ("reaction", "not_ok"): "Not OK",
     ("reaction", "neutral"): "Neutral",
+    ("judged", "ok"): "OK",
+    ("judged", "not_ok"): "Not OK",
+    ("judged", "neutral"): "Neutral",
     ("origin", "user"): "People",
-    ("origin", "machine"): "Machine, reviewed or not",
+    ("origin", "machine"): "Machine",
     ("origin", "reviewer"): "Reviewers",
-    ("by", "person"): "People only",
-    ("by", "agent"): "AI critics only",
-    ("type", "verdict"): "Verdicts only",
-    ("type", "reaction"): "Emoji",
-    ("type", "implicit"): "Replies",
+    ("given_by", "person"): "People only",
+    ("given_by", "agent"): "AI critics only",
+    ("feedback_type", "verdict"): "Verdicts only",
+    ("feedback_type", "reaction"): "Emoji",
+    ("feedback_type", "implicit"): "Replies",
 }
 
 
-class View(BaseModel):
-    """State of a page, encoded in its URL. Empty form fields count as missing."""
+class View(ListFilter):
+    """State of a page, encoded in its URL: the filters of the API, the period, and the place in the page.
+
+    Empty form fields count as missing, and unknown parameters are ignored.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
-    at: Annotated[str | None, Empty] = None
+    at: str | None = None
     """The selected project as `tenant/project`."""
-    tenant: Annotated[Name | None, Empty] = None
-    project: Annotated[Name | None, Empty] = None
+    tenant: Name | None = None
+    project: Name | None = None
     period: Period = "7d"
-    start: _Day = Field(default=None, alias="from")
+    start: _Day | None = Field(default=None, alias="from")
     """First day or minute of a custom range, in the time zone `tz`. A custom range takes precedence over `period`."""
-    end: _Day = Field(default=None, alias="to")
+    end: _Day | None = Field(default=None, alias="to")
     """Last day or minute of a custom range, inclusive."""
-    tz: Annotated[str | None, BeforeValidator(_zone)] = None
-    origin: Annotated[Origin | None, Empty] = None
-    by: Annotated[GivenBy | None, Empty] = None
-    """Only feedback by people (`person`), or only by AI critics (`agent`)."""
-    source: Annotated[FeedbackSource | None, Empty] = None
-    agent: Annotated[Id | None, Empty] = None
-    version: Annotated[Label | None, Empty] = None
-    model: Annotated[Label | None, Empty] = None
-    bundle: Annotated[Id | None, Empty] = None
-    track: Annotated[Id | None, Empty] = None
-    intent: Annotated[Label | None, Empty] = None
-    strategy: Annotated[Label | None, Empty] = None
-    user_type: Annotated[Label | None, Empty] = None
-    thread: Annotated[Id | None, Empty] = None
-    attributes: Annotated[
-        dict[Label, Annotated[str, Field(max_length=256, pattern=r"^[^\x00]+$")]], Field(max_length=10)
-    ] = {}
-    """Attributes of the answer; in the URL each is `attributes.NAME`."""
-    reaction: Annotated[Reaction | None, Empty] = None
-    type: Annotated[FoundType | None, Empty] = None
-    judged: Annotated[Judged | None, Empty] = None
-    """Only machine verdicts on turns to which a person or reviewer gave this verdict, or any verdict."""
-    bin: Annotated[Annotated[int, Field(ge=0, lt=BINS)] | None, BeforeValidator(_given_number)] = None
-    """Only machine verdicts with a confidence in this bin of the accuracy page, 0 to 19."""
-    reason: Annotated[Label | None, Empty] = None
-    confidence: Annotated[Confidence | None, Empty] = None
-    """Minimum confidence, 0 to 1."""
-    state: Annotated[Literal["all", "open", "resolved", "muted", "regressed"] | None, Empty] = None
+    tz: Annotated[str, BeforeValidator(_zone)] | None = None
+    state: Literal["all", "open", "resolved", "muted", "regressed"] | None = None
     """Issue list: only issues in this state. None selects open and regressed issues."""
-    q: Annotated[Annotated[str, Field(max_length=200, pattern=r"^[^\x00]+$")] | None, Empty] = None
-    """Feedback list: search words for questions, answers and feedback."""
-    user: Annotated[Id | None, Empty] = None
-    issue: Annotated[Annotated[int, Field(ge=1, lt=2**63)] | None, Empty] = None
-    """Id of an issue. Feedback list: only verdicts on the issue's turns. Issue page: the issue to show."""
-    conversation: Annotated[Id | None, Empty] = None
-    reviewed: Annotated[UUID | None, Empty] = None
+    reviewed: UUID | None = None
     """Transcript: id of the review that was just submitted."""
-    id: Annotated[Id | None, Empty] = None
+    id: Id | None = None
     """Transcript: id of the conversation."""
-    turn: Annotated[Id | None, Empty] = None
+    turn: Id | None = None
     """Transcript: id of the turn to show."""
-    feedback: Annotated[UUID | None, Empty] = None
+    feedback: UUID | None = None
     """Transcript: id of the feedback record that the viewer opened from the list."""
-    audit: Annotated[Annotated[int, Field(ge=0, lt=2**63)] | None, Empty] = None
+    audit: _Row | None = None
     """Position in the audit queue: of the turn to review (transcript), or of the turn reviewed last (accuracy page)."""
     queue: Annotated[bool, BeforeValidator(bool)] = False
     """Transcript: True if the viewer is working through a review queue."""
-    last: Annotated[Id | None, Empty] = None
+    last: Id | None = None
     """Review queue: conversation id of the turn reviewed last; `last_turn` is its turn id."""
-    last_turn: Annotated[Id | None, Empty] = None
-    last_mark: Annotated[
-        Annotated[str, Field(pattern=r"^([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")] | None, Empty
-    ] = None
+    last_turn: Id | None = None
+    last_mark: Annotated[str, Field(pattern=r"^([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")] | None = None
     """Review queue: id of the feedback record reviewed last. Audit queue: the position reviewed last."""
-    dimension: Annotated[DimensionName | None, Empty] = None
+    dimension: DimensionName | None = None
     """Comparison: the dimension by which verdicts are compared."""
-    chosen_by: Annotated[DimensionName | None, Empty] = None
+    chosen_by: DimensionName | None = None
     """Comparison: the dimension for which `a` and `b` were chosen; None if that is `dimension`."""
-    a: Annotated[Id | None, Empty] = None
-    b: Annotated[Id | None, Empty] = None
+    a: Id | None = None
+    b: Id | None = None
     every: Annotated[bool, BeforeValidator(bool)] = False
     """Overview: True to list all agents, False to list only the worst ones."""
-    sort: Annotated[Literal["oldest"] | None, Empty] = None
+    sort: Literal["oldest"] | None = None
     """Feedback list: the oldest feedback first."""
-    cursor: _Position = None
+    cursor: Annotated[str, Field(max_length=CURSOR_LIMIT)] | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _names_attributes(cls, said: Any) -> Any:
-        """Collect the URL parameters `attributes.NAME` into `attributes`."""
-        if not isinstance(said, dict) or "attributes" in said:
-            return said
-        named = {
-            name[len(ATTRIBUTES) :]: value for name, value in said.items() if name.startswith(ATTRIBUTES) and value
-        }
-        return {**said, "attributes": named}
+    def _drop_empty_fields(cls, parameters: Any) -> Any:
+        return {name: value for name, value in parameters.items() if value != ""}
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Self:
@@ -203,44 +158,13 @@ class View(BaseModel):
 
     @property
     def filters(self) -> Filters:
-        return Filters(
-            agent_id=self.agent,
-            agent_version=self.version,
-            model=self.model,
-            reaction=self.reaction,
-            origins=self._origins,
-            feedback_type=self.type,
-            tag=self.reason,
-            min_confidence=self.confidence,
-            user_id=self.user,
-            conversation_id=self.conversation,
-            given_by=self.by,
-            source=self.source,
-            issue=self.issue,
-            judged=self.judged,
-            confidence_bin=self.bin,
-            bundle_id=self.bundle,
-            track_id=self.track,
-            intent=self.intent,
-            strategy=self.strategy,
-            user_type=self.user_type,
-            thread=self.thread,
-            attributes=self.attributes or None,
-        )
+        """Return the filters, except search words: only the feedback list is searched."""
+        return self.listed.replace(words=None, text=None)
 
     @property
     def listed(self) -> Filters:
-        """Return the filters of the feedback list.
-
-        No other list can be filtered by search words.
-        """
-        return self.filters.replace(words=self.q)
-
-    @property
-    def _origins(self) -> tuple[Origin, ...] | None:
-        if self.origin is None:
-            return None
-        return _REVIEWED_MACHINE if self.origin == "machine" else (self.origin,)
+        """Return the filters of the feedback list."""
+        return filters_of(self)
 
     @property
     def chips(self) -> list[FilterChip]:
@@ -249,9 +173,9 @@ class View(BaseModel):
         for name, label in FILTER_LABELS.items():
             value = getattr(self, name)
             if value is not None:
-                shown = f"{value:.0%}" if name == "confidence" else _VALUE_NAMES.get((name, value), str(value))
-                chips.append(FilterChip(name, label, shown))
-        return chips + [FilterChip(f"{ATTRIBUTES}{name}", name, value) for name, value in self.attributes.items()]
+                chips.append(FilterChip(name, label, _value_in_words(name, value)))
+        attributes = self.attributes or {}
+        return chips + [FilterChip(f"{ATTRIBUTES}{name}", name, value) for name, value in attributes.items()]
 
     @property
     def zone(self) -> ZoneInfo:
@@ -301,34 +225,31 @@ class View(BaseModel):
         length = span.end - span.start - (0 if self.own_range else _AHEAD)
         return TimeSpan(span.start - length, span.start) if span.start > length else None
 
-    def parameters(self, at: Project, **changes: Any) -> dict[str, Any]:
-        """Return this view's URL parameters for a link to any page, with `changes` applied.
+    def parameters(self, at: Project) -> dict[str, Any]:
+        """Return the URL parameters of a link to any page: the project, the period and the filters."""
+        period = self.model_dump(by_alias=True, exclude_defaults=True, include=_SHARED)
+        filters = {name: value for name, value in self.filter_parameters.items() if name != "issue"}
+        return {"at": f"{at.tenant}/{at.project}", **period, **filters}  # `issue` also selects the page of an issue
 
-        Parameters that belong to a single page are omitted, unless they are in `changes`.
-        """
-        said = self.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        pages = (
-            "judged",
-            "bin",
-            "dimension",
-            "chosen_by",
-            "a",
-            "b",
-            "id",
-            "issue",
-            "turn",
-            "feedback",
-            "reviewed",
-            "audit",
-            "cursor",
-            "sort",
-            "every",
-            *_IN_QUEUE,
-        )
-        for name in ("tenant", "project", *pages):
-            said.pop(name, None)
-        said |= {f"{ATTRIBUTES}{name}": value for name, value in said.pop("attributes", {}).items()}
-        return {"at": f"{at.tenant}/{at.project}", **said, **changes}
+    @property
+    def filter_parameters(self) -> dict[str, Any]:
+        """Return the filters as URL parameters of a page or of the API."""
+        filters = self.model_dump(exclude_none=True, mode="json", include=_FILTERS)
+        return filters | {f"{ATTRIBUTES}{name}": value for name, value in (self.attributes or {}).items()}
+
+
+_SHARED: Final = {"period", "start", "end", "tz", "state"}
+"""Fields besides the filters that every link keeps."""
+_FILTERS: Final = set(ListFilter.model_fields) - {"attributes"}
+
+
+def _value_in_words(name: str, value: object) -> str:
+    if name == "min_confidence":
+        return f"{value:.0%}"
+    if name == "confidence_bin":
+        assert isinstance(value, int)
+        return f"{value / BINS:.0%} to {(value + 1) / BINS:.0%}"
+    return _VALUE_NAMES.get((name, value), str(value))
 
 
 def chosen(view: View, known: list[Project], last: str | None = None) -> Project | None:

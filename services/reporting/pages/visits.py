@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -13,12 +14,13 @@ from pydantic import ValidationError
 from contracts.scopes import ADMIN, EXPORT
 from reporting.access.log import AccessAction, AccessLog
 from reporting.alerts.administration import AlertAdministration
+from reporting.figures.dimension_votes import filter_choices
 from reporting.model.cursor import BadCursor
 from reporting.model.selection import Project, TimeSpan
 from reporting.pages.rendering import error_page, page
 from reporting.pages.view import View, address, chosen
 from reporting.pages.zones import known_zones
-from reporting.read_models.projects import first_reaction, is_known, projects
+from reporting.read_models.projects import agent_ids, first_reaction, is_known, projects
 from reporting.sql import SQL
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
@@ -55,8 +57,8 @@ class PageRoute(GuardedRoute):
         return guarded
 
 
-LONG_PERIOD: Final = "90d"
-"""Period of pages that compare versions, so that they cover most of the versions' life."""
+LONG_PERIOD: Final = "all"
+"""Default period of pages that compare versions, so that they cover the whole life of each version."""
 
 
 class Navigation(NamedTuple):
@@ -151,6 +153,13 @@ class PageSources:
         """Return the time window of the page."""
         first = await first_reaction(self.current, visit.at) if visit.view.period == "all" else None
         return visit.view.span(self.clock.now(), first)
+
+    async def controls(self, visit: Visit, span: TimeSpan) -> dict[str, Any]:
+        """Return the values that the row of controls needs: the time window, and the choices for the filters."""
+        agent_names, choices = await asyncio.gather(
+            agent_ids(self.reports, visit.at), filter_choices(self.reports, visit.at, span, visit.view.agent_id)
+        )
+        return {"span": span, "agent_names": agent_names, "choices": choices}
 
     async def visit(self, caller: Caller, view: View, project: Project, known: list[Project]) -> Visit:
         """Return the context of a page about `project`."""

@@ -1,11 +1,11 @@
 -- name: count_values(source, value, narrowed)
 -- Verdict counts by value of a dimension, greatest first, with the times of the first and the last verdict.
 select value, origin, ok, neutral, not_ok, first_at, last_at from (
-    select {value} as value, {side} as origin, sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok,
+    select {value} as value, e.origin, sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok,
            min(e.at) as first_at, max(e.at) as last_at, sum(sum(e.ok + e.neutral + e.not_ok)) over (partition by {value}) as total
     from {source} e where {narrowed} group by 1, 2
 ) v
-where value <> '' order by total desc, value limit 400
+where value <> '' order by total desc, value limit 600
 
 -- name: list_versions_and_models(source)
 -- Of the 200 names with most verdicts, return the first 100 in alphabetical order.
@@ -72,7 +72,7 @@ with looked as materialized (
     select e.feedback_id, e.user_id, e.origin, e.reaction from looked e where e.holds
     order by e.occurred_at desc, e.feedback_id desc limit :sample
 )
-select {side} as origin, e.user_id, count(*) filter (where e.reaction = 'ok') as ok, count(*) as verdicts
+select e.origin, e.user_id, count(*) filter (where e.reaction = 'ok') as ok, count(*) as verdicts
 from hits e
 where {counts} or exists (
     select from {view} counted

@@ -36,19 +36,16 @@ from (
 ) e
 group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origin))
 
--- fragment: side
-case when origin = 'user' then 'user' else 'machine' end
-
 -- name: break_down(source, spark, of_spark, sparks)
 select e.origin, e.agent_id, e.agent_version, {spark} as spark,
        grouping(e.agent_id) = 0 as of_agent, grouping(e.agent_version) = 0 as of_version,
        {of_spark} as of_spark, sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok
-from (select agent_id, agent_version, ok, neutral, not_ok, {side} as origin,
+from (select agent_id, agent_version, ok, neutral, not_ok, origin,
              ((at - :start) * :spark_steps::bigint / (:end - :start))::int as spark from {source} s) e
 group by grouping sets ((e.origin), (e.origin, e.agent_id), (e.origin, e.agent_id, e.agent_version){sparks})
 
 -- name: count_steps(source)
-select {side} as origin, width_bucket(e.at, :starts::bigint[]) as step, sum(e.ok) as ok, sum(e.neutral) as neutral,
+select origin, width_bucket(e.at, :starts::bigint[]) as step, sum(e.ok) as ok, sum(e.neutral) as neutral,
     sum(e.not_ok) as not_ok
 from {source} e group by 1, 2
 

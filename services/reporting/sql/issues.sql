@@ -286,6 +286,35 @@ left join lateral (
 ) typical on true
 order by i.turns desc, i.id
 
+-- name: growing_issues(view, narrowed)
+-- Of the 100 unsolved issues with the most turns, those with more rejected turns in the window than in the one before.
+-- Without filters (:is_unfiltered), every turn of an issue counts: no lookup of its rejection is needed.
+select i.id, coalesce({question_of(typical)}, array_to_string(i.words, ', ')) as title, i.agent_id, i.people,
+    i.first_at >= :start as is_new, g.turns, g.turns_before
+from (
+    select * from issues
+    where tenant = :tenant and project = :project and merged_into is null and turns > 0 and state = any(:states)
+      and (:agent::text is null or agent_id = :agent)
+    order by turns desc, id limit 100
+) i
+cross join lateral (
+    select (count(*) filter (where t.occurred_at >= :start))::int as turns,
+           (count(*) filter (where t.occurred_at < :start))::int as turns_before
+    from issue_turns t
+    where t.issue_id = i.id and t.tenant = :tenant and t.project = :project
+      and t.occurred_at >= :before and t.occurred_at < :end
+      and (:is_unfiltered::boolean or exists (
+        select from {view} e
+        where e.conversation_id = t.conversation_id and e.turn_id = t.turn_id
+          and e.tenant = :tenant and e.project = :project{narrowed} offset 0))
+) g
+left join lateral (
+    select t.conversation_id, t.turn_id from issue_turns t
+    where t.issue_id = i.id and t.tenant = i.tenant order by t.nearness desc nulls last, t.occurred_at desc limit 1
+) typical on true
+where g.turns > g.turns_before
+order by g.turns_before - g.turns, i.id limit :limit
+
 -- name: find_issue
 select {issue_columns}, null as typical_question from issues i {counts_of_issue}
 where i.tenant = :tenant and i.project = :project and i.id = :id

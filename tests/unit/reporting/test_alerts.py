@@ -243,13 +243,13 @@ def test_a_message_has_the_fact_and_its_figures(rule: AlertRule, found: AlertFin
     ("rule", "at", "found", "path"),
     [
         (BELOW_RULE, AT, SHARE,
-         "/dashboard/feedback?at=acme%2Fsupport+%26+sales&agent=bot&version=2&origin=user&reaction=not_ok"
-         "&type=verdict&from=2024-10-03T12%3A00&to=2024-10-04T11%3A59&tz=UTC"),
+         "/dashboard/feedback?at=acme%2Fsupport+%26+sales&agent_id=bot&agent_version=2&origin=user&reaction=not_ok"
+         "&feedback_type=verdict&from=2024-10-03T12%3A00&to=2024-10-04T11%3A59&tz=UTC"),
         (DROPPED_RULE, AT, replace(SHARE, subject=Subject("bot")),
-         "/dashboard/feedback?at=acme%2Fsupport+%26+sales&agent=bot&origin=machine&reaction=not_ok"
-         "&type=verdict&from=2024-10-03T12%3A00&to=2024-10-04T11%3A59&tz=UTC"),
+         "/dashboard/feedback?at=acme%2Fsupport+%26+sales&agent_id=bot&origin=machine&reaction=not_ok"
+         "&feedback_type=verdict&from=2024-10-03T12%3A00&to=2024-10-04T11%3A59&tz=UTC"),
         (QUIET, AT, WHOLE, "/dashboard/feedback?at=acme%2Fsupport+%26+sales"
-         "&type=verdict&from=2024-09-27T06%3A00&to=2024-09-27T11%3A59&tz=UTC"),
+         "&feedback_type=verdict&from=2024-09-27T06%3A00&to=2024-09-27T11%3A59&tz=UTC"),
     ],
 )  # fmt: skip
 def test_a_link_leads_to_the_turns_that_were_counted(

@@ -113,8 +113,8 @@ def test_buckets_fit_the_period(days: int, bucket: str) -> None:
 
 
 def test_an_empty_form_field_is_not_given() -> None:
-    view = View.model_validate({"at": "", "origin": "", "agent": "", "other": "x"})
-    assert (view.at, view.origin, view.agent, view.period) == (None, None, None, "7d")
+    view = View.model_validate({"at": "", "origin": "", "agent_id": "", "other": "x"})
+    assert (view.at, view.origin, view.agent_id, view.period) == (None, None, None, "7d")
 
 
 def test_a_bar_leads_to_the_feedbacks_in_it_and_its_address_is_escaped() -> None:
@@ -287,7 +287,7 @@ def test_a_range_of_minutes_holds_the_last_minute_whole() -> None:
         {"from": "2026-03-02", "to": "2026-03-01"},
         {"tz": "Mars/Olympus"},
         {"tz": "../../etc/passwd"},
-        {"confidence": "7"},
+        {"min_confidence": "7"},
     ],
 )
 def test_a_state_that_makes_no_sense_is_refused(said: dict[str, str]) -> None:
@@ -296,12 +296,11 @@ def test_a_state_that_makes_no_sense_is_refused(said: dict[str, str]) -> None:
 
 
 def test_an_address_carries_every_filter_and_no_place() -> None:
-    said = {"period": "30d", "agent": "a&b", "q": "50 %", "confidence": "0.9", "cursor": "c", "stamp": "s", "id": "c1"}
-    parameters = View.model_validate(said).parameters(Project("acme", "support"), reaction="ok")
-    assert parameters == {
-        "at": "acme/support", "period": "30d", "agent": "a&b", "q": "50 %", "confidence": 0.9, "reaction": "ok",
-    }  # fmt: skip
-    assert View.model_validate(parameters).agent == "a&b"
+    filters = {"agent_id": "a&b", "words": "50 %", "min_confidence": "0.9", "attributes.arm": "b", "judged": "ok"}
+    place = {"cursor": "c", "stamp": "s", "id": "c1", "issue": "7"}
+    parameters = View.model_validate({"period": "30d"} | filters | place).parameters(Project("acme", "support"))
+    assert parameters == {"at": "acme/support", "period": "30d"} | filters | {"min_confidence": 0.9}
+    assert View.model_validate(parameters).agent_id == "a&b"
 
 
 def test_an_unknown_zone_is_utc_and_an_offset_reads_as_such() -> None:

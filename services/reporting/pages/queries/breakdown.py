@@ -20,7 +20,7 @@ from reporting.pages.zones import local
 from reporting.sql import SQL
 
 BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
-"""Origins that are counted separately. Machine verdicts include the reviews that replace them."""
+"""Origins by which agents are ranked. Reviews are counted apart from the machine verdicts that they replace."""
 SPARK_STEPS: Final = 14
 """Number of time steps in an agent's sparkline."""
 WITH_SPARKS: Final = {
@@ -45,8 +45,6 @@ class Version(NamedTuple):
 @dataclass(slots=True)
 class Breakdown:
     """Verdict counts by origin.
-
-    The origin is `user` or `machine`. The latter includes the reviews that replace machine verdicts.
 
     Attributes:
         whole: Counts of the entire time window.
@@ -106,6 +104,11 @@ async def _counted_steps(
     return await pool.fetch(*SQL.count_steps.filled(source=source.sql)(**source.values, starts=list(starts)))
 
 
+def charted_origin(counted: Breakdown) -> Origin:
+    """Return the origin whose verdicts a chart shows: people's, unless only the machine has given verdicts."""
+    return "machine" if counted.whole["machine"].total and not counted.whole["user"].total else "user"
+
+
 def chart_steps(
     counted: Breakdown, origin: Origin, begins: Sequence[int], span: TimeSpan, view: View, link: Link
 ) -> list[charts.Step]:
@@ -118,7 +121,7 @@ def chart_steps(
         votes = counted.steps.get((origin, number), Votes())
         end = begins[number + 1] if number + 1 < len(begins) else span.end
         first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, 0), end - 1))
-        of_step = {"from": first, "to": last, "origin": origin, "type": view.type or "verdict"}
+        of_step = {"from": first, "to": last, "origin": origin, "feedback_type": view.feedback_type or "verdict"}
         href = link("/dashboard/feedback", period=None, **of_step)
         steps.append(charts.Step(begin, votes.ok, votes.neutral, votes.not_ok, href))
     return steps
