@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import FrameType
 
 import pytest
 
+from tests.support.entered_files import entered_files
 from tests.support.running_stack import exchange, running_stack
 
-ROOT = Path(__file__).parents[2]
 CONSUMER = "LogicSubscriber._run_consume_loop"
 """Name of the tasks that read the log, handle its records and commit them."""
 MOST = {"libs/servicekit": 31, "services/chat_bridge": 6, "services/feedback": 9, "services/reporting": 5}
 """Greatest number of files by package. May only fall."""
-
-
-@contextmanager
-def entered_files() -> Iterator[set[str]]:
-    """Collect the files of the product in which a function is called by a consumer."""
-    files: set[str] = set()
-
-    def enter(frame: FrameType, event: str, _: object) -> None:
-        name = frame.f_code.co_filename
-        if event == "call" and name.startswith(str(ROOT)) and _is_in_consumer():
-            files.add(Path(name).relative_to(ROOT).as_posix())
-
-    sys.setprofile(enter)
-    try:
-        yield files
-    finally:
-        sys.setprofile(None)
 
 
 def _is_in_consumer() -> bool:
@@ -61,7 +39,7 @@ async def test_a_reaction_enters_few_files(postgres_url: str, capsys: pytest.Cap
     async with running_stack(postgres_url) as stack:
         await stack.publish(*messages)
         await stack.quiet()
-        with entered_files() as files:
+        with entered_files(_is_in_consumer) as files:
             await stack.publish(reaction)
             await stack.quiet()
         assert [row["value"] for row in await stack.rows("select value from reporting.feedbacks")] == [-0.6]

@@ -96,15 +96,15 @@ async def test_filters_live_in_the_address_and_the_way_back_works(
     )
     await page.goto(f"{site.url}/?token=all")
     await page.click(".menu.filter summary")
-    await page.select_option("select[name=agent]", "agent-a")
+    await page.select_option("select[name=agent_id]", "agent-a")
     await satisfaction_reads(page, "100%")
-    assert "agent=agent-a" in page.url
+    assert "agent_id=agent-a" in page.url
     await page.click(".menu.period summary")
     await page.check("input[value='30d']", force=True)
     await page.wait_for_url("**period=30d*")
     await page.reload()
     assert await page.inner_text(".tile.main .share") == "100%"
-    assert await page.input_value("select[name=agent]") == "agent-a"
+    assert await page.input_value("select[name=agent_id]") == "agent-a"
     await page.go_back()
     await page.go_back()
     await satisfaction_reads(page, "50%")

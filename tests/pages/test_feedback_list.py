@@ -19,6 +19,7 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
+from tests.support.entered_files import entered_files
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, batch, feedback, message
 
@@ -36,6 +37,24 @@ def texts(page: str) -> list[str]:
     return re.findall(r'<(?:p|span) class="said">(.*?)</(?:p|span)>', page)
 
 
+MOST_FILES = 15
+"""Greatest number of reporting's modules that the list page enters. May only fall."""
+
+
+async def test_the_list_page_enters_few_files(
+    read_models: asyncpg.Pool, take: Take, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await some(take)
+    async with visitor(read_models) as http:
+        await http.get("/dashboard/feedback")  # what is imported, compiled or cached once
+        with entered_files() as files:
+            assert texts((await http.get("/dashboard/feedback?reaction=not_ok")).text)
+    names = sorted(file.removeprefix("services/reporting/") for file in files if file.startswith("services/reporting/"))
+    with capsys.disabled():
+        print(f"\nreporting {len(names)}: {' '.join(names)}")
+    assert 0 < len(names) <= MOST_FILES
+
+
 def links(page: str, text: str) -> list[str]:
     return [
         html.unescape(found)
@@ -47,7 +66,7 @@ async def test_frequent_words_are_found_by_going_on(
     read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reporting.feedback.search._SCANNED_WITH_MESSAGES", 3)
-    monkeypatch.setattr("reporting.feedback.said.MOST", 1)
+    monkeypatch.setattr("reporting.feedback.search.MOST_TEXTS", 1)
     await take(*(feedback(f"n{at}", turn=f"t{at}", text="hay" if at else "needle", at=at) for at in range(8)))
     async with visitor(read_models) as http:
         pages = [(await http.get("/dashboard/feedback?words=needle")).text]

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from contracts.instants import DAY
-from reporting.feedback import said, search
+from reporting.feedback import search
 from reporting.feedback.search import with_answers
 from reporting.figures.reasons import reasons
 from reporting.http.conversations import conversations_router
@@ -362,12 +362,12 @@ async def word_names(http: httpx.AsyncClient, **body: Any) -> list[str]:
             return found
 
 
-@pytest.mark.parametrize("most", [said.MOST, 1])
+@pytest.mark.parametrize("most", [search.MOST_TEXTS, 1])
 async def test_words_are_found_in_question_answer_and_feedback(
     http: httpx.AsyncClient, take: Take, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """With most=1 every word is too frequent for the indexes, so records are scanned, two per page."""
-    monkeypatch.setattr(said, "MOST", most)
+    monkeypatch.setattr(search, "MOST_TEXTS", most)
     if most == 1:
         monkeypatch.setattr(search, "_SCANNED_WITH_MESSAGES", 2)
     await take(*EVENTS)
@@ -419,7 +419,7 @@ async def test_the_lookup_keeps_readers_to_their_tenant(postgres_url: str) -> No
         await ProjectionHandler(PostgresReadModels(pool)).handle(batch(*EVENTS))
         for tenant, seen in (("acme", True), ("globex", False), ("", False), (EVERY_TENANT, True)):
             tenant_in_sight.set(tenant)
-            found = await said.looked_up(reads, AT, Filters(words="ghent"))
+            found = await search.looked_up(reads, AT, Filters(words="ghent"))
             assert bool(found.among) is seen, tenant
 
 
@@ -441,7 +441,7 @@ def test_patterns_have_letters_and_digits_of_the_words_alone(words: str, expecte
 async def test_turns_of_too_frequent_words_are_not_looked_up(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*EVENTS)
     asked = {"tenant": "acme", "project": "support", "words": "train", "patterns": ["train"]}
-    every = await read_models.fetchrow(*SQL.feedback_about(**asked, most=said.MOST))
+    every = await read_models.fetchrow(*SQL.feedback_about(**asked, most=search.MOST_TEXTS))
     frequent = await read_models.fetchrow(*SQL.feedback_about(**asked, most=1))
     assert every is not None
     assert frequent is not None

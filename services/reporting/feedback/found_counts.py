@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 import asyncpg
 
-from reporting.feedback.said import looked_up
-from reporting.feedback.search import found, narrowed
+from reporting.feedback.search import found, looked_up, narrowed
 from reporting.figures.rollup_counts import is_rolled, votes
 from reporting.model.selection import Filters, Project, TimeSpan, where
 from reporting.sql import SQL

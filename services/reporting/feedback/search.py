@@ -12,7 +12,6 @@ from pydantic import Field, TypeAdapter
 from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.fields import BestRating, Rating, WorstRating
 from contracts.instants import format_instant
-from reporting.feedback.said import looked_up
 from reporting.model.cursor import Moment, decode, encode, question
 from reporting.model.paging import OVERHEAD, page_of, size_of
 from reporting.model.responses import ResponseModel, Time
@@ -100,6 +99,8 @@ SCANNED_LIMIT: Final = 10_000
 _SCANNED_WITH_MESSAGES: Final = 1_000
 """Maximum number of records that one page scans if it also reads each record's question and answer."""
 _CONTAINS: Final = "e.text ilike :pattern or e.correction ilike :pattern"
+MOST_TEXTS: Final = 3_000
+"""Maximum number of texts with the search words to collect from the index. If there are more, pages scan records."""
 _AT_ONCE: Final = 10
 _OLDER: Final = " and e.occurred_at <= :after and (e.occurred_at, e.feedback_id) < (:after, :after_id)"
 _NEWER: Final = " and e.occurred_at >= :after and (e.occurred_at, e.feedback_id) > (:after, :after_id)"
@@ -246,6 +247,24 @@ async def with_answers(pool: asyncpg.Pool, project: Project, rows: Sequence[asyn
     answers = {row["feedback_id"]: {"answer": row["answer"], "question": row["question"]} for row in texts}
     unknown = {"answer": None, "question": None}
     return [{**row, **answers.get(row["feedback_id"], unknown)} for row in rows]
+
+
+async def looked_up(pool: asyncpg.Pool, project: Project, filters: Filters) -> Filters:
+    """Look up the search words of the filters in the index.
+
+    Returns:
+        The filters with `words` replaced by `among`, the ids of the records that contain the words. If there are no
+        words, or if at least MOST_TEXTS texts contain them, the filters are returned unchanged.
+    """
+    if filters.words is None:
+        return filters
+    wanted = patterns(filters.words)
+    if not wanted:
+        return filters.replace(words=None, among=())
+    statement = SQL.feedback_about(**project._asdict(), words=filters.words, patterns=wanted, most=MOST_TEXTS)
+    row = await pool.fetchrow(*statement)
+    assert row is not None
+    return filters if row["texts"] >= MOST_TEXTS else filters.replace(words=None, among=tuple(row["ids"]))
 
 
 def _match(row: asyncpg.Record | None) -> asyncpg.Record | None:
