@@ -17,7 +17,7 @@ from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.http.reviews import audit_router
 from reporting.model.selection import ALWAYS, Filters, Project, TimeSpan, where
 from reporting.reviews import sample
-from reporting.reviews.sample import reviewed_kinds, samples
+from reporting.reviews.sample import pending, pending_count, reviewed_kinds, samples
 from reporting.sql import SQL
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
@@ -69,9 +69,9 @@ def turn(
         yield feedback(f"m{number}", kind="inferred", reaction=machine, turn=f"t{number}", at=at + 2, **where)
 
 
-def review(number: int, reaction: str, *, overrules: bool = False) -> Iterator[FeedbackCreated]:
+def review(number: int, reaction: str | None, *, by: str = "rev", overrules: bool = False) -> Iterator[FeedbackCreated]:
     yield feedback(
-        f"r{number}", kind="explicit", origin="reviewer", source="review", user="rev", reaction=reaction,
+        f"{by[0]}{number}", kind="explicit", origin="reviewer", source="review", user=by, reaction=reaction,
         turn=f"t{number}", conversation=f"c{number}", at=2_000 + number,
     )  # fmt: skip
     if overrules:
@@ -115,6 +115,42 @@ async def test_half_of_the_drawn_answers_have_a_rejection_and_none_is_drawn_twic
     assert (await drawn(http, 1_000))["pending"] == 40
     assert sorted(await queue(http)) == sorted(f"t{n}" for n in range(40))
     assert await drawn(http, 1_000) == {"drawn": 0, "pending": 40}
+
+
+async def test_an_assigned_answer_waits_for_its_reviewer(
+    http: httpx.AsyncClient, take: Take, read_models: Database
+) -> None:
+    await take(*[event for n in range(4) for event in turn(n, "not_ok" if n % 2 else None)])
+    answer = await http.post(AUDIT + "/draws", json={"count": 2, "assignee": "tom"})
+    assert answer.json() == {"drawn": 2, "pending": 2}
+    assert {one["assignee"] for one in (await http.get(AUDIT + "/draws")).json()["items"]} == {"tom"}
+    assert [await pending_count(read_models, AT, name) for name in ("tom", "rev", None)] == [2, 0, 2]
+    [first, second] = [int(name[1:]) for name in await queue(http)]
+    await take(*review(first, "ok"))
+    assert [await pending_count(read_models, AT, name) for name in ("tom", "rev", None)] == [2, 0, 2]
+    await take(*review(second, "ok", by="tom"))
+    assert [one.turn_id for one in await pending(read_models, AT, 0, 10, "tom")] == [f"t{first}"]
+
+
+async def test_second_reviews_show_the_agreement_of_reviewers(http: httpx.AsyncClient, take: Take) -> None:
+    await take(*[event for n in range(4) for event in turn(n, "not_ok" if n % 2 else None)])
+    await drawn(http, 4)
+    await take(*review(0, "ok"), *review(1, "not_ok"), *review(2, "ok"))
+    again = {"count": 10, "assignee": "tom", "second": True}
+    assert (await http.post(AUDIT + "/draws", json=again)).json() == {"drawn": 3, "pending": 4}
+    assert (await http.post(AUDIT + "/draws", json=again)).json()["drawn"] == 0, "drawn for tom already"
+    assert (await http.post(AUDIT + "/draws", json={**again, "assignee": "rev"})).json()["drawn"] == 0, "reviewed"
+    assert (await http.post(AUDIT + "/draws", json={"second": True})).status_code == 422
+    assert (await http.get(AUDIT)).json()["agreement"]["turns"] == 0
+    await take(*review(0, "ok", by="tom"), *review(1, "ok", by="tom"), *review(3, "ok", by="tom"))
+    agreement = (await http.get(AUDIT)).json()["agreement"]
+    assert (agreement["turns"], agreement["agreeing"]) == (2, 1)
+    assert agreement["disagreements"] == [
+        {"conversation_id": "c1", "turn_id": "t1", "reviews": ["rev: not_ok", "tom: ok"]}
+    ]
+    await take(feedback("t1", kind="explicit", origin="reviewer", source="review", user="tom", reaction=None,
+                        revision=2, turn="t1", conversation="c1", at=2_001))  # fmt: skip
+    assert (await http.get(AUDIT)).json()["agreement"]["disagreements"] == [], "a retracted review is no verdict"
 
 
 async def test_answers_without_a_response_and_other_places_are_never_drawn(http: httpx.AsyncClient, take: Take) -> None:

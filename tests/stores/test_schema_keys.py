@@ -53,7 +53,7 @@ KEYS: Mapping[str, list[set[str]]] = {
     "reporting.api_keys": [{"id"}, {"key_hash"}, {"tenant", "name"}],
     "reporting.alert_rules": [{"tenant", "project", "name"}],
     "reporting.alerts": [{"id"}, {"tenant", "project", "rule", "kind", "agent", "version", "issue", "over_at"}],
-    "reporting.audit_draws": [TURN, {"id", "tenant"}],
+    "reporting.audit_draws": [TURN | {"assignee"}, {"id", "tenant"}],
     "reporting.erasures": [PERSON],
     "reporting.issue_agents": [{"tenant", "project", "agent_id"}],
     "reporting.issue_answers": [TURN],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Final
-from urllib.parse import quote
+from typing import Annotated, Final, Self
+from urllib.parse import parse_qsl, quote
 
 import asyncpg
 from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contracts.base import Name
 from contracts.instants import format_instant
@@ -22,7 +22,7 @@ from reporting.model.responses import ResponseModel, Time
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Audit
 from reporting.reviews.kinds import kinds_of
-from reporting.reviews.sample import draw, pending, pending_count, reviewed_kinds, samples
+from reporting.reviews.sample import Draw, agreement, draw, pending, pending_count, reviewed_kinds, samples
 from servicekit.clock import Clock
 from servicekit.db.database import Database
 from servicekit.web.bodies import read_body
@@ -38,6 +38,20 @@ class DrawBody(WindowQuestion):
     count: Annotated[
         int, Field(ge=2, le=1_000, description="Number of answers to draw; fewer if the window has fewer.")
     ] = 50
+    assignee: Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f]*$")] = Field(
+        default="", description="Name of the reviewer who is to review the answers; empty for any reviewer."
+    )
+    second: bool = Field(
+        default=False,
+        description="Draw answers that others have reviewed, so that the agreement of reviewers can be measured. "
+        "Needs an `assignee`.",
+    )
+
+    @model_validator(mode="after")
+    def _has_second_reviewer(self) -> Self:
+        if self.second and not self.assignee:
+            raise ValueError("a second review needs an assignee")
+        return self
 
 
 class PendingQuestion(RequestBody):
@@ -61,6 +75,7 @@ class PendingItem(ResponseModel):
     ]
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    assignee: Annotated[str, Field(description="Reviewer who is to review the answer; empty for any reviewer.")]
     drawn_at: Annotated[Time, Field(description="Time of the draw.")]
 
 
@@ -96,6 +111,7 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
                 position=drawn.position,
                 conversation_id=drawn.conversation_id,
                 turn_id=drawn.turn_id,
+                assignee=drawn.assignee,
                 drawn_at=format_instant(drawn.drawn_at),
             )
             for drawn in await pending(reads, scope, question.after, question.limit)
@@ -113,13 +129,14 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
     async def draw_more(tenant: Name, project: Name, request: Request) -> Drawn | Response:
         """Draw random answers for review.
 
-        Half of them have a rejection by the machine, and half have none.
+        Half of them have a rejection by the machine, and half have none. An answer is drawn again only for a second
+        review.
         """
-        body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: lambda _: DrawBody()})
+        body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: _form})
         scope, now = Project(tenant, project), clock.now()
         async with writes.acquire() as connection, connection.transaction():
             await writes.plan_freely(connection)
-            drawn = await draw(connection, scope, body.span(now), body.count, now)
+            drawn = await draw(connection, scope, body.span(now), Draw(body.count, body.assignee, body.second), now)
         if request.headers["content-type"].lower().startswith(FORM):
             return RedirectResponse(f"{PAGE}?at={quote(tenant, safe='')}/{quote(project, safe='')}", 303)
         return Drawn(drawn=drawn, pending=await pending_count(reads, scope))
@@ -127,11 +144,20 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
     return router
 
 
+def _form(raw: bytes) -> DrawBody:
+    """Parse the form of the accuracy page."""
+    fields = dict(parse_qsl(raw.decode(), max_num_fields=10))
+    return DrawBody(assignee=fields.get("assignee", "").strip(), second="second" in fields)
+
+
 async def figures(pool: asyncpg.Pool, project: Project, span: TimeSpan) -> Audit:
     """Return the audit of a time window."""
     # Independent statements run at the same time on several connections.
-    counted, waiting, kinds = await asyncio.gather(
-        samples(pool, project, span), pending_count(pool, project), reviewed_kinds(pool, project)
+    counted, waiting, kinds, agreed = await asyncio.gather(
+        samples(pool, project, span),
+        pending_count(pool, project),
+        reviewed_kinds(pool, project),
+        agreement(pool, project),
     )
     return Audit(
         tenant=project.tenant,
@@ -140,5 +166,6 @@ async def figures(pool: asyncpg.Pool, project: Project, span: TimeSpan) -> Audit
         pending=waiting,
         precision=counted[True],
         missed=counted[False],
+        agreement=agreed,
         kinds=kinds_of(kinds),
     )

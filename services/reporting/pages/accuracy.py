@@ -13,13 +13,16 @@ from reporting.http.reviews import DRAWS, figures
 from reporting.pages.review_queue import next_in_audit
 from reporting.pages.view import path_of
 from reporting.pages.visits import PageSources, Visit
-from reporting.reviews.sample import MOST_ANSWERS
+from reporting.reviews.sample import MOST_ANSWERS, pending_count
 
 
 async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
     """Render the accuracy page, or continue with the next answer of the random sample after a review."""
+    pool, name, following, left = sources.current, visit.caller.subject, None, 0
     reviewer = REVIEW in visit.caller.scopes
-    following = await next_in_audit(sources.current, visit.at, visit.view, visit.link) if reviewer else None
+    if reviewer:
+        following = await next_in_audit(pool, visit.at, visit.view, visit.link, name)
+        left = await pending_count(pool, visit.at, name)
     if visit.view.audit is not None and following is not None:
         return RedirectResponse(following, 303)
     span = await sources.span(visit)
@@ -27,7 +30,7 @@ async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
     filters = visit.view.filters.replace(origins=None)
     compared, sample, controls = await asyncio.gather(
         calibration(sources.reports, visit.at, span, filters),
-        figures(sources.current, visit.at, sampled),
+        figures(pool, visit.at, sampled),
         sources.controls(visit, span),
     )
     return visit.page(
@@ -38,6 +41,7 @@ async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
         most_answers=MOST_ANSWERS,
         reviewer=reviewer,
         next=following,
+        left=left,
         draws_path=path_of(DRAWS, visit.at),
         **controls,
     )

@@ -92,7 +92,7 @@ async def show_conversation(sources: PageSources, request: Request) -> Response:
         return error_page(404, "No such conversation", "This project has no messages or feedback of it.")
     await sources.note(visit, "read", view.id)
     if reviewer and view.audit is not None:
-        shown = replace(shown, queue=await audit_at(sources.current, project, view, visit.link))
+        shown = replace(shown, queue=await audit_at(sources.current, project, view, visit.link, reviewer))
     elif reviewer and view.queue and shown.came_from is not None:
         queue = await queue_at(sources.current, project, span, view, visit.link, shown.came_from)
         shown = replace(shown, queue=queue)

@@ -33,7 +33,7 @@ async def show_review(sources: PageSources, visit: Visit) -> Response:
         left=count,
         most_left=MOST_LEFT,
         undo=undo_of(visit.at, view, visit.link, queue=1, issue=view.issue, feedback=view.last_mark),
-        drawn=await next_in_audit(pool, visit.at, first, visit.link) if reviewer else None,
+        drawn=await next_in_audit(pool, visit.at, first, visit.link, visit.caller.subject) if reviewer else None,
         issues=issues,
         **controls,
     )

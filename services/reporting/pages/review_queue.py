@@ -120,22 +120,22 @@ async def queue_at(
     )
 
 
-async def next_in_audit(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> str | None:
-    """Return the URL of the next unreviewed answer in the audit queue, or None at the end of the queue."""
-    found = await pending(pool, at, view.audit or 0, 1)
+async def next_in_audit(pool: asyncpg.Pool, at: Project, view: View, link: Link, reviewer: str) -> str | None:
+    """Return the URL of the reviewer's next answer in the audit queue, or None at the end of the queue."""
+    answers = await pending(pool, at, view.audit or 0, 1, reviewer)
     # The last review may not be visible yet: then the query returns the answer that was just reviewed.
-    if not found or view.audit == found[0].position:
+    if not answers or view.audit == answers[0].position:
         return None
-    one = found[0]
+    [answer] = answers
     last = {"last": view.last, "last_turn": view.last_turn, "last_mark": view.last_mark}
-    return link(CONVERSATION, id=one.conversation_id, turn=one.turn_id, audit=one.position, **last) + "#here"
+    return link(CONVERSATION, id=answer.conversation_id, turn=answer.turn_id, audit=answer.position, **last) + "#here"
 
 
-async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link) -> ReviewQueue:
+async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link, reviewer: str) -> ReviewQueue:
     """Return the viewer's position in the audit queue."""
     assert view.audit is not None
     return ReviewQueue(
-        await pending_count(pool, at),
+        await pending_count(pool, at, reviewer),
         link(AUDIT),
         link(AUDIT, audit=view.audit, last=view.id, last_turn=view.turn, last_mark=view.audit),
         link(AUDIT, audit=view.audit),

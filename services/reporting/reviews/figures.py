@@ -22,6 +22,24 @@ class SampledShare(ResponseModel):
     high: Annotated[float, Field(description="Upper bound of the interval, 0 to 1.")]
 
 
+class SecondReview(ResponseModel):
+    """A drawn turn on which reviewers differ."""
+
+    conversation_id: Annotated[str, Field(description="The conversation.")]
+    turn_id: Annotated[str, Field(description="The turn.")]
+    reviews: Annotated[list[str], Field(description="Each reviewer and verdict, such as `ann: not_ok`.")]
+
+
+class Agreement(ResponseModel):
+    """Agreement between reviewers: drawn turns with reviews by two or more reviewers, among the newest 1,000 drawn."""
+
+    turns: Annotated[int, Field(description="Number of these turns.")]
+    agreeing: Annotated[int, Field(description="Number of them on which all reviewers gave the same verdict.")]
+    low: Annotated[float, Field(description="Lower bound of agreeing / turns, 0 to 1 (Wilson, 95 %).")]
+    high: Annotated[float, Field(description="Upper bound of agreeing / turns, 0 to 1.")]
+    disagreements: Annotated[list[SecondReview], Field(description="The newest other turns, at most 20.")]
+
+
 class Audit(ResponseModel):
     """Accuracy of the machine's rejections, measured by reviews of randomly drawn answers."""
 
@@ -36,6 +54,7 @@ class Audit(ResponseModel):
         SampledShare,
         Field(description="All other answers: 100 times `share` is the number of missed rejections per 100 of them."),
     ]
+    agreement: Annotated[Agreement, Field(description="Agreement between reviewers; not limited to the window.")]
     kinds: Annotated[
         list[VerdictKind],
         Field(description="Precision by kind of verdict, as shown with each verdict; not limited to the window."),

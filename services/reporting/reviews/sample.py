@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import asyncpg
 
 from contracts.base import DecidedBy, Reaction
+from contracts.intervals import wilson
 from detector.published import CheckedVerdicts
 from reporting.model.selection import Project, TimeSpan
-from reporting.reviews.figures import SampledShare, sampled
+from reporting.reviews.figures import Agreement, SampledShare, SecondReview, sampled
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 
@@ -18,9 +19,13 @@ MOST_ANSWERS: Final = 15_000
 """Maximum number of answers that an audit covers. The newest answers of the time window are used."""
 
 
+_LISTED: Final = 20
+"""Maximum number of disagreements to list."""
+
+
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """Randomly drawn answer without a review.
+    """Randomly drawn answer without a review by its assignee, or by anyone if the assignee is empty.
 
     `position` is its place in the queue. `drawn_at` is in microseconds.
     """
@@ -28,13 +33,29 @@ class PendingReview:
     position: int
     conversation_id: str
     turn_id: str
+    assignee: str
     drawn_at: int
 
 
-async def draw(connection: Connection, project: Project, span: TimeSpan, count: int, now: int) -> int:
-    """Draw up to `count` random answers that people responded to, and return the number drawn.
+class Draw(NamedTuple):
+    """Request for random answers to review.
 
-    Half of them have a rejection by the machine, and half have none. Answers are never drawn twice.
+    Attributes:
+        count: Maximum number of answers.
+        assignee: Reviewer who is to review them, or empty for any reviewer.
+        is_second: True to draw answers that others have reviewed, so that the agreement of reviewers can be measured.
+    """
+
+    count: int
+    assignee: str = ""
+    is_second: bool = False
+
+
+async def draw(connection: Connection, project: Project, span: TimeSpan, wanted: Draw, now: int) -> int:
+    """Draw random answers that people responded to, and return the number drawn.
+
+    Half of them have a rejection by the machine, and half have none. Except for second reviews, answers are never drawn
+    twice.
 
     Use a connection without the planner settings of `servicekit.db.database.INDEXED`. With them, drawing from 15,000
     answers takes 20 s.
@@ -44,22 +65,45 @@ async def draw(connection: Connection, project: Project, span: TimeSpan, count: 
     """
     span = await _covered(connection, project, span)
     window = {**project._asdict(), **span._asdict()}
-    status = await connection.execute(*SQL.draw_reviews(**window, half=count // 2, now=now))
+    values = {**window, "assignee": wanted.assignee, "now": now}
+    if wanted.is_second:
+        status = await connection.execute(*SQL.draw_second_reviews(**values, count=wanted.count))
+    else:
+        status = await connection.execute(*SQL.draw_reviews(**values, half=wanted.count // 2))
     return int(status.rpartition(" ")[2])
 
 
-async def pending(pool: asyncpg.Pool, project: Project, after: int, limit: int) -> list[PendingReview]:
+async def pending(
+    pool: asyncpg.Pool, project: Project, after: int, limit: int, reviewer: str | None = None
+) -> list[PendingReview]:
     """Return drawn answers without a review, in the order they were drawn.
 
     The list starts after the position `after` and wraps around to the start of the queue.
+
+    Args:
+        reviewer: Only answers assigned to this reviewer or to nobody. If None, all.
     """
-    rows = await pool.fetch(*SQL.list_pending_reviews(**project._asdict(), after=after, limit=limit))
+    statement = SQL.list_pending_reviews(**project._asdict(), after=after, limit=limit, reviewer=reviewer)
+    rows = await pool.fetch(*statement)
     return [PendingReview(*row) for row in rows]
 
 
-async def pending_count(pool: asyncpg.Pool, project: Project) -> int:
-    """Return the number of drawn answers without a review."""
-    return int(await pool.fetchval(*SQL.count_pending_reviews(**project._asdict())))
+async def pending_count(pool: asyncpg.Pool, project: Project, reviewer: str | None = None) -> int:
+    """Return the number of drawn answers without a review; with `reviewer`, of those that this reviewer may take."""
+    return int(await pool.fetchval(*SQL.count_pending_reviews(**project._asdict(), reviewer=reviewer)))
+
+
+async def agreement(pool: asyncpg.Pool, project: Project) -> Agreement:
+    """Return the agreement of reviewers on the turns that several of them reviewed."""
+    rows = await pool.fetch(*SQL.list_disagreements(**project._asdict()))
+    agreeing = sum(row["is_unanimous"] for row in rows)
+    bounds = wilson(agreeing, len(rows))
+    disagreements = [
+        SecondReview(conversation_id=row["conversation_id"], turn_id=row["turn_id"], reviews=row["reviews"])
+        for row in rows[:_LISTED]
+        if not row["is_unanimous"]
+    ]
+    return Agreement(turns=len(rows), agreeing=agreeing, low=bounds.low, high=bounds.high, disagreements=disagreements)
 
 
 async def samples(pool: asyncpg.Pool, project: Project, span: TimeSpan) -> dict[bool, SampledShare]:

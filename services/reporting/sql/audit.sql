@@ -60,21 +60,52 @@ with answers as materialized (
         where d.conversation_id = p.conversation_id and d.turn_id = p.turn_id
           and d.tenant = :tenant and d.project = :project)
 )
-insert into audit_draws (tenant, project, conversation_id, turn_id, drawn_at)
-select :tenant, :project, conversation_id, turn_id, :now from ranked
+insert into audit_draws (tenant, project, conversation_id, turn_id, assignee, drawn_at)
+select :tenant, :project, conversation_id, turn_id, :assignee, :now from ranked
 where rank <= :half::int
 order by random()
 on conflict do nothing
 
+-- name: draw_second_reviews
+-- Drawn answers of the window that others have reviewed, and :assignee neither has nor is to review.
+insert into audit_draws (tenant, project, conversation_id, turn_id, assignee, drawn_at)
+select :tenant, :project, d.conversation_id, d.turn_id, :assignee, :now
+from {draws} d
+where exists (
+    select from messages m
+    where m.tenant = :tenant and m.project = :project and m.conversation_id = d.conversation_id
+      and m.turn_id = d.turn_id and m.sender_type = 'agent' and m.occurred_at >= :start and m.occurred_at < :end)
+  and exists (select from feedbacks r where {is_review(r, d)})
+  and not exists (select from feedbacks r where {is_review(r, d)} and r.user_id = :assignee)
+  and not :assignee = any(d.assignees)
+order by random() limit :count
+on conflict do nothing
+
+-- fragment: is_review(row, turn)
+{row}.conversation_id = {turn}.conversation_id and {row}.turn_id = {turn}.turn_id and {row}.origin = 'reviewer'
+    and {row}.reaction is not null and {row}.tenant = :tenant and {row}.project = :project
+
+-- fragment: draws
+-- The newest 1,000 drawn turns: older reviews concern older detectors, and a page waits for these queries.
+(
+    select conversation_id, turn_id, array_agg(assignee) as assignees from audit_draws
+    where tenant = :tenant and project = :project
+    group by conversation_id, turn_id order by max(id) desc limit 1000
+)
+
 -- fragment: pending_draws
-audit_draws d left join lateral {review_of(d)} review on true
-where d.tenant = :tenant and d.project = :project and review.reaction is null
+-- Draws without a review by their assignee, or by anyone if they have none. With :reviewer, only those that this
+-- reviewer is to review.
+audit_draws d
+where d.tenant = :tenant and d.project = :project
+  and (:reviewer::text is null or d.assignee in ('', :reviewer))
+  and not exists (select from feedbacks r where {is_review(r, d)} and d.assignee in ('', r.user_id))
   and exists (select from messages m
       where m.tenant = :tenant and m.project = :project and m.conversation_id = d.conversation_id
         and m.turn_id = d.turn_id)
 
 -- name: list_pending_reviews
-select d.id, d.conversation_id, d.turn_id, d.drawn_at from {pending_draws}
+select d.id, d.conversation_id, d.turn_id, d.assignee, d.drawn_at from {pending_draws}
 order by d.id <= :after, d.id
 limit :limit
 
@@ -86,20 +117,15 @@ select count(*) from {pending_draws}
 select p.is_rejected, count(*)::int as answers, count(review.reaction)::int as reviewed,
        count(*) filter (where review.reaction = 'not_ok')::int as rejected
 from population p
-left join audit_draws d
-    on d.conversation_id = p.conversation_id and d.turn_id = p.turn_id and d.tenant = :tenant and d.project = :project
+left join (select distinct conversation_id, turn_id from audit_draws where tenant = :tenant and project = :project) d
+    on d.conversation_id = p.conversation_id and d.turn_id = p.turn_id
 left join lateral {review_of(d)} review on true
 group by p.is_rejected
 
 -- name: count_reviewed_kinds
--- Read at most the newest 1,000 draws: older reviews concern older detectors, and a page waits for this query.
 select machine.reaction, machine.decided_by, count(*)::int as checked,
        (count(*) filter (where review.reaction = machine.reaction))::int as right
-from (
-    select conversation_id, turn_id from audit_draws
-    where tenant = :tenant and project = :project
-    order by id desc limit 1000
-) d
+from {draws} d
 cross join lateral (
     select coalesce(f.reaction, f.overruled_reaction) as reaction, f.decided_by from feedbacks f
     where f.tenant = :tenant and f.project = :project
@@ -108,3 +134,11 @@ cross join lateral (
 ) machine
 cross join lateral {review_of(d)} review
 group by machine.reaction, machine.decided_by
+
+-- name: list_disagreements
+-- The drawn turns with reviews by several reviewers. Those on which the reviewers differ come first, then the newest.
+select d.conversation_id, d.turn_id, count(distinct r.reaction) = 1 as is_unanimous,
+       array_agg(r.user_id || ': ' || r.reaction order by r.user_id) as reviews
+from {draws} d join feedbacks r on {is_review(r, d)}
+group by d.conversation_id, d.turn_id having count(distinct r.user_id) > 1
+order by is_unanimous, max(r.occurred_at) desc

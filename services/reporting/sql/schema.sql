@@ -662,11 +662,13 @@ create table audit_draws (
     project text not null,
     conversation_id text not null,
     turn_id text not null,
+    -- Reviewer who is to review the answer; empty: any reviewer
+    assignee text not null default '',
     drawn_at bigint not null,
     primary key (id, tenant)
 );
 create index audit_draws_project on audit_draws (tenant, project, id);
-create unique index audit_draws_turn on audit_draws (conversation_id, turn_id, tenant, project);
+create unique index audit_draws_turn on audit_draws (conversation_id, turn_id, assignee, tenant, project);
 
 -- Alert rules, as JSON
 create table alert_rules (
