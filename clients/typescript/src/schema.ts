@@ -30,6 +30,20 @@ export interface AgentText {
   ts: string;
 }
 
+/** Agreement between reviewers: drawn turns with reviews by two or more reviewers, among the newest 1,000 drawn. */
+export interface Agreement {
+  /** Number of these turns. */
+  turns: number;
+  /** Number of them on which all reviewers gave the same verdict. */
+  agreeing: number;
+  /** Lower bound of agreeing / turns, 0 to 1 (Wilson, 95 %). */
+  low: number;
+  /** Upper bound of agreeing / turns, 0 to 1. */
+  high: number;
+  /** The newest other turns, at most 20. */
+  disagreements: SecondReview[];
+}
+
 /** An alert, either open or over. */
 export interface AlertShown {
   /** Name of the alert's rule. */
@@ -125,6 +139,8 @@ export interface Audit {
   precision: SampledShare;
   /** All other answers: 100 times `share` is the number of missed rejections per 100 of them. */
   missed: SampledShare;
+  /** Agreement between reviewers; not limited to the window. */
+  agreement: Agreement;
   /** Precision by kind of verdict, as shown with each verdict; not limited to the window. */
   kinds: VerdictKind[];
 }
@@ -256,7 +272,7 @@ export interface ComparedSide {
   value: string;
   /** People's verdicts. */
   people: ComparedShare;
-  /** The machine's verdicts, and the reviews that replace them. */
+  /** The machine's verdicts that no review has replaced. */
   machine: ComparedShare;
 }
 
@@ -833,6 +849,8 @@ export interface PendingItem {
   conversation_id: string;
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
+  /** Reviewer who is to review the answer; empty for any reviewer. */
+  assignee: string;
   /** Time of the draw. */
   drawn_at: string;
 }
@@ -918,7 +936,7 @@ export interface RankedAgent {
   agent_id: string;
   /** People's verdicts. */
   people: JudgedShare;
-  /** The machine's verdicts, and the reviews that replace them. */
+  /** The machine's verdicts that no review has replaced. */
   inferred: JudgedShare;
   /** The side that ranks the agent: a side with at least `min_votes` verdicts. If both have enough, the side with the lower upper bound; null if neither has. */
   judged_by: "people" | "machine" | null;
@@ -1294,6 +1312,16 @@ export interface SearchBody {
   sort?: "newest" | "oldest";
 }
 
+/** A drawn turn on which reviewers differ. */
+export interface SecondReview {
+  /** The conversation. */
+  conversation_id: string;
+  /** The turn. */
+  turn_id: string;
+  /** Each reviewer and verdict, such as `ann: not_ok`. */
+  reviews: string[];
+}
+
 /** Session ratings of a tenant. A session belongs to no project. */
 export interface SessionRatings {
   /** The tenant in the path. */
@@ -1562,7 +1590,7 @@ export interface ValueComparison {
   b: ComparedSide;
   /** Difference by people's verdicts. */
   people: SatisfactionDifference;
-  /** Difference by the machine's verdicts, with reviews. */
+  /** Difference by the machine's verdicts. */
   machine: SatisfactionDifference;
 }
 
@@ -2300,6 +2328,10 @@ export interface Operations {
       end?: string | null;
       /** Number of answers to draw; fewer if the window has fewer. */
       count?: number;
+      /** Name of the reviewer who is to review the answers; empty for any reviewer. */
+      assignee?: string;
+      /** Draw answers that others have reviewed, so that the agreement of reviewers can be measured. Needs an `assignee`. */
+      second?: boolean;
     };
     answer: Drawn;
   };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from typing import Annotated, Final, Self
 from urllib.parse import parse_qsl, quote
 
@@ -132,7 +133,8 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
         Half of them have a rejection by the machine, and half have none. An answer is drawn again only for a second
         review.
         """
-        body = await read_body(request, {JSON: DrawBody.model_validate_json, FORM: _form})
+        readers: Mapping[str, Callable[[bytes], DrawBody]] = {JSON: DrawBody.model_validate_json, FORM: _form}
+        body = await read_body(request, readers)
         scope, now = Project(tenant, project), clock.now()
         async with writes.acquire() as connection, connection.transaction():
             await writes.plan_freely(connection)

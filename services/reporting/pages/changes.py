@@ -60,7 +60,7 @@ async def growing_issues(
     pool: asyncpg.Pool, project: Project, span: TimeSpan, before: TimeSpan | None, filters: Filters
 ) -> list[GrowingIssue]:
     """Return at most six unsolved issues whose rejections that match the filters grew, those that grew most first."""
-    if before is None or filters.reaction not in (None, "not_ok") or not filters.has_verdicts:
+    if before is None or filters.reaction not in (None, "not_ok"):
         return []
     filters = filters.replace(reaction="not_ok")
     _, narrowed, values = conditions(project, span, filters)

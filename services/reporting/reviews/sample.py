@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import asyncpg
 
@@ -37,7 +37,8 @@ class PendingReview:
     drawn_at: int
 
 
-class Draw(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Draw:
     """Request for random answers to review.
 
     Attributes:
