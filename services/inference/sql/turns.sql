@@ -59,8 +59,14 @@ begin
     if cardinality(:judged_tenant::text[]) = 0 then
         return;
     end if;
-    select array_agg(v) into earlier
-    from verdicts v join unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns}) using ({key_columns});
+    -- In the order of the judged messages. Each is looked up by itself: a join that is planned while a table is empty
+    -- would read the whole table for ever.
+    select array_agg(before.v order by n) into earlier
+    from unnest({key_arrays_as(judged)}) with ordinality as k ({key_columns}, n)
+    left join lateral (
+        select v from verdicts v where v.message_id = k.message_id and v.conversation_id = k.conversation_id
+            and v.tenant = k.tenant and v.project = k.project offset 0
+    ) before on true;
     insert into verdicts as v ({key_columns}, {verdict_columns})
     select * from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
     on conflict ({key_columns}) do update set {verdict_set}
@@ -69,19 +75,23 @@ begin
     update messages m set emitted_turn_id = k.turn_id, emitted_agent_id = k.agent_id
     from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}, {emission_arrays_as(judged)})
         as k ({key_columns}, {verdict_columns}, {emission_columns})
-    where m.message_id = k.message_id and m.conversation_id = k.conversation_id and m.tenant = k.tenant
+    where m.message_id = any(:judged_message_id::text[])
+        and m.message_id = k.message_id and m.conversation_id = k.conversation_id and m.tenant = k.tenant
         and m.project = k.project and m.sender_id = k.sender_id and k.announced
         and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (k.turn_id, k.agent_id);
     return query
-    select {key_of(k)}, before.turn_id, before.release, before.mode, before.digest, before.evaluation, before.announced,
-        m.emitted_turn_id, m.emitted_agent_id
-    from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
-    left join unnest(earlier) before using ({key_columns}) left join messages m using ({key_columns});
+    select {key_of(k)}, earlier[k.n].turn_id, earlier[k.n].release, earlier[k.n].mode, earlier[k.n].digest,
+        earlier[k.n].evaluation, earlier[k.n].announced, m.emitted_turn_id, m.emitted_agent_id
+    from unnest({key_arrays_as(judged)}) with ordinality as k ({key_columns}, n)
+    left join lateral (
+        select * from messages m where m.message_id = k.message_id and m.conversation_id = k.conversation_id
+            and m.tenant = k.tenant and m.project = k.project offset 0
+    ) m on true;
     insert into turns as t (tenant, project, conversation_id, turn_id, machine_status, machine_confidence,
         machine_detected_in, machine_message_id)
     select given.*, shown.status, shown.confidence, shown.detected_in_turn_id, shown.message_id
     from (
-        select v.tenant, v.project, v.conversation_id, v.turn_id from unnest(earlier) v
+        select v.tenant, v.project, v.conversation_id, v.turn_id from unnest(earlier) v where v.turn_id is not null
         union
         select k.tenant, k.project, k.conversation_id, k.turn_id
         from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}) as k ({key_columns}, {verdict_columns})
