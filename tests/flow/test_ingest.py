@@ -90,8 +90,10 @@ async def test_events_of_another_style_become_feedback(stack: RunningStack) -> N
     [reply] = await stack.rows(query)
     payload = json.loads(reply["slots"])[""]["payload"]
     assert (payload["value"], payload["text"], payload["turn_id"]) == (0.4, None, "2")
-    roles = await stack.rows("select user_type from reporting.feedbacks where conversation_id = '77000000000000001'")
-    assert [row["user_type"] for row in roles] == ["volunteer"]
+    roles = await stack.rows(
+        "select feedback_type, user_type from reporting.feedbacks where conversation_id = '77000000000000001'"
+    )
+    assert {row["feedback_type"]: row["user_type"] for row in roles} == {"implicit": "human", "reaction": "volunteer"}
     said = await stack.rows("select status from inference.verdicts where conversation_id = '77000000000000001'")
     assert {row["status"] for row in said} == {"neutral"}
 

@@ -46,6 +46,7 @@ class SomeSettings(Settings):
     model_config = SettingsConfigDict(env_prefix="SOME_")
 
     broker: str = "localhost:1"
+    database_url: str = "postgresql://localhost:1/none"
 
 
 async def test_what_a_failed_build_has_opened_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
