@@ -21,10 +21,8 @@ import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.ending import FAREWELL
 from agent_feedback_kit.sessions.record import opaque
 from tests.support.command import HANG_SECONDS
-from tests.support.llm_server import completion, llm_server
 from tests.support.running_stack import RunningStack, message
 from tests.support.served import served
-from tests.support.waits import PATIENCE_SECONDS
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>()][B0]?|[\x00-\x09\x0b-\x1f]")
 
@@ -132,28 +130,6 @@ async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -
         await person.sees(FAREWELL)
         assert await person.ends() == 0
         assert (await platform.memory_status(person.conversation))["session_feedback_count"] == 1
-
-
-async def test_ctrl_c_gives_up_an_answer_and_the_chat_goes_on(url: str) -> None:
-    async with llm_server() as model:
-        model.released.clear()
-        model.respond = lambda _: completion("At last.\x1b]0;taken over\x07 [bold]plain[/bold]")
-        person = Terminal(url, "--model-url", model.url, "--model", "slow-model")
-        await person.ready()
-        person.presses("Hello?\r")
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not model.asked:
-                await asyncio.sleep(0.02)
-        person.interrupt()
-        await person.sees("Cancelled.")
-        await person.ready()
-        model.released.set()
-        await person.types("Hello again?", sees="[bold]plain[/bold]")
-        assert "\x1b]0;" not in person.seen
-        person.presses("\x04")
-        await person.sees("Save this session")
-        person.presses("\x04")
-        assert await person.ends() == 0
 
 
 async def test_what_cannot_be_published_is_said_and_the_chat_goes_on(stack: RunningStack) -> None:
@@ -418,16 +394,6 @@ async def test_two_channels_that_count_alike_keep_their_messages_and_reactions_a
     ]
 
 
-async def test_a_reaction_that_names_another_conversation_waits_for_a_message_there(stack: RunningStack) -> None:
-    await stack.publish(named_text("a-7", "c-here", 1, "At nine.", agent="bot"), reaction("a-7", "c-there", "👎"))
-    await stack.quiet()
-    waiting = await stack.stack.fact("parked")
-    await stack.publish(named_text("a-7", "c-there", 1, "At ten.", agent="bot"))
-    assert [one["reaction"] for one in (await turns_of(stack, "c-there"))["a-7"]["feedbacks"]] == ["not_ok"]
-    assert await turns_of(stack, "c-here") == {}
-    assert await stack.stack.fact("parked") == waiting - 1
-
-
 async def test_a_rejection_that_comes_only_as_a_reply_event_is_one(stack: RunningStack) -> None:
     question, answer = (
         named_text("r-q", "c-reply", 1, "Is the train on time?"),
@@ -449,28 +415,3 @@ async def test_an_answer_that_comes_only_as_a_reply_event_can_be_judged(stack: R
     assert given.status_code == 202, given.text
     turn = (await turns_of(stack, "c-answered"))["a-1"]
     assert (turn["assistant"]["text"], [one["reaction"] for one in turn["feedbacks"]]) == ("At nine.", ["not_ok"])
-
-
-async def test_what_is_inferred_or_judged_says_how_the_answer_was_made_and_who_the_person_is(
-    stack: RunningStack,
-) -> None:
-    shown = {"trackId": "tr", "bundleId": "bu", "agentVersion": "7", "model": "m-9", "traceId": "tt", "intent": "hours"}
-    await stack.publish(
-        named_text("p-q", "c-made", 1, "When does it open?", userType="paid"),
-        named_text("p-a", "c-made", 2, "It opens at nine.", agent="bot", **shown),
-        named_text("p-n", "c-made", 3, "That's wrong, it opens at ten.", userType="paid"),
-    )
-    await stack.quiet()
-    async with stack.client("ann") as http:
-        assert (await http.post(f"{BASE}/c-made/turns/p-a/feedback", json={"reaction": "not_ok"})).status_code == 202
-    await stack.quiet()
-    rows = await stack.rows(
-        "select feedback_type, user_type, track_id, bundle_id, agent_version, model, trace_id "
-        "from reporting.effective where conversation_id = 'c-made' order by feedback_type"
-    )
-    made = ("paid", "tr", "bu", "7", "m-9", "tt")
-    assert [tuple(row) for row in rows] == [("explicit", *made), ("inferred", *made)]
-    async with stack.client() as http:
-        body = {"scope": "conversation", "conversation_id": "c-made", "all_tags": ["track:tr"], "days": 3650}
-        found = await http.post(f"{BASE}/feedback/artifacts", json=body)
-    assert len([one for one in found.json()["items"] if "artifact:turn.log.reaction" in one["tags"]]) == 2

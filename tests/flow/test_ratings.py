@@ -43,26 +43,6 @@ async def read(stack: RunningStack, path: str, **body: Any) -> Any:
     return answer.json()
 
 
-async def test_a_rating_of_the_answer_and_the_thumb_are_one_judgement(stack: RunningStack) -> None:
-    await stack.publish(*exchange("c-one", "t1"))
-    thumb = await rate(stack, "c-one", "t1", reaction="not_ok")
-    rating = await rate(stack, "c-one", "t1", rating=4, scale=5, text="Nearly.")
-    assert (thumb.status_code, rating.status_code) == (202, 202), rating.text
-    assert rating.json()["feedback_id"] == thumb.json()["feedback_id"]
-    held = await own(stack, "c-one", "t1")
-    shown = {name: held[name] for name in ("reaction", "rating", "worst_rating", "best_rating", "text")}
-    assert shown == {
-        "reaction": "ok",
-        "rating": 4,
-        "worst_rating": 1,
-        "best_rating": 5,
-        "text": "Nearly.",
-    }
-    await rate(stack, "c-one", "t1", rating=None, scale=5)
-    held = await own(stack, "c-one", "t1")
-    assert (held["reaction"], held["rating"]) == (None, None)
-
-
 async def test_hostile_ratings_are_refused_and_leave_nothing(stack: RunningStack) -> None:
     await stack.publish(*exchange("c-hostile", "t1"))
     for body in ('{"rating": NaN, "scale": 5}', '{"rating": true, "scale": 5}', '{"rating": 1e999, "scale": 5}'):

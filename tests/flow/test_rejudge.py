@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from typing import Any
 
 import asyncpg
 
-from tests.support.command import COMMAND, HANG_SECONDS, Ended, agent_feedback
+from tests.support.command import Ended, agent_feedback
 from tests.support.running_stack import RunningStack, exchange, message
 
 SINCE = "2026-01-01T00:00:00Z"
@@ -74,30 +72,3 @@ async def test_a_comparison_and_a_second_judgement_retract_what_no_longer_holds(
     (kept,) = await verdicts(stack, "j-2")
     assert kept["detector"] == done.facts["detector"]
     assert counts(await agent_feedback(*command(stack), **WITH_GATE)) == NOTHING
-
-
-async def test_a_run_that_is_killed_is_finished_by_the_next(stack: RunningStack) -> None:
-    await judged(stack, "j-3")
-    await reword(stack, "j-3", QUESTION)
-    holder = await asyncpg.connect(stack.database_url, server_settings={"search_path": "inference"})
-    process = None
-    try:
-        async with holder.transaction():
-            await holder.execute("lock table verdicts in share mode")  # verdicts have to wait
-            process = await asyncio.create_subprocess_exec(
-                COMMAND, *command(stack), stdout=asyncio.subprocess.DEVNULL, env=os.environ | WITH_GATE
-            )
-            async with asyncio.timeout(HANG_SECONDS):
-                while not await holder.fetchval(
-                    "select exists (select from pg_locks where relation = 'verdicts'::regclass and not granted)"
-                ):
-                    await asyncio.sleep(0.05)
-            process.kill()
-            await process.wait()
-    finally:
-        if process is not None and process.returncode is None:
-            process.kill()
-        await holder.close()
-    assert counts(await agent_feedback(*command(stack), **WITH_GATE)) == NOTHING | {"withdrawn": 1}
-    await stack.quiet()
-    assert await verdicts(stack, "j-3") == []

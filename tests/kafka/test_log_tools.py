@@ -17,13 +17,12 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from contracts.base import Reaction
 from contracts.feedback import FeedbackExplicitReceived
-from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED, FEEDBACK_CREATED
+from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store import Store
 from feedback.store_choice import open_store
 from servicekit.log.dead_letters import dead_letter
-from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import ensure_topics
@@ -121,17 +120,6 @@ async def test_the_ledger_is_compared_repaired_and_compared_again(place: Place) 
     assert await place.on_store("ledger", "republish") == (0, {"announced": facts["stored"], "impossible": {}})
     code, facts = await place.on_store("ledger", "verify")
     assert (code, facts["first_difference"]) == (0, None)
-
-
-async def test_junk_on_the_ledger_is_named_until_a_null_follows(place: Place) -> None:
-    topic = FEEDBACK_CREATED.name
-    junk = await place.producer.send([Message(topic, key, b"junk", partition=2) for key in ("no id", "no id", "other")])
-    code, facts = await place.on_store("ledger", "verify")
-    assert (code, facts["unreadable"]) == (1, 2)
-    assert facts["unreadable_at"] == [f"{topic}:2:{place_.offset}" for place_ in junk[1:]]
-    await place.producer.send([Message(topic, key, None, partition=2) for key in ("no id", "other")])
-    code, facts = await place.on_store("ledger", "verify")
-    assert (code, facts["unreadable"], facts["first_difference"]) == (0, 0, None)
 
 
 async def test_dead_letters_are_listed_shown_and_sent_again_as_they_were(place: Place) -> None:

@@ -227,22 +227,6 @@ async def test_a_later_message_that_says_the_same_changes_nothing(store: Message
     assert (await store.find([message().key]))[message().key] == message(at=200, position=Position(100))
 
 
-async def test_a_messages_own_event_after_a_reply_event_is_news_even_where_it_says_the_same(
-    store: MessageStore,
-) -> None:
-    found, own = message(version=at_version(900, rank=1)), message(at=100)
-    assert await store.index([found]) == {found.key}
-    assert await store.index([own]) == {own.key}
-    assert await store.index([found]) == set()
-    assert await store.find([own.key]) == {own.key: own}
-
-
-async def test_equal_ids_in_two_conversations_are_two_messages(store: MessageStore) -> None:
-    one, other = message(content="one"), message(content="other", conversation="c2")
-    assert await store.index([one, other]) == {one.key, other.key}
-    assert await store.find([one.key, other.key]) == {one.key: one, other.key: other}
-
-
 async def test_who_parks_first_holds_the_place(store: MessageStore) -> None:
     first, again = waiting(cause="chat:0:1"), waiting(cause="chat:0:2", parked_at=99)
     assert await store.park([first]) == {first.key: "chat:0:1"}

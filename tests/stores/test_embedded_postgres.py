@@ -18,6 +18,7 @@ import pytest
 from standalone.embedded import postgres_home
 from standalone.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError, _is_postgres_of, clear_if_stale
 from tests.support.server_folders import server_folder
+from tests.support.waits import PATIENCE_SECONDS
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the package's own launcher is used"),
@@ -99,9 +100,12 @@ async def test_a_crash_of_the_server_keeps_what_was_committed(state: Path) -> No
     await execute(server, "CREATE TABLE kept (n int)", "INSERT INTO kept VALUES (7)")
     assert server.pid is not None
     os.kill(server.pid, signal.SIGKILL)
-    await server.stop()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not server.has_ended:
+            await asyncio.sleep(0.01)
 
     async with server:
+        assert not server.has_ended
         assert await fetch(server, "SELECT n FROM kept") == 7
 
 

@@ -233,6 +233,17 @@ async def test_a_missing_encoder_is_told_with_what_to_do(postgres_url: str, capf
     assert "no-such/model" in logged["why"]
 
 
+async def test_another_error_is_told_by_its_class_only(
+    issues: Issues, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    child = issues.child_with("tests.support.child_work:open_failing", {})
+    with pytest.raises(ChildFailed, match=r"^KeyError$"):
+        await child.run()
+    await child.close()
+    assert "secret" not in capfd.readouterr().err
+
+
 async def test_a_lost_database_counts_as_an_outage(issues: Issues, blocked: Connection) -> None:
     await issues.reject(0, 3)
     running = asyncio.create_task(issues.catch_up())

@@ -19,7 +19,7 @@ from servicekit.clock import SystemClock
 from servicekit.db.database import Database
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
-from tests.support.reporting_events import START, batch, feedback, message, reply
+from tests.support.reporting_events import START, batch, feedback, message
 
 
 @pytest.fixture
@@ -177,21 +177,6 @@ async def test_an_edited_question_stays_before_its_answer(
     await projector.handle(batch(message("q1", content="What I meant.", at=3)))
     lines = await read_models.fetch("select content from messages order by occurred_at, sequence")
     assert [row["content"] for row in lines] == ["What I meant.", "Hello."]
-
-
-async def test_a_reply_event_is_a_message_and_both_are_one(
-    projector: ProjectionHandler, read_models: asyncpg.Pool
-) -> None:
-    question, answered = (
-        message("q1", content="It was cancelled.", at=1, turn="t2"),
-        reply("q1", "It was cancelled.", at=2),
-    )
-    assert await projector.handle(batch(answered)) == [Outcome.STORED]
-    assert await read_models.fetchval("select content from messages") == "It was cancelled."
-    assert await projector.handle(batch(question)) == [Outcome.STORED]
-    assert await projector.handle(batch(answered)) == [Outcome.UNCHANGED]
-    (held,) = await read_models.fetch("select count(*), min(turn_id) from messages")
-    assert tuple(held) == (1, "t2")
 
 
 async def test_outcomes_stand_in_the_batchs_order(projector: ProjectionHandler) -> None:

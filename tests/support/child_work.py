@@ -8,14 +8,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 
-def open_printing(_pool: object, _clock: object) -> Callable[..., Awaitable[int]]:
-    async def run() -> int:
-        print('{"result": 1}')
-        return 2
-
-    return run
-
-
 def open_failing(_pool: object, _clock: object) -> Callable[..., Awaitable[int]]:
     async def run() -> int:
         raise KeyError("secret text")
