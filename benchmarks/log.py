@@ -15,11 +15,9 @@ async def log_with(job: Job, topics: Mapping[str, int]) -> AsyncIterator[str]:
     """Yield the address of a log with `topics` (numbers of partitions by name). Missing topics are created."""
     if job.bootstrap is None:
         from standalone.embedded.memory_broker import MemoryBroker
-        from standalone.embedded.write_watch import watched
 
         with MemoryBroker(topics) as memory:
-            async with watched(memory):
-                yield memory.bootstrap
+            yield memory.bootstrap
         return
     admin = AIOKafkaAdminClient(bootstrap_servers=job.bootstrap)
     await admin.start()

@@ -41,7 +41,7 @@ from contracts.topics import (
 from detector.detector import Detector
 from servicekit.clock import SystemClock
 from servicekit.garbage_collection import tune_gc
-from servicekit.log.fetched import raw_record
+from servicekit.log.fetch import raw_record
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer

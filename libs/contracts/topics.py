@@ -236,7 +236,7 @@ CHAT_TOPICS = (CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION)
 IN_LOG_ORDER = MappingProxyType({topic.name: rank for rank, topic in enumerate(CHAT_TOPICS)})
 """Rank of topics with events that refer to each other. An event refers only to events of the same or a lower rank.
 
-A group reads equally numbered partitions of these topics in log time order (`servicekit/log/merge.py`).
+A group reads equally numbered partitions of these topics in log time order (`servicekit/log/fetch.py`).
 """
 POST_TOPICS = (POST_PUBLISHED, POST_COMMENTED, POST_REACTED)
 INBOUND_TOPICS = CHAT_TOPICS + POST_TOPICS

@@ -12,7 +12,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from contracts.headers import Headers
 from contracts.topics import BY_NAME, Consumer, consumed_by
-from servicekit.log.fetched import LOG_APPEND_TIME
+from servicekit.log.fetch import LOG_APPEND_TIME
 from servicekit.log.messages import Message, Written
 
 

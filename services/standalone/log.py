@@ -30,11 +30,9 @@ async def open_log(choice: str, say: Say, seconds: float | None) -> AsyncIterato
         yield cluster
         return
     from standalone.embedded.memory_broker import MemoryBroker
-    from standalone.embedded.write_watch import watched
 
     with MemoryBroker(partitions_by_topic()) as memory:
-        async with watched(memory):
-            yield memory.bootstrap
+        yield memory.bootstrap
 
 
 def facts_of_log(choice: str, log: Bootstrap) -> dict[str, Any]:

@@ -33,7 +33,6 @@ from servicekit.web.failures import REQUEST_SECONDS
 from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
-from standalone.embedded.write_watch import watched
 from standalone.one_process.stack import Stack
 from tests.support.databases import SCHEMA_FILES, new_database
 from tests.support.waits import PATIENCE_SECONDS
@@ -136,7 +135,6 @@ async def running_stack(
     async with AsyncExitStack() as parts:
         database_url = await parts.enter_async_context(new_database(server, *SCHEMA_FILES))
         broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
-        await parts.enter_async_context(watched(broker))
         backpressure = Backpressure()
         around = ServiceContext(
             broker.bootstrap,

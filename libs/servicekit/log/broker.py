@@ -15,11 +15,10 @@ from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
 from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
 
 from servicekit.log.cluster import Bootstrap, client_options
+from servicekit.log.fetch import Polling
 from servicekit.log.limits import bound_fetching
-from servicekit.log.polling import Polling
 from servicekit.log.settings import METADATA_AGE_MS, SUBSCRIBER_SETTINGS, KafkaSettings
 from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
-from servicekit.log.write_signal import signal_of
 from servicekit.settings import read_settings
 
 
@@ -37,12 +36,9 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
         logger=logging.getLogger("faststream"),
         log_level=logging.DEBUG,
     )
-    signal = signal_of(str(bootstrap))
-    # If a fetch waits at a broker with a write signal, it is not answered when records arrive.
-    settings = SUBSCRIBER_SETTINGS if signal is None else {**SUBSCRIBER_SETTINGS, "fetch_max_wait_ms": 10}
     wait_seconds = read_settings(KafkaSettings).batch_wait_ms / 1_000
     for subscription in subscriptions:
-        subscription.polling = Polling(signal, wait_seconds)
+        subscription.polling = Polling(wait_seconds)
         subscription.attach(
             broker.subscriber(
                 *(topic.name for topic in subscription.delivery.topics),
@@ -51,7 +47,7 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
                 parser=_raw_parser,
                 decoder=_raw_decoder,
                 title=subscription.group,
-                **settings,
+                **SUBSCRIBER_SETTINGS,
             )
         )
     return broker

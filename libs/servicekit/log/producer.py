@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import Bootstrap, client_options
-from servicekit.log.fetched import LOG_APPEND_TIME
+from servicekit.log.fetch import LOG_APPEND_TIME
 from servicekit.log.messages import Message, Written
 from servicekit.log.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
 from servicekit.stages import stage

@@ -17,8 +17,7 @@ from servicekit.clock import Clock
 from servicekit.error_kinds import in_words
 from servicekit.log.backoff import Interrupted
 from servicekit.log.delivery import Delivery
-from servicekit.log.fetched import raw_record
-from servicekit.log.polling import Polling
+from servicekit.log.fetch import Polling, raw_record
 from servicekit.log.records import RawRecord
 from servicekit.log.settings import SESSION_TIMEOUT_MS
 from servicekit.log.stall import STUCK_SECONDS
@@ -195,7 +194,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         A batch that is waiting for a retry gives up.
         """
         self.assigned = False
-        self.polling.forget()
+        self.polling.order.forget()
         self.delivery.backoff.give_up.set()
         try:
             await asyncio.wait_for(self._busy.acquire(), DRAIN_SECONDS)
@@ -206,7 +205,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         self._epoch += 1
-        self.polling.forget()
+        self.polling.order.forget()
         self._failing = None
         self._committed.clear()
         self._log_times.clear()

@@ -11,7 +11,7 @@ short session timeout, such as 2 s, for consumers that are stopped and started a
 import ctypes
 import time
 from collections.abc import Mapping
-from ctypes import POINTER, byref, c_char_p, c_int, c_int16, c_size_t, c_void_p
+from ctypes import c_char_p, c_int, c_size_t, c_void_p
 from functools import cache
 from types import TracebackType
 from typing import Any, Final, Self
@@ -21,10 +21,6 @@ from servicekit.errors import StartError
 
 _PRODUCER: Final = 0
 _OK: Final = 0
-_PRODUCE: Final = 0
-"""Kafka's API key for requests that write records."""
-_MAX_REQUESTS: Final = 64
-"""Number of recorded requests at which all are deleted. Every call of `was_written` copies all recorded requests."""
 _REASON_BYTES: Final = 512
 _PAUSE_SECONDS: Final = 0.0005
 """Pause before each topic is created, in seconds.
@@ -60,9 +56,6 @@ class MemoryBroker:
         self._handle: int | None = None
         self._cluster: int | None = None
         self._bootstrap = ""
-        self._seen = 0
-        self._count = c_size_t()
-        self._count_address = byref(self._count)
 
     @property
     def bootstrap(self) -> str:
@@ -112,33 +105,6 @@ class MemoryBroker:
         if handle:
             _librdkafka().rd_kafka_destroy(handle)
 
-    def track_writes(self) -> None:
-        """Start recording the requests of clients, for `was_written`."""
-        self._seen = 0
-        _librdkafka().rd_kafka_mock_start_request_tracking(self._cluster)
-
-    def was_written(self) -> bool:
-        """Return True if a client may have written records since the last call.
-
-        A write is never missed. Returns False if the broker is not running.
-        """
-        if self._cluster is None:
-            return False
-        library, count = _librdkafka(), self._count
-        requests = library.rd_kafka_mock_get_requests(self._cluster, self._count_address)
-        if not requests:
-            return False
-        seen = range(self._seen, count.value)
-        api_keys = {library.rd_kafka_mock_request_api_key(requests[number]) for number in seen}
-        library.rd_kafka_mock_request_destroy_array(requests, count)
-        self._seen = count.value
-        if self._seen < _MAX_REQUESTS:
-            return _PRODUCE in api_keys
-        # Requests that arrive before they are deleted are not seen, and one of them may write records.
-        library.rd_kafka_mock_clear_requests(self._cluster)
-        self._seen = 0
-        return True
-
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -181,11 +147,6 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rd_kafka_mock_cluster_bootstraps": (c_char_p, [c_void_p]),
     "rd_kafka_mock_group_initial_rebalance_delay_ms": (None, [c_void_p, ctypes.c_int32]),
     "rd_kafka_mock_topic_create": (c_int, [c_void_p, c_char_p, c_int, c_int]),
-    "rd_kafka_mock_start_request_tracking": (None, [c_void_p]),
-    "rd_kafka_mock_get_requests": (POINTER(c_void_p), [c_void_p, POINTER(c_size_t)]),
-    "rd_kafka_mock_clear_requests": (None, [c_void_p]),
-    "rd_kafka_mock_request_api_key": (c_int16, [c_void_p]),
-    "rd_kafka_mock_request_destroy_array": (None, [POINTER(c_void_p), c_size_t]),
 }
 
 

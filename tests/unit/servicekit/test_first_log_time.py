@@ -6,7 +6,7 @@ import pytest
 from aiokafka import ConsumerRecord
 
 from contracts.headers import LOG_TIME
-from servicekit.log.fetched import LOG_APPEND_TIME, raw_record
+from servicekit.log.fetch import LOG_APPEND_TIME, raw_record
 
 MILLISECONDS = 1_790_000_000_000
 OWN = MILLISECONDS * 1_000

@@ -12,7 +12,7 @@ from aiokafka.structs import ConsumerRecord
 
 from servicekit import metrics
 from servicekit.log.delivery import Delivery
-from servicekit.log.fetched import LOG_APPEND_TIME
+from servicekit.log.fetch import LOG_APPEND_TIME
 from servicekit.log.records import Coordinates, RawRecord
 from servicekit.log.subscriber import Span, Subscription, spans_of
 from tests.support.hand_clock import HandClock

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from servicekit.clock import FixedClock
 from servicekit.log import limits
 from servicekit.log.delivery import Delivery
-from servicekit.log.fetched import raw_record
+from servicekit.log.fetch import raw_record
 from servicekit.log.limits import (
     HEADER_BYTES,
     POLL_BYTES,

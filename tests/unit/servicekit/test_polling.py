@@ -10,8 +10,7 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from servicekit.log.polling import COMPANY, FULL, IDLE_SECONDS, Polling
-from servicekit.log.write_signal import write_signal
+from servicekit.log.fetch import FULL, LARGE, Polling
 from tests.support.waits import PATIENCE_SECONDS
 
 LANE = TopicPartition("feedback.created", 0)
@@ -55,13 +54,13 @@ class Consumer:
 async def test_a_consumer_pauses_after_a_small_batch(
     records: int, pauses: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("servicekit.log.polling.BATCH_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr("servicekit.log.fetch.BATCH_TIMEOUT_SECONDS", 0.01)
     consumer: Any = Consumer(records)
     assert len(await Polling().get_msg(consumer)) == min(records, 1_000)
     assert consumer.paused() == (ASSIGNED if pauses else set())
 
 
-@pytest.mark.parametrize("records", [1, COMPANY - 1])
+@pytest.mark.parametrize("records", [1, LARGE - 1])
 async def test_after_a_small_batch_the_next_fetch_waits(records: int) -> None:
     consumer: Any = Consumer(records)
     polling = Polling(wait_seconds=0.05)
@@ -73,38 +72,9 @@ async def test_after_a_small_batch_the_next_fetch_waits(records: int) -> None:
 
 
 async def test_after_a_large_batch_the_next_fetch_does_not_wait() -> None:
-    consumer: Any = Consumer(COMPANY)
+    consumer: Any = Consumer(LARGE)
     polling = Polling(wait_seconds=3_600)
     async with asyncio.timeout(PATIENCE_SECONDS):
-        assert len(await polling.get_msg(consumer)) == COMPANY
+        assert len(await polling.get_msg(consumer)) == LARGE
         consumer.records = 1
         assert len(await polling.get_msg(consumer)) == 1
-
-
-async def test_a_consumer_of_a_broker_with_a_signal_asks_after_writes_only() -> None:
-    with write_signal("here:1") as signal:
-        consumer: Any = Consumer(1)
-        polling = Polling(signal)
-        assert len(await polling.get_msg(consumer)) == 1
-        assert await polling.get_msg(consumer) == ()
-        asked = consumer.asked
-        waiting = asyncio.create_task(polling.get_msg(consumer))
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert (consumer.asked, consumer.paused()) == (asked, ASSIGNED), "an idle consumer fetches nothing"
-        consumer.records = 2
-        signal.notify()
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            assert len(await waiting) == 2
-
-
-async def test_records_that_a_fetch_after_a_write_misses_are_fetched_soon() -> None:
-    with write_signal("here:1") as signal:
-        consumer: Any = Consumer(0)
-        polling = Polling(signal)
-        assert await polling.get_msg(consumer) == ()
-        signal.notify()
-        assert await polling.get_msg(consumer) == ()
-        consumer.records = 1
-        async with asyncio.timeout(IDLE_SECONDS / 2):
-            assert len(await polling.get_msg(consumer)) == 1

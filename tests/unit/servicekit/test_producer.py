@@ -19,7 +19,7 @@ from contracts.topics import CHAT_TOPICS
 from servicekit.errors import LogFull, LogUnavailable, Unavailable
 from servicekit.log import producer as producing
 from servicekit.log.dead_letters import dead_letter
-from servicekit.log.fetched import LOG_APPEND_TIME
+from servicekit.log.fetch import LOG_APPEND_TIME
 from servicekit.log.messages import Message, Written, bytes_of
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import RawRecord, Received, cause_of

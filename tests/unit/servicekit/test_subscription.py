@@ -13,7 +13,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaConnectio
 from servicekit.errors import Unavailable
 from servicekit.log.backoff import Backoff, Interrupted
 from servicekit.log.delivery import Delivery
-from servicekit.log.fetched import LOG_APPEND_TIME
+from servicekit.log.fetch import LOG_APPEND_TIME
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received

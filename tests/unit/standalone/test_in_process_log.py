@@ -6,13 +6,12 @@ import asyncio
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
@@ -21,7 +20,6 @@ from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.embedded import backpressure as backpressure_module
-from standalone.embedded import memory_broker
 from standalone.embedded.backpressure import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
@@ -30,33 +28,6 @@ TOPIC = "orders"
 
 
 PARTITIONS = 3
-
-
-@pytest.fixture
-def broker() -> Iterator[MemoryBroker]:
-    with MemoryBroker({TOPIC: PARTITIONS, "other": 1}) as running:
-        yield running
-
-
-async def read(consumer: AIOKafkaConsumer, count: int) -> list[bytes]:
-    return [(await consumer.getone()).value for _ in range(count)]
-
-
-async def test_every_write_is_noticed_and_hardly_any_other_request(broker: MemoryBroker) -> None:
-    broker.track_writes()
-    producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap)
-    async with producer:
-        noticed = []
-        for _ in range(150):
-            await producer.client.force_metadata_update()
-            noticed.append(broker.was_written())
-        assert sum(noticed) == 2, "once for each 64 requests, which are then deleted"
-        for number in range(150):
-            await producer.send_and_wait(TOPIC, b"a", partition=0)
-            assert broker.was_written(), number
-            assert not broker.was_written(), "it was noticed before"
-    broker.stop()
-    assert not broker.was_written()
 
 
 # In a separate process, because other tests' threads and sockets change. An ended thread may stay in
@@ -95,29 +66,6 @@ def test_stop_gives_back_threads_and_sockets() -> None:
 def test_a_topic_without_partitions_is_refused() -> None:
     with pytest.raises(ValueError, match="'orders' needs at least one partition"):
         MemoryBroker({TOPIC: 0})
-
-
-class Library:
-    """librdkafka that records the calls; `results` are the results of functions, by the end of their names."""
-
-    def __init__(self, **results: Any) -> None:
-        self.calls: list[tuple[Any, ...]] = []
-        self._results = {"conf_new": 1, "rd_kafka_new": 2, "cluster_new": 3, "bootstraps": b"127.0.0.1:9"} | results
-
-    def __getattr__(self, name: str) -> Any:
-        def called(*arguments: Any) -> Any:
-            self.calls.append((name.removeprefix("rd_kafka_").removeprefix("mock_"), *arguments))
-            return next((result for end, result in self._results.items() if name.endswith(end)), 0)
-
-        return called
-
-
-@pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> Library:
-    found = Library()
-    monkeypatch.setattr(memory_broker, "_librdkafka", lambda: found)
-    monkeypatch.setattr(memory_broker, "time", SimpleNamespace(sleep=lambda _: found.calls.append(("pause",))))
-    return found
 
 
 # Backpressure: a log that silently drops records never drops unread ones, and nobody waits for stopped readers.

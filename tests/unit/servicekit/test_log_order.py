@@ -12,8 +12,8 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.structs import ConsumerRecord
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, IN_LOG_ORDER
+from servicekit.log.fetch import GAP_MS, HOLD_SECONDS, LogOrder
 from servicekit.log.limits import FetchFailure
-from servicekit.log.merge import GAP_MS, HOLD_SECONDS, LogOrder
 
 MESSAGES, REPLIES, REACTIONS, OTHER = (
     TopicPartition(topic, 0) for topic in (CHAT_MESSAGE.name, CHAT_REPLY.name, CHAT_REACTION.name, "other")

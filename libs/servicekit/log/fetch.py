@@ -1,4 +1,4 @@
-"""Order in which a consumer group reads its partitions: by log time.
+"""Fetching of a consumer group's batches, in order of log time, without pauses between them.
 
 A message and an event about it are on different topics, but in partitions with the same number. A consumer that read
 one partition after the other would often handle the event first, especially after an outage, and would have to park it.
@@ -18,9 +18,20 @@ from operator import itemgetter
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
+from contracts.headers import LOG_TIME, Headers, header
 from contracts.topics import IN_LOG_ORDER
 from servicekit.log.limits import FetchFailure
+from servicekit.log.records import Coordinates, RawRecord, RefusedBatch
+from servicekit.log.settings import BATCH_TIMEOUT_SECONDS, MAX_RECORDS
 
+LOG_APPEND_TIME = 1
+"""The `timestamp_type` of a record whose timestamp is set by the log instead of the producer."""
+FULL = 500
+"""Number of records from which a batch counts as full. After a full batch, more records are probably available."""
+LARGE = 200
+"""Number of records from which the next batch does not wait for further records."""
+UNASSIGNED_SECONDS = 0.05
+"""Time between two looks at the assignment while there is none, in seconds."""
 GAP_MS = 10
 """Minimum time between the last record of a full batch and the next record, in milliseconds, if there is such a gap in
 the last tenth of the batch. Simultaneous events may be written in any order, so they should be in one batch."""
@@ -28,7 +39,45 @@ HOLD_SECONDS = 5.0
 """Maximum time for which fetched records wait for another partition, in seconds."""
 _STEP_SECONDS = 0.1
 _POSITION_SECONDS = 0.2
+_LOG_TIME_DIGITS = 18
 Timed = tuple[int, ConsumerRecord]
+
+
+class Polling:
+    """Source of a subscription's batches, instead of FastStream's.
+
+    FastStream's own `get_msg` sleeps after an empty result, even if records have arrived since. `Subscription.attach`
+    therefore replaces it, for which FastStream has no option.
+
+    Args:
+        wait_seconds: The time after a fetch of a few records until the next fetch. A batch costs much more than a
+            record, so fewer and larger batches save processor time.
+    """
+
+    def __init__(self, wait_seconds: float = 0.0) -> None:
+        self.order = LogOrder()
+        self._wait_seconds = wait_seconds
+        self._next_fetch = 0.0
+        """Earliest time of the next fetch, in monotonic seconds."""
+
+    async def get_msg(self, consumer: AIOKafkaConsumer) -> tuple[ConsumerRecord, ...]:
+        """Return the available records. If there are none, wait for some, up to a second.
+
+        After a full batch, or while fetched records are held, the next batch is fetched in parallel with the processing
+        of this one. Otherwise the next fetch begins only when this batch has been processed, and returns all records
+        that have arrived meanwhile. An earlier fetch would return only the first of them.
+        """
+        if not consumer.assignment():
+            await asyncio.sleep(UNASSIGNED_SECONDS)
+            return ()
+        await asyncio.sleep(max(0.0, self._next_fetch - time.monotonic()))
+        consumer.resume(*consumer.paused())
+        records = await self.order.next_batch(consumer, BATCH_TIMEOUT_SECONDS, MAX_RECORDS)
+        if 0 < len(records) < FULL and self.order.is_empty:
+            consumer.pause(*consumer.assignment())
+        if 0 < len(records) < LARGE and self.order.is_empty:
+            self._next_fetch = time.monotonic() + self._wait_seconds
+        return records
 
 
 class LogOrder:
@@ -170,3 +219,24 @@ def _end(records: list[Timed], limit: int) -> int:
 
 def _has_gap(records: list[Timed], number: int) -> bool:
     return records[number][0] - records[number - 1][0] >= GAP_MS
+
+
+def raw_record(record: ConsumerRecord, now: int) -> RawRecord:
+    """Convert a fetched record.
+
+    Args:
+        now: The record's time in microseconds if the log itself does not set timestamps.
+    """
+    log_timed = record.timestamp_type == LOG_APPEND_TIME
+    log_time = record.timestamp * 1_000 if log_timed else now
+    coordinates = Coordinates(record.topic, record.partition, record.offset)
+    if isinstance(record.value, RefusedBatch):
+        return RawRecord(coordinates, None, None, (), log_time, record.value)
+    replay_of = _replay_of(record.headers, log_time) if record.headers else None
+    return RawRecord(coordinates, record.key, record.value, record.headers, log_time, None, replay_of, log_timed)
+
+
+def _replay_of(headers: Headers, log_time: int) -> int | None:
+    named = header(headers, LOG_TIME) or ""
+    earlier = named.isdecimal() and len(named) <= _LOG_TIME_DIGITS and int(named) < log_time
+    return int(named) if earlier else None
