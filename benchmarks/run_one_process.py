@@ -46,7 +46,7 @@ async def measure(job: Job) -> dict[str, Any]:
         measured = effort.until_now(len(messages))
         expected = Expected.of(messages)
         await check(job.database_url, expected)
-        parked = await stack.fact("parked")
+        parked = await stack.services["chat_bridge"].parts.store.parked()
         assert parked == expected.parked, f"{parked} events are parked instead of {expected.parked}"
     return measured
 

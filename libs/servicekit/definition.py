@@ -121,7 +121,7 @@ class ServiceDefinition(Generic[P]):
             StartError: If the settings cannot be used.
         """
         service = Service(self.name, context)
-        parts = await self.opens(settings, service)
+        parts = service.parts = await self.opens(settings, service)
         if self.keeps:
             service.expire(parts.pool, self.expiries(settings))
         self.connects(parts, service)

@@ -113,8 +113,8 @@ class Service:
         )
         self.subscriptions: list[Subscription] = []
         self.routers: list[APIRouter] = []
-        self.facts: dict[str, Callable[[], Awaitable[Any]]] = {}
-        """Values that other parts of the process may query, by name."""
+        self.parts: Any = None
+        """Resources of the service, which its definition has opened."""
         self.note_dead_letters: Callable[[Sequence[tuple[str, bytes | None, Outcome]]], Awaitable[None]] | None = None
         """Function that is called with the topic, value and outcome of each record whose dead letter has been written.
         Must not raise."""

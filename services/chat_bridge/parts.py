@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import asyncpg
@@ -66,7 +66,6 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     store, refused = PostgresMessageStore(pool), RefusedEvents(pool, context.clock)
     log = service.request_producer(settings.log_seconds)
     service.note_dead_letters = refused.note_dead_letters
-    service.facts["parked"] = store.parked
     return ChatBridgeParts(
         settings=settings,
         service=service,

@@ -109,7 +109,6 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         seconds=settings.session_seconds,
         days=settings.session_days,
     )
-    service.facts["totals"] = store.totals
     return FeedbackParts(
         settings=settings,
         service=service,

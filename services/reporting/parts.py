@@ -15,7 +15,6 @@ from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertSender
-from reporting.figures.counts import totals
 from reporting.figures.gauges import FeedbackMetrics
 from reporting.issues.job import ISSUE_WORK, IssueJob, issue_encoder
 from reporting.mirror.mirror import ArtifactReplicator
@@ -123,7 +122,6 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
     courier = _courier(service, deliveries, endpoints, alert_sender, http)
     keys = ApiKeys(pool, service.context.clock)
     service.authenticators.append(keys)
-    service.facts["report"] = partial(totals, pool)
     return ReportingParts(
         settings=settings,
         service=service,

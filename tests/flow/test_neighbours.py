@@ -133,7 +133,7 @@ def of_conversation(path: str, body: Any) -> bool:
 @pytest.mark.parametrize("kind", CONVERSATIONS)
 async def test_a_neighbour_changes_no_answer(alone: RunningStack, kind: str) -> None:
     before = await answers(alone, kind)
-    assert await alone.stack.fact("parked") == 1
+    assert await alone.stack.services["chat_bridge"].parts.store.parked() == 1
     await fill(alone, CONVERSATIONS[kind])
     after = await answers(alone, kind)
     for question in before:
@@ -143,7 +143,9 @@ async def test_a_neighbour_changes_no_answer(alone: RunningStack, kind: str) -> 
             assert re.search(r"\b(t[12]|bot|not_ok|q[12])\b", str(before[question])), (
                 f"{question} shows nothing of ours"
             )
-    assert await alone.stack.fact("parked") == 1, "the neighbour's message released what waits for ours"
+    assert await alone.stack.services["chat_bridge"].parts.store.parked() == 1, (
+        "the neighbour's message released what waits for ours"
+    )
 
 
 async def test_every_route_below_a_project_is_asked(alone: RunningStack) -> None:

@@ -138,17 +138,6 @@ class Stack:
             before = written if lag == 0 else None
             await asyncio.sleep(0.03)
 
-    async def fact(self, name: str) -> Any:
-        """Return the value that a service reports under `name`.
-
-        Raises:
-            KeyError: No service reports such a value.
-        """
-        for service in self.services.values():
-            if name in service.facts:
-                return await service.facts[name]()
-        raise KeyError(name)
-
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
     """Run coroutines concurrently and return their results.

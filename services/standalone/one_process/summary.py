@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from contracts.topics import TOPICS
+from reporting.figures.counts import totals
 
 if TYPE_CHECKING:
     from feedback.store import Totals
@@ -43,11 +44,11 @@ async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, secon
             "rejected": [line.row() for line in account.rejected],
         },
         "topics": {topic.name: produced[topic.name] for topic in TOPICS},
-        "feedback": feedback_facts(await stack.fact("totals")),
+        "feedback": feedback_facts(await stack.services["feedback"].parts.store.totals()),
         "dead_letters": {topic.name: outcomes.dead_letters[topic.name] for topic in TOPICS},
-        "parked": await stack.fact("parked"),
+        "parked": await stack.services["chat_bridge"].parts.store.parked(),
         "ignored": dict(sorted(outcomes.ignored.items())),
-        "report": await stack.fact("report"),
+        "report": await totals(stack.services["reporting"].parts.pool),
         "seconds": round(seconds, 3),
     }
 

@@ -27,7 +27,6 @@ from standalone.embedded.memory_broker import MemoryBroker
 TOPIC = "orders"
 
 
-PARTITIONS = 3
 
 
 # In a separate process, because other tests' threads and sockets change. An ended thread may stay in

@@ -1,4 +1,4 @@
-"""The services of one process: readiness, lag, facts, and the end of accepted work."""
+"""The services of one process: readiness, lag, warnings, and the end of accepted work."""
 
 from __future__ import annotations
 
