@@ -39,6 +39,8 @@ from contracts.topics import (
     consumed_by,
 )
 from detector.detector import Detector
+from redaction.redactor import Redactor
+from redaction.rules import RedactionRules
 from servicekit.clock import SystemClock
 from servicekit.garbage_collection import tune_gc
 from servicekit.log.fetch import raw_record
@@ -47,8 +49,6 @@ from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Received, read
 from servicekit.log.redacting import redact
-from servicekit.redaction.redactor import Redactor
-from servicekit.redaction.settings import RedactionSettings
 
 FLOW: Final = (
     *(CHAT_MESSAGE, CHAT_REPLY, CHAT_REACTION, REPLY_RECEIVED, REACTION_RECEIVED, INFERRED_RECEIVED),
@@ -84,7 +84,7 @@ class PlainPipeline:
 
     def __init__(self, bootstrap: str, prefix: str, published: Counter[str]) -> None:
         self._prefix, self._published = prefix, published
-        self._redactor = Redactor(RedactionSettings())
+        self._redactor = Redactor(RedactionRules())
         self._clock = SystemClock()
         self.broker = KafkaBroker(bootstrap, logger=None, log_level=logging.DEBUG, apply_types=False)
         self._handled: Counter[tuple[str, str]] = Counter()

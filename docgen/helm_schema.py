@@ -17,9 +17,9 @@ from chat_bridge.settings import ChatBridgeSettings
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
+from servicekit.log.redacting import RedactionSettings
 from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
-from servicekit.redaction.settings import RedactionSettings
 from servicekit.tracing import TracingSettings
 from servicekit.web.auth_settings import AuthSettings
 from servicekit.web.settings import HttpSettings

@@ -20,6 +20,7 @@ from agent_feedback_kit.deadlines import within
 from contracts.erasure import Person
 from contracts.feedback import FeedbackKeeper
 from contracts.topics import Consumer, Topic
+from redaction.redactor import Redactor
 from servicekit import metrics
 from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
@@ -38,14 +39,12 @@ from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer, Outcome
 from servicekit.log.producer import BatchProducer
-from servicekit.log.redacting import RedactingProducer
+from servicekit.log.redacting import RedactingProducer, configured_redactor, redact_value
 from servicekit.log.settings import CLIENT_PREFIX, LETTER_COMPRESSION
 from servicekit.log.slots import Slot
 from servicekit.log.subscriber import Committed, Subscription
 from servicekit.logging import frames, logger
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
-from servicekit.redaction.redactor import Redactor
-from servicekit.redaction.settings import RedactionSettings
 from servicekit.settings import ReadSettings, read_settings
 from servicekit.web.auth import Authenticator
 from servicekit.web.log_writer import LogWriter
@@ -201,7 +200,11 @@ class Service:
     @cached_property
     def redactor(self) -> Redactor:
         """Redactor for texts that enter the service. Raises StartError if its settings are invalid."""
-        return Redactor(read_settings(RedactionSettings))
+        return configured_redactor()
+
+    def redact(self, value: bytes, project: str | None = None) -> bytes:
+        """Return the JSON `value` of an HTTP request, redacted by the rules of `project` (`tenant/project`)."""
+        return redact_value(self.redactor, value, project)
 
     @cached_property
     def pseudonym_of(self) -> Callable[[Person], str]:

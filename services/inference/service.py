@@ -31,7 +31,7 @@ def _connect(parts: InferenceParts, service: Service) -> None:
 def _routers(parts: InferenceParts) -> list[APIRouter]:
     service = parts.service
     read_up = partial(service.progress("inference").read_up, parts.settings.index_seconds)
-    return [inference_router(parts.detection, parts.search, service.context.clock, read_up, service.redactor.clean)]
+    return [inference_router(parts.detection, parts.search, service.context.clock, read_up, service.redact)]
 
 
 PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(

@@ -48,7 +48,7 @@ def environment_of(service: str, folder: Path) -> Path:
     for found in distributions_of(service).values():
         for name in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
             (packages / name).symlink_to(Path(str(found.locate_file(name))).resolve())
-    for library in ("contracts", "servicekit", *LIBRARIES.get(service, ())):
+    for library in ("contracts", "redaction", "servicekit", *LIBRARIES.get(service, ())):
         (packages / library).symlink_to(REPOSITORY / "libs" / library)
     (packages / service).symlink_to(REPOSITORY / "services" / service)
     return folder / "bin" / "python"

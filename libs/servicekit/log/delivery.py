@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from contracts.base import Envelope
 from contracts.topics import Consumer, Topic, consumed_by
+from redaction.redactor import Redactor
 from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason
@@ -30,7 +31,6 @@ from servicekit.log.redacting import redact_all
 from servicekit.log.slots import Slot
 from servicekit.log.stall import Stall
 from servicekit.logging import frames, logger
-from servicekit.redaction.redactor import Redactor
 from servicekit.stages import StageTimes, current_times, stage
 
 if TYPE_CHECKING:

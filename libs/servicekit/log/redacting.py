@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from pydantic_settings import SettingsConfigDict
+
 from contracts.topics import EXPLICIT_RECEIVED, FOREIGN
+from redaction.presidio import PresidioUnavailable
+from redaction.redactor import Redactor
+from redaction.rules import RedactionRules
+from servicekit import metrics
+from servicekit.errors import StartError
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.records import RawRecord
-from servicekit.redaction.redactor import Redactor, count_masks
+from servicekit.settings import Settings, read_settings
 
 INTAKE: Final = FOREIGN | {EXPLICIT_RECEIVED.name}
 """Topics with texts that people send; the texts of every other topic come from these."""
 _AT_ONCE: Final = 65_536
 """Maximum number of bytes that are redacted in the event loop. A megabyte of digits takes a second."""
 T = TypeVar("T")
+
+
+class RedactionSettings(Settings, RedactionRules):
+    """Settings of redaction for all services, from environment variables with the prefix REDACTION_."""
+
+    model_config = SettingsConfigDict(env_prefix="REDACTION_")
+
+
+def configured_redactor() -> Redactor:
+    """Return the redactor that the environment configures. Raises StartError if a setting cannot be used."""
+    try:
+        return Redactor(read_settings(RedactionSettings))
+    except PresidioUnavailable as error:
+        raise StartError(f"REDACTION_PRESIDIO_LANGUAGE: {error}") from None
 
 
 async def beside_the_loop(size: int, work: Callable[[], T]) -> T:
@@ -44,7 +65,7 @@ def redact(raw: RawRecord, redactor: Redactor, counted: Container[str]) -> RawRe
     if not masks:
         return raw
     if raw.coordinates.topic in counted:
-        count_masks(masks)
+        _count(masks)
     return raw._replace(value=value)
 
 
@@ -64,5 +85,17 @@ class RedactingProducer:
     def _redacted(self, message: Message) -> Message:
         if message.value is None:
             return message
-        value = self._redactor.clean(message.value)
+        value = redact_value(self._redactor, message.value)
         return message if value == message.value else replace(message, value=value)
+
+
+def redact_value(redactor: Redactor, value: bytes, project: str | None = None) -> bytes:
+    """Redact `value` as `Redactor.redact` does, and add the number of masks to the metric."""
+    clean, masks = redactor.redact(value, project)
+    _count(masks)
+    return clean
+
+
+def _count(masks: Mapping[str, int]) -> None:
+    for kind, number in masks.items():
+        metrics.REDACTED.labels(kind).inc(number)

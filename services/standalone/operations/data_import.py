@@ -15,10 +15,7 @@ from servicekit.clock import Clock
 from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import cluster_at
 from servicekit.log.messages import Message, Producer, Written
-from servicekit.log.redacting import RedactingProducer
-from servicekit.redaction.redactor import Redactor
-from servicekit.redaction.settings import RedactionSettings
-from servicekit.settings import read_settings
+from servicekit.log.redacting import RedactingProducer, configured_redactor
 from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
 from standalone.data_import.rows import FileRow, rows_of
 from standalone.data_import.verdicts import number_of
@@ -94,7 +91,7 @@ async def import_log(broker: str | None, state: Path, *, dry_run: bool) -> Async
         return
     target = LogTarget(cluster_at(broker), "") if broker else target_of(None, state)
     try:
-        redactor = Redactor(read_settings(RedactionSettings))
+        redactor = configured_redactor()
         async with writing_to(target) as producer:
             yield RedactingProducer(producer, redactor)
     except LogUnavailable as error:

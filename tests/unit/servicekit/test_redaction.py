@@ -15,17 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.topics import EXPLICIT_RECEIVED, INBOUND_TOPICS, TOPICS
+from redaction import redactor as redactor_module
+from redaction.masks import redact_json, redacted
+from redaction.recognisers import cards
+from redaction.redactor import IDENTIFIERS, Redactor
+from redaction.rules import BUILT_IN
 from servicekit.errors import StartError
 from servicekit.log.messages import Message
-from servicekit.log.redacting import RedactingProducer, redact, redact_all
+from servicekit.log.redacting import RedactingProducer, RedactionSettings, configured_redactor, redact, redact_all
 from servicekit.metrics import REDACTED
-from servicekit.redaction import redactor as redactor_module
-from servicekit.redaction.identifiers import IDENTIFIERS
-from servicekit.redaction.json_text import redact_json
-from servicekit.redaction.numbers import cards
-from servicekit.redaction.redactor import Redactor
-from servicekit.redaction.settings import BUILT_IN, RedactionSettings
-from servicekit.redaction.spans import redacted
 from servicekit.settings import read_settings
 from tests.support.logs import RecordingLog, raw
 
@@ -417,5 +415,6 @@ def test_presidio_adds_its_entities(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_presidio_that_is_not_installed_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "presidio_analyzer", None)
-    with pytest.raises(StartError, match="presidio-analyzer"):
-        redactor(presidio_language="en")
+    monkeypatch.setenv("REDACTION_PRESIDIO_LANGUAGE", "en")
+    with pytest.raises(StartError, match=r"REDACTION_PRESIDIO_LANGUAGE: .*presidio-analyzer"):
+        configured_redactor()

@@ -1,4 +1,4 @@
-"""Redactor of a process, which treats texts from the log and from HTTP alike."""
+"""Redactor of events, which treats texts from the log and from HTTP alike."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
+from pydantic.alias_generators import to_camel
 from pydantic_core import from_json
 
-from servicekit import metrics
-from servicekit.redaction.identifiers import IDENTIFIERS
-from servicekit.redaction.json_text import is_json, kept_values, redact_json
-from servicekit.redaction.numbers import IBAN_LENGTHS, SEPARATOR, cards, ibans
-from servicekit.redaction.patterns import (
+from redaction.masks import Recogniser, is_json, kept_values, redact_json, redacted
+from redaction.presidio import open_presidio
+from redaction.recognisers import (
     BOUNDARY,
+    IBAN_LENGTHS,
     KEY,
     MAIL,
     PHONE,
+    SEPARATOR,
     InvalidPattern,
     bounded,
+    cards,
     encodable,
+    ibans,
     pattern,
     recogniser,
 )
-from servicekit.redaction.presidio import open_presidio
-from servicekit.redaction.settings import Kind, RedactionSettings
-from servicekit.redaction.spans import Recogniser, redacted
+from redaction.rules import Kind, RedactionRules
 
 _RECOGNISERS: Final[dict[Kind, Callable[[], Recogniser]]] = {
     "card": lambda: cards,
@@ -49,24 +50,34 @@ _HINTS: Final[dict[Kind, str]] = {
 """RE2 pattern by kind. A recogniser can find something only in an event that matches the pattern of its kind or
 contains escaped characters."""
 _ESCAPED: Final = r"\\[u/]"
+_NAMES: Final = (
+    *("event_id", "occurred_at", "given_at", "ts", "sequence", "version", "topic", "tenant", "project"),
+    *("conversation_id", "thread_id", "turn_id", "message_id", "reply_to_message_id", "original_message_id"),
+    *("post_id", "comment_id", "parent_comment_id", "author_id"),
+    *("agent_message_id", "question_message_id", "sender_id", "user_id", "agent_id", "request_id"),
+    *("track_id", "bundle_id", "trace_id", "agent_version", "model", "reviews"),
+)
+IDENTIFIERS: Final = frozenset((*_NAMES, *map(to_camel, _NAMES)))
+"""Names of identifiers on the wire and in request bodies. They are never masked, because events with equal identifiers
+are related, and equal masks would relate unrelated events."""
 _KEPT: Final = kept_values(IDENTIFIERS)
 
 
 class Redactor:
-    """Redactor of events, configured by the settings. It is deterministic and idempotent.
+    """Redactor of events, configured by `rules`. It is deterministic and idempotent.
 
-    Raises StartError if Presidio is configured but not installed.
+    Raises PresidioUnavailable if Presidio is configured but cannot be loaded.
     """
 
-    def __init__(self, settings: RedactionSettings) -> None:
-        self._settings = settings
-        kinds = sorted(settings.kinds)
+    def __init__(self, rules: RedactionRules) -> None:
+        self._rules = rules
+        kinds = sorted(rules.kinds)
         self._built_in = [_RECOGNISERS[kind]() for kind in kinds]
         self._hints = pattern("|".join((_ESCAPED, *(_HINTS[kind] for kind in kinds)))) if kinds else None
         self._presidio: tuple[Recogniser, ...] = ()
-        if settings.presidio_language:
-            self._presidio = (open_presidio(settings.presidio_language, settings.presidio_entities),)
-        self._reads_all = bool(settings.patterns or settings.patterns_of or self._presidio)
+        if rules.presidio_language:
+            self._presidio = (open_presidio(rules.presidio_language, rules.presidio_entities),)
+        self._reads_all = bool(rules.patterns or rules.patterns_of or self._presidio)
         self._recognisers_in = cache(self._recognisers_of)
 
     @property
@@ -102,12 +113,6 @@ class Redactor:
         # In what is not JSON, identifiers are redacted too. Parsing takes less time than the search.
         return not is_json(value) and self._hints.search(value) is not None
 
-    def clean(self, value: bytes, project: str | None = None) -> bytes:
-        """Redact `value` and add the number of masks to the metric."""
-        result, counts = self.redact(value, project)
-        count_masks(counts)
-        return result
-
     def _recognisers_of(self, project: str) -> tuple[Any, Sequence[Recogniser]]:
         """Return the recognisers of `project`, or those of all projects if `project` is empty.
 
@@ -115,14 +120,14 @@ class Redactor:
             A pattern and the recognisers. Only texts that match the pattern need to be passed to the recognisers. The
                 pattern is None if all texts must be passed to them.
         """
-        own = {(name, source) for name, source in self._settings.patterns_in(project).items()}
+        own = {(name, source) for name, source in self._rules.patterns_in(project).items()}
         if not project:
-            for other in self._settings.patterns_of:
-                own |= self._settings.patterns_in(other).items()
+            for other in self._rules.patterns_of:
+                own |= self._rules.patterns_in(other).items()
         recognisers = [*self._built_in, *(recogniser(source, name) for name, source in sorted(own))]
         if self._presidio or not recognisers:
             return None, recognisers
-        hints = [*(_HINTS[kind] for kind in sorted(self._settings.kinds)), *(source for _, source in sorted(own))]
+        hints = [*(_HINTS[kind] for kind in sorted(self._rules.kinds)), *(source for _, source in sorted(own))]
         try:
             return pattern("|".join(f"(?:{hint})" for hint in hints)), recognisers
         except InvalidPattern:  # the combined pattern is too large
@@ -133,7 +138,7 @@ class Redactor:
 
         The result is empty if the project is uncertain.
         """
-        if not self._settings.patterns_of:
+        if not self._rules.patterns_of:
             return "/"
         try:
             event: Any = from_json(value)
@@ -142,10 +147,4 @@ class Redactor:
         if not isinstance(event, dict) or value.count(b'"tenant"') != 1 or value.count(b'"project"') != 1:
             return ""
         project = f"{event.get('tenant')}/{event.get('project')}"
-        return project if project in self._settings.patterns_of else "/"
-
-
-def count_masks(counts: Counter[str]) -> None:
-    """Add the number of masks of each kind to the metric."""
-    for kind, number in counts.items():
-        metrics.REDACTED.labels(kind).inc(number)
+        return project if project in self._rules.patterns_of else "/"

@@ -1,4 +1,4 @@
-"""Settings of redaction, shared by all services."""
+"""Rules of redaction: the recognisers to use, and the patterns of single projects. No I/O."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, StringConstraints, field_validator
-from pydantic_settings import SettingsConfigDict
+from pydantic import BaseModel, Field, StringConstraints, field_validator
 
-from servicekit.redaction.patterns import InvalidPattern, pattern
-from servicekit.redaction.spans import WHOLE
-from servicekit.settings import Settings
+from redaction.masks import WHOLE
+from redaction.recognisers import InvalidPattern, pattern
 
 Kind = Literal["card", "iban", "key", "mail", "phone"]
 PatternName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
@@ -23,16 +21,14 @@ _PLACE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}")
 _STARS: Final = "**"
 
 
-class RedactionSettings(Settings):
-    """Settings of redaction for all services, from environment variables with the prefix REDACTION_.
+class RedactionRules(BaseModel):
+    """Recognisers to use for each project.
 
     `kinds` are the built-in recognisers to use. `patterns` are additional RE2 patterns by name, for all projects.
     `patterns_of` changes these patterns for single projects, named as `tenant/project`; null removes a pattern.
     `presidio_language` enables Microsoft Presidio for texts in that language, and `presidio_entities` are the entities
     that it redacts.
     """
-
-    model_config = SettingsConfigDict(env_prefix="REDACTION_")
 
     kinds: frozenset[Kind] = frozenset({"card", "iban", "key"})
     patterns: dict[PatternName, Pattern] = Field(default_factory=dict)

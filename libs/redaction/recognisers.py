@@ -1,7 +1,8 @@
-"""Recognisers for numbers with a checksum: payment cards (Luhn) and IBANs (modulo 97). No I/O.
+"""Recognisers of what must not be stored. No I/O.
 
-Both take linear time. A card number must begin and end at the boundary of a digit group, and the length of an IBAN is
-determined by its country.
+Payment cards (Luhn) and IBANs (modulo 97) have a checksum. A card number must begin and end at the boundary of a digit
+group, and the length of an IBAN is determined by its country. Mail addresses, phone numbers, API keys and a project's
+own patterns are found with RE2. All recognisers take linear time.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
 
-from servicekit.redaction.spans import MaskedSpan
+import re2
+
+from redaction.masks import MaskedSpan, Recogniser
 
 SEPARATOR: Final = (
     r"(?:[\t\n\r ./_\u00a0\u00ad\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff\u2010-\u2015\u2212-]|&nbsp;){0,4}"
@@ -105,3 +108,80 @@ def ibans(text: str) -> Iterator[MaskedSpan]:
             number, end = number + following[1], following.end()
         if is_iban(number) and not text[end : end + 1].isalnum():
             yield MaskedSpan(head.start(), end, "iban")
+
+
+_MEMORY: Final = 1 << 22
+KEY: Final = "|".join(
+    (
+        r"sk-[A-Za-z0-9_-]{20,}",  # OpenAI, Anthropic
+        r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}",  # Stripe
+        r"whsec_[A-Za-z0-9+/=]{20,}",
+        r"gh[oprsu]_[A-Za-z0-9]{36,}",  # GitHub
+        r"github_pat_[A-Za-z0-9_]{22,}",
+        r"glpat-[A-Za-z0-9_-]{20,}",  # GitLab
+        r"xox[abceoprs]-[A-Za-z0-9-]{10,}",  # Slack
+        r"xapp-[A-Za-z0-9-]{10,}",
+        r"(?:AKIA|ASIA)[A-Z0-9]{16}",  # AWS
+        r"AIza[A-Za-z0-9_-]{35}",  # Google
+        r"hf_[A-Za-z0-9]{30,}",  # Hugging Face
+        r"npm_[A-Za-z0-9]{36}",
+        r"pypi-[A-Za-z0-9_-]{50,}",
+        r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",  # SendGrid
+        r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",  # JSON Web Token
+        # A private key without an end reaches to the end of the text.
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\z)",
+    )
+)
+"""Pattern for API keys with a well-known prefix."""
+MAIL: Final = r"[\pL\pN._%+-]+@(?:[\pL\pN-]+\.)+\pL{2,24}"
+_PHONE_GAP: Final = r"[ ./()-]{0,3}"
+PHONE: Final = "|".join(
+    (
+        rf"(?:\+|00)[1-9](?:{_PHONE_GAP}\d){{7,14}}",  # +49 30 1234567
+        r"\(\d{2,5}\) ?\d{2,4}(?:[ -]?\d{2,4}){1,3}",  # (030) 123 4567
+        r"0\d{1,4}[ /-]{1,3}\d{2,8}(?:[ -]?\d{2,4}){1,3}",  # 030/1234567
+        r"\d{3}[ .-]\d{3}[ .-]\d{4}",  # 555-010-4477
+    )
+)
+"""Usual spellings of phone numbers, which have no check digit."""
+BOUNDARY: Final = r"(?:^|[^\pL\pN_])"
+"""Start of the text, or a character that is not part of a word or number."""
+
+
+class InvalidPattern(Exception):
+    """Raised if a pattern is not valid for RE2."""
+
+
+def pattern(source: str) -> Any:
+    """Compile an RE2 pattern. Raises InvalidPattern."""
+    options = re2.Options()
+    options.max_mem, options.log_errors = _MEMORY, False
+    try:
+        return re2.compile(source, options)
+    except re2.error:
+        raise InvalidPattern from None
+
+
+def recogniser(source: str, kind: str, group: int = 0) -> Recogniser:
+    """Return a recogniser for all matches of an RE2 pattern, or for one capture group of each match.
+
+    Raises InvalidPattern.
+    """
+    compiled = pattern(source)
+
+    def find(text: str) -> Iterator[MaskedSpan]:
+        for match in compiled.finditer(encodable(text)):
+            start, end = match.span(group)
+            yield MaskedSpan(start, end, kind)
+
+    return find
+
+
+def bounded(source: str, kind: str) -> Recogniser:
+    """Return a recogniser like `recogniser`, except that matches cannot begin inside a word or number."""
+    return recogniser(f"{BOUNDARY}({source})", kind, 1)
+
+
+def encodable(text: str) -> str:
+    """Return `text` with question marks in place of lone surrogates, which UTF-8 cannot encode."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
