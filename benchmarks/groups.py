@@ -38,11 +38,10 @@ from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
 from servicekit.db.erasure_ledger import LedgeredErasures
 from servicekit.db.pools import open_pool
+from servicekit.log.dead_letters import LateOutcomes
 from servicekit.log.erasing import ErasingHandler
-from servicekit.log.handler import Handler
-from servicekit.log.late_outcomes import LateOutcomes
+from servicekit.log.handler import Handler, TopicHandlers
 from servicekit.log.messages import Producer
-from servicekit.log.topic_handlers import TopicHandlers
 
 Watch = Callable[[asyncpg.Connection], Awaitable[None]]
 

@@ -22,7 +22,7 @@ from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
 from servicekit.tracing import TracingSettings
 from servicekit.web.auth_settings import AuthSettings
-from servicekit.web.settings import HttpSettings
+from servicekit.web.failures import HttpSettings
 
 CHART = Path(__file__).parents[1] / "deploy" / "helm"
 SHARED: tuple[type[BaseSettings], ...] = (

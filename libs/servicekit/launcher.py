@@ -30,8 +30,8 @@ from servicekit.tracing import open_traces
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, AnyOfLater
 from servicekit.web.auth_settings import AuthSettings, authenticator_for, remote_keys
+from servicekit.web.failures import HttpSettings
 from servicekit.web.server import HttpServer
-from servicekit.web.settings import HttpSettings
 
 if TYPE_CHECKING:
     from servicekit.otlp import Traces

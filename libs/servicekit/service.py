@@ -31,11 +31,11 @@ from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.error_kinds import is_transient
 from servicekit.log.broker import build_broker
 from servicekit.log.cluster import Bootstrap
+from servicekit.log.dead_letters import LateOutcomes
 from servicekit.log.delivery import Delivery
 from servicekit.log.erasing import ErasingHandler
 from servicekit.log.group_progress import GroupProgress
 from servicekit.log.handler import Handler
-from servicekit.log.late_outcomes import LateOutcomes
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer, Outcome
 from servicekit.log.producer import BatchProducer

@@ -33,14 +33,13 @@ from proofs.simulation.world import EPOCH_SECONDS, World
 from reporting.read_models.handlers import ProjectionHandler
 from servicekit.errors import LogUnavailable
 from servicekit.log.backoff import Backoff
+from servicekit.log.dead_letters import LateOutcomes
 from servicekit.log.delivery import Delivery
 from servicekit.log.erasing import ErasingHandler
-from servicekit.log.handler import Handler
-from servicekit.log.late_outcomes import LateOutcomes
+from servicekit.log.handler import Handler, TopicHandlers
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 from servicekit.log.subscriber import Subscription
-from servicekit.log.topic_handlers import TopicHandlers
 
 SWEEP_SECONDS = 5.0
 SESSION_SECONDS = 10.0

@@ -22,8 +22,8 @@ from feedback.submission import ExplicitIntake
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler
 from servicekit.db.database import Database
+from servicekit.log.handler import TopicHandlers
 from servicekit.log.messages import Producer
-from servicekit.log.topic_handlers import TopicHandlers
 from servicekit.service import Service
 
 ANNOUNCEMENTS: Final = "session_announcements"

@@ -18,7 +18,7 @@ from servicekit.log.settings import KafkaSettings
 from servicekit.pseudonyms import ErasureSettings
 from servicekit.tracing import TracingSettings
 from servicekit.web.auth_settings import AuthSettings
-from servicekit.web.settings import HttpSettings
+from servicekit.web.failures import HttpSettings
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: tuple[type[BaseSettings], ...] = (

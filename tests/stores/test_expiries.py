@@ -28,7 +28,7 @@ from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import FixedClock
 from servicekit.db.retention import Expiry, Retention
-from servicekit.log.late_outcomes import LateOutcomes
+from servicekit.log.dead_letters import LateOutcomes
 from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert
 from tests.support.logs import RecordingLog, example

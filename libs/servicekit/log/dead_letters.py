@@ -3,16 +3,51 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from contracts.base import SHORTEST_EVENT
 from contracts.headers import CAUSE, header
-from contracts.topics import BY_NAME, FOREIGN
-from servicekit.log.messages import Message
-from servicekit.log.records import RawRecord
+from contracts.topics import BY_NAME, FOREIGN, Consumer
+from servicekit.log.messages import Message, Producer
+from servicekit.log.outcome import Observer, Outcome
+from servicekit.log.records import RawRecord, Received
 from servicekit.log.settings import MESSAGE_LIMIT
-from servicekit.log.slots import Slot
+from servicekit.log.slots import Slot, log_outcome, observe
+
+REASONS: Final[Mapping[str, tuple[str, str]]] = {
+    "empty": ("the record has no value, and its topic has no tombstones", "tell the producer"),
+    "invalid_json": ("the value is not one JSON object in UTF-8", "tell the producer"),
+    "repeated_key": ("an object has the same name twice", "tell the producer"),
+    "unknown_topic": ("no event belongs to the topic", "tell the producer; see `agent-feedback topics`"),
+    "invalid_event": (
+        "a field breaks its rule; the detail names it",
+        "tell the producer; replaying helps only after the rule was changed",
+    ),
+    "too_short": ("the value has fewer than 64 bytes, and no event fits into them", "tell the producer"),
+    "too_large": ("the record exceeds the size limit", "tell the producer"),
+    "batch_too_large": (
+        "a compressed batch unpacks to more than 8 MiB; the letter keeps its offsets and hash",
+        "have the producer send smaller batches, and these records again",
+    ),
+    "batch_unreadable": (
+        "the broker accepted a batch that cannot be read, for example because a header's name is not UTF-8; the letter "
+        "keeps its offsets",
+        "have the producer send these records again, in batches that a Kafka client can read",
+    ),
+    "future": (
+        "occurredAt is more than five minutes ahead of the log",
+        "set the producer's clock; replay when that time has come",
+    ),
+    "bug": ("our own code failed on it", "the log line `bug` names the place; replay after the release that fixes it"),
+}
+"""Meaning and remedy by reason."""
+
+
+def meaning_of(reason: str, reasons: Mapping[str, tuple[str, str]]) -> str:
+    """Return the meaning and remedy of a dead-letter reason as one sentence, or "" if the reason is unknown."""
+    return "{}: {}".format(*reasons[reason]) if reason in reasons else ""
+
 
 NoteDeadLetters = Callable[[Sequence[Slot]], Awaitable[None]]
 """Function that is called with records after their dead letters have been written. Must not raise."""
@@ -148,3 +183,46 @@ def _ranges(offsets: Sequence[int]) -> str:
             ranges.append([offset, offset])
     text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
     return text if len(text) <= _OFFSETS_LIMIT else text[:_OFFSETS_LIMIT].rpartition(",")[0]
+
+
+Late = tuple[Received[Any], Outcome]
+"""A record that the service has stored, and its late outcome."""
+
+
+class LateOutcomes:
+    """Recorder for those outcomes of a consumer group that become known only after a record's batch.
+
+    It writes dead letters, counts the outcomes, and calls the observers.
+    """
+
+    def __init__(
+        self,
+        group: Consumer,
+        producer: Producer,
+        observers: Sequence[Observer] = (),
+        note_dead_letters: NoteDeadLetters = ignore_dead_letters,
+    ) -> None:
+        self._group: Consumer = group
+        self._producer = producer
+        self._observers = observers
+        self._note_dead_letters = note_dead_letters
+
+    async def set_aside(self, late: Sequence[Late]) -> None:
+        """Write dead letters for the records that cannot be processed, and wait until the log acknowledges them."""
+        refused = [slot for slot in map(_slot, late) if slot.is_dead_letter]
+        for chunk in letters_of(refused, self._group):
+            await self._producer.send([letter.message for letter in chunk])
+            for letter in chunk:
+                log_outcome(self._group, letter.slot)
+        if refused:
+            await self._note_dead_letters(refused)
+
+    async def note(self, late: Sequence[Late]) -> None:
+        """Count the outcomes, and pass them to the observers."""
+        slots = [_slot(record) for record in late]
+        observe(self._observers, self._group, slots, {slot.topic for slot in slots}, late=True)
+
+
+def _slot(late: Late) -> Slot:
+    received, outcome = late
+    return Slot(received.raw, received, outcome)

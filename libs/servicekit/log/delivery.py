@@ -20,16 +20,14 @@ from servicekit import metrics
 from servicekit.clock import Clock
 from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason
 from servicekit.log.backoff import Backoff
-from servicekit.log.breaker import PROBE_SECONDS, Breaker
 from servicekit.log.dead_letters import NoteDeadLetters, ignore_dead_letters, letters_of
 from servicekit.log.handler import Handler
+from servicekit.log.health import PROBE_SECONDS, Breaker, Stall
 from servicekit.log.messages import Producer
-from servicekit.log.observing import log_outcome, observe
 from servicekit.log.outcome import TOMBSTONE, Observer, Outcome
 from servicekit.log.records import RawRecord, Unreadable, is_tombstone, read, read_tombstone
 from servicekit.log.redacting import redact_all
-from servicekit.log.slots import Slot
-from servicekit.log.stall import Stall
+from servicekit.log.slots import Slot, log_outcome, observe
 from servicekit.logging import frames, logger
 from servicekit.stages import StageTimes, current_times, stage
 
@@ -128,7 +126,8 @@ class Delivery:
                 self._read(slots)
             await self._settle([slot for slot in slots if slot.outcome is None])
             done = list(takewhile(lambda slot: slot.outcome is not None, slots))
-            await self._write_letters([slot for slot in done if slot.is_dead_letter])
+            if letters := [slot for slot in done if slot.is_dead_letter]:
+                await self._write_letters(letters)
             observe(self._observers, self.group, done, self._letter_topics)
             with stage("commit"):
                 accepted = await commit([slot.raw for slot in done])

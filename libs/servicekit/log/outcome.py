@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, Self
 
 from contracts.topics import Consumer
-from servicekit.log.record_ids import RecordIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,16 @@ ERASED = Outcome.ignored("erased")
 """Outcome of a record that was ignored because its author has been erased."""
 TOMBSTONE = Outcome.ignored("tombstone")
 """The outcome of tombstones that do not reach the handler."""
+
+
+class RecordIds(NamedTuple):
+    """Tenant, project and ids of an event. An id is None if it is missing or invalid."""
+
+    tenant: str
+    project: str
+    event_id: str | None
+    conversation_id: str | None
+    message_id: str | None
 
 
 class Observation(NamedTuple):

@@ -18,9 +18,9 @@ from servicekit.error_kinds import in_words
 from servicekit.log.backoff import Interrupted
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetch import Polling, raw_record
+from servicekit.log.health import STUCK_SECONDS
 from servicekit.log.records import RawRecord
 from servicekit.log.settings import SESSION_TIMEOUT_MS
-from servicekit.log.stall import STUCK_SECONDS
 from servicekit.logging import frames, logger
 
 DRAIN_SECONDS = 5.0

@@ -8,20 +8,34 @@ from uuid import uuid4
 
 import asyncpg
 from aiokafka.errors import KafkaError
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit import metrics
-from servicekit.db.connection_usage import ConnectionUsage, connection_usage
+from servicekit.db.database import ConnectionUsage, connection_usage
 from servicekit.error_kinds import in_words, is_transient
 from servicekit.errors import LogFull, Unavailable
 from servicekit.logging import frames, logger
+from servicekit.settings import Settings
 from servicekit.web.refusals import refused, unavailable
 
 REQUEST_SECONDS = 10.0
 """Default deadline for the start of a response, in seconds."""
 log = logger("http")
+
+
+class HttpSettings(Settings):
+    """Settings of the HTTP server, from environment variables with the prefix HTTP_.
+
+    - `request_seconds`: time until a response begins
+    """
+
+    model_config = SettingsConfigDict(env_prefix="HTTP_")
+
+    request_seconds: float = Field(default=REQUEST_SECONDS, gt=0, le=300)
 
 
 class DeadlineMiddleware:

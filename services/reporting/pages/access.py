@@ -17,7 +17,7 @@ from reporting.pages.rendering import page
 from reporting.read_models.projects import projects
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
-from servicekit.web.forms import Form
+from servicekit.web.bodies import Form
 from servicekit.web.projects import MEMBER, ProjectSet
 from servicekit.web.routes import Routes
 

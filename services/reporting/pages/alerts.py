@@ -27,7 +27,7 @@ from reporting.pages.rendering import error_page
 from reporting.pages.visits import PageSources, Visit, Visits
 from reporting.read_models.projects import agent_ids
 from servicekit.errors import RequestRefused
-from servicekit.web.forms import Form
+from servicekit.web.bodies import Form
 
 CHANNEL_NAMES: Final[Mapping[ChannelKind, str]] = {
     "slack": "Slack",

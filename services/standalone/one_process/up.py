@@ -29,8 +29,8 @@ from servicekit.tracing import open_traces
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AnyOf, Authenticator
 from servicekit.web.auth_settings import AuthSettings, access_token, issuers_of
+from servicekit.web.failures import HttpSettings
 from servicekit.web.server import HttpServer
-from servicekit.web.settings import HttpSettings
 from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.postgres import EmbeddedPostgres

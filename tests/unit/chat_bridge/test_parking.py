@@ -21,7 +21,7 @@ from contracts.instants import SECOND
 from contracts.topics import BY_NAME
 from contracts.versions import version_of
 from servicekit.errors import LogUnavailable
-from servicekit.log.late_outcomes import LateOutcomes
+from servicekit.log.dead_letters import LateOutcomes
 from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, read

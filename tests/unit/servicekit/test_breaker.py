@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servicekit.circuit_breaker import CircuitBreaker
-from servicekit.log.breaker import IN_A_ROW, MOST_BUGS, WINDOW, Breaker
+from servicekit.log.health import IN_A_ROW, MOST_BUGS, WINDOW, Breaker
 from servicekit.request_batcher import RequestBatcher
 
 

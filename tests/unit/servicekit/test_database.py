@@ -12,8 +12,7 @@ import httpx
 import pytest
 from prometheus_client import REGISTRY
 
-from servicekit.db.connection_usage import connection_usage
-from servicekit.db.database import Database
+from servicekit.db.database import Database, connection_usage
 from servicekit.db.pools import open_pool
 from servicekit.db.row_fragments import column_types, row_fragments
 from servicekit.db.row_security import EVERY_TENANT, _privilege_to_switch, tenant_in_sight

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from contracts.topics import CHAT_MESSAGE, REACTION_RECEIVED
-from servicekit.log.handler import Handler
+from servicekit.log.handler import Handler, TopicHandlers
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
-from servicekit.log.topic_handlers import TopicHandlers
 from tests.support.logs import raw
 
 

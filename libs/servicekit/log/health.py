@@ -1,7 +1,4 @@
-"""Circuit breaker that holds a consumer group after repeated bugs, so that a bad release cannot dead-letter a topic.
-
-No I/O: `Delivery` waits while a group is held.
-"""
+"""State of a consumer group that does not advance: held because of bugs, or waiting for a dependency."""
 
 from __future__ import annotations
 
@@ -9,6 +6,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from itertools import islice
 from typing import Final
+
+from servicekit.clock import Clock
 
 WINDOW: Final = 1_000
 """Number of a topic's latest records that are counted."""
@@ -59,3 +58,40 @@ class Breaker:
         bugs = Counter(latest)
         del bugs[None]
         return bugs.total() > MOST_BUGS and len(bugs) > 1
+
+
+STUCK_SECONDS = 30.0
+"""Seconds without progress after which a service is not ready."""
+
+
+class Stall:
+    """Progress of the current batch."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since: float | None = None
+        self._why = ""
+
+    def mark_progress(self) -> None:
+        """Record that a batch has begun or that part of it is done."""
+        self._since = self._clock.monotonic()
+        self._why = ""
+
+    def mark_waiting(self, why: str) -> None:
+        """Record that the batch cannot continue. `why` is the reason, without user text."""
+        self._why = why
+
+    def mark_idle(self) -> None:
+        """Record that no batch is being processed."""
+        self._since = None
+
+    @property
+    def reason(self) -> str | None:
+        """Reason if the current batch has made no progress for half a minute, otherwise None."""
+        if self._since is None:
+            return None
+        seconds = self._clock.monotonic() - self._since
+        if seconds < STUCK_SECONDS:
+            return None
+        why = self._why or "its database or the log does not answer"
+        return f"nothing it reads has gone through for {seconds:.0f} s: {why}"
