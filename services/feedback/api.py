@@ -9,7 +9,6 @@ from contracts.message_fields import TurnKey
 from contracts.scopes import ON_BEHALF
 from feedback.submission import AcceptedFeedback, ExplicitIntake
 from feedback.submission_body import EXAMPLES, GivenFeedback, given
-from servicekit.web.auth import Caller
 from servicekit.web.bodies import read_body
 from servicekit.web.routes import Routes
 
@@ -55,7 +54,7 @@ def intake_router(intake: ExplicitIntake) -> Routes:
         project: Name,
         conversation_id: Id,
         turn_id: Id,
-        caller: Caller,
+        caller: RequestCaller,
     ) -> AcceptedFeedback:
         """Judge a turn with a reaction or a rating, or change or retract an earlier judgement.
 

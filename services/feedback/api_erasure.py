@@ -17,7 +17,7 @@ from feedback.turn_erasures import TurnErasures
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.log.messages import Message, Producer
-from servicekit.web.auth import Caller
+from servicekit.web.auth import RequestCaller
 from servicekit.web.routes import Routes
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
@@ -53,7 +53,7 @@ def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: T
         summary="Erase a person",
         refuses=REFUSALS | {429: "The embedded log is full."} | {503: "The log does not answer."},
     )
-    async def erase(tenant: Name, user_id: Id, caller: Caller) -> AcceptedErasure:
+    async def erase(tenant: Name, user_id: Id, caller: RequestCaller) -> AcceptedErasure:
         """Erase everything that a person has said until now, in all projects of the tenant.
 
         Every service removes the data from its store within seconds. The topics delete the data when their retention

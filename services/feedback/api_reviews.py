@@ -19,7 +19,7 @@ from contracts.scopes import REVIEW
 from feedback.store import Store
 from feedback.submission import AcceptedFeedback, ExplicitIntake, TurnJudgement
 from servicekit.errors import RequestRefused
-from servicekit.web.auth import Caller
+from servicekit.web.auth import RequestCaller
 from servicekit.web.bodies import read_body
 from servicekit.web.routes import Routes
 
@@ -89,7 +89,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
         project: Name,
         conversation_id: Id,
         turn_id: Id,
-        caller: Caller,
+        caller: RequestCaller,
     ) -> AcceptedFeedback | Response:
         """Review a turn: confirm or overrule the machine's verdicts on it, or judge a turn without a verdict.
 

@@ -13,7 +13,7 @@ from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
 from servicekit.errors import RequestRefused
-from servicekit.web.auth import Caller
+from servicekit.web.auth import RequestCaller
 from servicekit.web.bodies import read_body
 from servicekit.web.routes import Routes
 
@@ -129,7 +129,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     async def end(
         request: Request,
         thread_id: Id,
-        caller: Caller,
+        caller: RequestCaller,
     ) -> EndedSession | Response:
         """End a session, with or without a rating. The response does not reveal whether the rating was stored.
 
@@ -146,7 +146,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
         return EndedSession()
 
     @router.at("GET", MEMORY_STATUS, "any token", refuses=STATUS)
-    async def status(thread_id: ThreadQuery, caller: Caller, tenant: TenantQuery = None) -> MemoryStatus:
+    async def status(thread_id: ThreadQuery, caller: RequestCaller, tenant: TenantQuery = None) -> MemoryStatus:
         """Return the number of the caller's ratings of a thread.
 
         A token with the scope `read` for all projects of the tenant counts the ratings of all people.

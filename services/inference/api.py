@@ -20,7 +20,7 @@ from inference.strategies import strategies_that_worked
 from inference.turns.store import StrategyFilter, TurnSearch
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
-from servicekit.web.auth import Caller
+from servicekit.web.auth import RequestCaller
 from servicekit.web.bodies import read_body
 from servicekit.web.routes import Routes
 
@@ -83,7 +83,7 @@ def inference_router(
 
     @router.at("POST", NEW, DETECT, response_model=Detected, refuses=SENT, openapi_extra=taking(NewMessage))
     async def detect_feedback(
-        request: Request, tenant: Name, project: Name, conversation_id: Id, caller: Caller
+        request: Request, tenant: Name, project: Name, conversation_id: Id, caller: RequestCaller
     ) -> Detected:
         """Judge whether a new message accepts or rejects an earlier answer, and return advice for the next answer.
 

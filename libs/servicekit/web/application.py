@@ -10,7 +10,6 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from prometheus_client import REGISTRY
 from prometheus_client.exposition import choose_encoder
@@ -24,9 +23,9 @@ from contracts.scopes import ADMIN
 from servicekit.errors import RequestRefused
 from servicekit.request_batcher import RequestBatcher
 from servicekit.web.auth import Authenticator
-from servicekit.web.descriptions import described
 from servicekit.web.failures import REQUEST_SECONDS, DeadlineMiddleware
 from servicekit.web.guard import STARTING, Entrance, Guard
+from servicekit.web.openapi import openapi
 from servicekit.web.permissions import Need
 from servicekit.web.refusals import answer_of, invalid, refused
 from servicekit.web.routes import GuardedRoute, Routes
@@ -51,7 +50,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
         redirect_slashes=False,
     )
 
-    app.openapi = partial(_openapi, app)  # type: ignore[method-assign]  # FastAPI's own way to change its document
+    app.openapi = partial(openapi, app)  # type: ignore[method-assign]  # FastAPI's own way to change its document
     app.router.route_class = GuardedRoute  # refuses everybody unless it declares an access
     app.state.front_page = None
     documents = Routes("documents", token=False, hidden=True)
@@ -158,15 +157,6 @@ async def _for_all(not_ready: NotReady, askers: Sequence[None]) -> Sequence[str 
 
 def _as_json(document: dict[str, Any]) -> bytes:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title, version="1", description=app.description, routes=app.routes, tags=app.openapi_tags
-        )
-        app.openapi_schema = described(document)
-    return app.openapi_schema
 
 
 def guarded(

@@ -153,3 +153,7 @@ async def caller_of(request: Request, _: Annotated[object, Depends(_BEARER)] = N
     if caller is None:
         raise HTTPException(401, "A valid access token is needed.", {"WWW-Authenticate": "Bearer"})
     return caller
+
+
+RequestCaller = Annotated[Caller, Depends(caller_of)]
+"""Type of a route handler's parameter that gets the caller of the request."""

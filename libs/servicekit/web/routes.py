@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Final, TypeVar, get_type_hints
+from typing import Any, Final, TypeVar
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import Message
 
-from servicekit.web.auth import Caller, caller_of
+from servicekit.web.auth import caller_of
 from servicekit.web.documents import Document
-from servicekit.web.path_names import PATH_NAMES
 from servicekit.web.permissions import Access, Need, need_of
 from servicekit.web.refusals import RefusedPage, documented
 
@@ -24,7 +21,6 @@ BODY_LIMIT: Final = 64 * 1024
 _NONE: Final[Mapping[int, str]] = MappingProxyType({})
 PageHandler = Callable[[Request], Awaitable[Response]]
 _NOBODY: Final = Need(scopes=frozenset({"nobody has this scope"}))
-_IN_PATH: Final = re.compile(r"\{(\w+)")
 
 
 class GuardedRoute(APIRoute):
@@ -73,8 +69,8 @@ class GuardedRoute(APIRoute):
 class Routes(APIRouter):
     """Router for routes with the same `tag`, which groups them in the OpenAPI document.
 
-    A handler declares `caller: Caller` and typed path parameters, which the document describes with the texts in
-    `path_names.py`.
+    A handler declares `caller: RequestCaller` and typed path parameters. The document describes the path parameters
+    with the texts in `openapi.py`.
 
     Args:
         refuses: The meaning of each status of a refused request.
@@ -123,7 +119,6 @@ class Routes(APIRouter):
         need = access if isinstance(access, Need) else need_of(access)
 
         def add(handler: H) -> H:
-            vars(handler)["__signature__"] = _signature(handler, {*_IN_PATH.findall(path)})
             self.add_api_route(path, handler, methods=[method], responses=documented(refuses), **options)
             route = self.routes[-1]
             assert isinstance(route, GuardedRoute)
@@ -147,28 +142,3 @@ class Routes(APIRouter):
         document = Document(read, media_type, headers)
         self.show("GET", path, "no token", document.answer)
         return document
-
-
-def _signature(handler: Callable[..., Any], in_path: Collection[str]) -> inspect.Signature:
-    """Return the signature of `handler` in the form that FastAPI needs.
-
-    Args:
-        in_path: The names of the path parameters.
-    """
-    hints = get_type_hints(handler, include_extras=True)
-    written = inspect.signature(handler)
-    parameters = [
-        parameter.replace(
-            annotation=_annotation(parameter.name, hints.get(parameter.name, parameter.annotation), in_path)
-        )
-        for parameter in written.parameters.values()
-    ]
-    return written.replace(parameters=parameters, return_annotation=hints.get("return", written.return_annotation))
-
-
-def _annotation(name: str, hint: Any, in_path: Collection[str]) -> Any:
-    if hint is Caller:
-        return Annotated[Caller, Depends(caller_of)]
-    if name not in in_path or name not in PATH_NAMES:
-        return hint
-    return Annotated[hint, Path(description=PATH_NAMES[name].description, examples=[PATH_NAMES[name].example])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from servicekit.web.auth import OWN_CALLER, Caller, CallerFacts
+from servicekit.web.auth import OWN_CALLER, CallerFacts
 from servicekit.web.routes import Routes
 
 
@@ -14,7 +14,7 @@ def callers_router() -> Routes:
     )
 
     @router.at("GET", OWN_CALLER, "any token", summary="Holder of the token")
-    async def own_caller(caller: Caller) -> CallerFacts:
+    async def own_caller(caller: RequestCaller) -> CallerFacts:
         """Return the subject, tenant, projects and scopes of the token with which the request is sent."""
         return CallerFacts(
             subject=caller.subject,

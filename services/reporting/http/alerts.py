@@ -17,7 +17,7 @@ from reporting.alerts.store import AlertRow
 from reporting.http.conversations import FAILURES, PROJECT
 from reporting.model.responses import ResponseModel, Time
 from reporting.model.selection import Project
-from servicekit.web.auth import Caller
+from servicekit.web.auth import RequestCaller
 from servicekit.web.routes import Routes
 
 ALERTS: Final = PROJECT + "/alerts"
@@ -142,7 +142,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         refuses={409: "The project has too many rules."},
     )
     async def set_rule(
-        tenant: Name, project: Name, body: Annotated[AlertRule, Body(discriminator="kind")], caller: Caller
+        tenant: Name, project: Name, body: Annotated[AlertRule, Body(discriminator="kind")], caller: RequestCaller
     ) -> ChangedRule:
         """Store a rule. It replaces a rule with the same name."""
         await administration.set_rule(Project(tenant, project), body, caller.subject)
@@ -155,7 +155,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         summary="Remove an alert rule",
         refuses={404: "No stored rule has this name."},
     )
-    async def remove(tenant: Name, project: Name, body: RuleName, caller: Caller) -> ChangedRule:
+    async def remove(tenant: Name, project: Name, body: RuleName, caller: RequestCaller) -> ChangedRule:
         """Remove a rule. Its open alerts end within a minute."""
         await administration.remove_rule(Project(tenant, project), body.name, caller.subject)
         return ChangedRule(name=body.name, state="removed")

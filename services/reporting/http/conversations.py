@@ -21,7 +21,7 @@ from reporting.turns.conversations import ConversationsInPeriod, conversations_i
 from reporting.turns.latest import Latest, LatestQuestion, OwnFeedback, latest, own_feedback
 from reporting.turns.turns import TurnsWithFeedbacks, turns_with_feedbacks
 from servicekit.clock import Clock
-from servicekit.web.auth import Caller
+from servicekit.web.auth import Caller, RequestCaller
 from servicekit.web.routes import Routes
 
 PROJECT = "/conversations/{tenant}/{project}"
@@ -59,7 +59,7 @@ def conversations_router(
             await access_log.note(caller.subject, *project, action, about)
 
     @router.at("POST", PROJECT + "/feedback/conversations-in-period", READ)
-    async def period(tenant: Name, project: Name, body: PeriodBody, caller: Caller) -> ConversationsInPeriod:
+    async def period(tenant: Name, project: Name, body: PeriodBody, caller: RequestCaller) -> ConversationsInPeriod:
         """List the conversations with reactions in a period, most recently active first.
 
         No conversation is listed twice. If a conversation changes after the first page, it may be missing from later
@@ -79,7 +79,7 @@ def conversations_router(
         return response
 
     @router.at("POST", PROJECT + "/feedback/search", READ)
-    async def find(tenant: Name, project: Name, body: SearchBody, caller: Caller) -> FoundFeedbacks:
+    async def find(tenant: Name, project: Name, body: SearchBody, caller: RequestCaller) -> FoundFeedbacks:
         """List the feedback records that match all filters, including replies to answers.
 
         The newest records come first, unless `sort` is `oldest`.
@@ -97,7 +97,7 @@ def conversations_router(
         return response
 
     @router.at("POST", PROJECT + "/feedback/artifacts", READ)
-    async def find_artifacts(tenant: Name, project: Name, body: ArtifactsBody, caller: Caller) -> Artifacts:
+    async def find_artifacts(tenant: Name, project: Name, body: ArtifactsBody, caller: RequestCaller) -> Artifacts:
         """Search for the artifacts of a conversation or a person: effective reactions and turn logs."""
         response = await artifacts(
             pool,
@@ -111,7 +111,7 @@ def conversations_router(
 
     @router.at("POST", CONVERSATION + "/turns-with-feedbacks", READ)
     async def turns(
-        tenant: Name, project: Name, conversation_id: Id, body: TurnsBody, caller: Caller
+        tenant: Name, project: Name, conversation_id: Id, body: TurnsBody, caller: RequestCaller
     ) -> TurnsWithFeedbacks:
         """List the turns of a conversation in time order, with their texts and effective reactions."""
         since = max(0, clock.now() - body.days * DAY)
@@ -123,7 +123,7 @@ def conversations_router(
 
     @router.at("POST", CONVERSATION + "/feedback/latest", (READ, DETECT))
     async def latest_feedback(
-        tenant: Name, project: Name, conversation_id: Id, body: LatestBody, caller: Caller
+        tenant: Name, project: Name, conversation_id: Id, body: LatestBody, caller: RequestCaller
     ) -> Latest:
         """List the latest reaction of each changed turn, oldest change first.
 
@@ -144,7 +144,7 @@ def conversations_router(
         project: Name,
         conversation_id: Id,
         turn_id: Id,
-        caller: Caller,
+        caller: RequestCaller,
         user_id: Annotated[Id | None, Query(description="Another person's id; needs the scope on_behalf.")] = None,
     ) -> OwnFeedback:
         """Get the caller's own feedback on a turn."""

@@ -21,7 +21,7 @@ from reporting.http.conversations import FAILURES, PROJECT
 from reporting.model.selection import Filters, Project
 from reporting.read_models.projects import is_known
 from servicekit.errors import RequestRefused
-from servicekit.web.auth import Caller
+from servicekit.web.auth import RequestCaller
 from servicekit.web.routes import Routes
 
 EXPORTS = PROJECT + "/exports/{wanted:segment}"
@@ -100,7 +100,7 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
         project: Name,
         wanted: Format,
         question: Annotated[ExportQuestion, Query()],
-        caller: Caller,
+        caller: RequestCaller,
     ) -> StreamingResponse:
         """Stream the matching feedback as training examples, newest first, in TRL's conversational format.
 
