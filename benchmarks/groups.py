@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -64,8 +63,7 @@ class Groups:
         async def init(connection: asyncpg.Connection) -> None:
             await self._watch(connection)
 
-        schema_file = Path(module.__file__).parent / "sql" / "schema.sql"
-        pool = await open_pool(self._url, schema, schema_file, init=init, plan="indexed")
+        pool = await open_pool(self._url, schema, module.SCHEMA, init=init, plan="indexed")
         try:
             yield pool
         finally:

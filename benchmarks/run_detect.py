@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
 
 import uvloop
 
 import inference.service
+import inference.sql
 from detector.detector import Detector
 from inference.api import inference_router
 from inference.detection import Detection
@@ -31,7 +31,7 @@ async def ready() -> str | None:
 
 
 async def serve(url: str, port: int, token: str) -> None:
-    pool = await open_pool(url, "inference", Path(inference.service.__file__).parent / "sql" / "schema.sql")
+    pool = await open_pool(url, "inference", inference.sql.SQL.schema)
     detector = Detector.default()
     turns = PostgresTurnIndex(pool, TurnVectors(detector.embedder))
     authenticator = AccessToken(token)

@@ -35,7 +35,7 @@ from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
 
 Say = Callable[[str], None]
-SCHEMA: Final = Path(inference.service.__file__).parent / "sql" / "schema.sql"
+SCHEMA: Final = inference.sql.SQL.schema
 WARM, LOOKS, HEAVY_LOOKS, SEARCHES = 200, 2_000, 200, 50
 
 

@@ -12,7 +12,6 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from servicekit.clock import Clock
@@ -52,7 +51,7 @@ class ChildProcess:
         clock: The child process uses the time of this clock.
         database_url: URL of the service's database.
         schema: Schema of the service, whose tables exist already.
-        schema_file: File with the schema's tables. The child process ends if it is of another release.
+        sql: SQL that creates the schema. The child process ends if it is of another release, with other SQL.
         options: Further parameters of `work`, as JSON values.
     """
 
@@ -62,7 +61,7 @@ class ChildProcess:
         clock: Clock,
         database_url: str,
         schema: str,
-        schema_file: Path,
+        sql: str,
         options: Mapping[str, Any],
         *,
         idle_seconds: float = IDLE_SECONDS,
@@ -74,8 +73,7 @@ class ChildProcess:
             "work": work,
             "database_url": database_url,
             "schema": schema,
-            "schema_file": str(schema_file),
-            "schema_version": schema_version(schema_file),
+            "schema_version": schema_version(sql),
             "options": dict(options),
         }
         self._idle_seconds = idle_seconds

@@ -88,7 +88,7 @@ async def _respond(settings: dict[str, Any], requests: asyncio.Queue[dict[str, A
 
     Raises StartError if this program and its parent are of different releases.
     """
-    if schema_version(Path(settings["schema_file"])) != settings["schema_version"]:
+    if schema_version(import_module(f"{settings['schema']}.sql").SQL.schema) != settings["schema_version"]:
         raise StartError("Another release was installed while the service was running; restart the service.")
     pool = await open_existing_pool(settings["database_url"], settings["schema"], size=_CONNECTIONS, plan="indexed")
     clock = _RequestClock()

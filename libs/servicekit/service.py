@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping,
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -242,7 +241,7 @@ class Service:
     async def open_database(
         self,
         url: str,
-        schema_file: Path,
+        sql: str,
         *,
         size: int = 4,
         init: Callable[..., Coroutine[Any, Any, None]] | None = None,
@@ -255,29 +254,29 @@ class Service:
             size: The maximum number of connections.
             init: A function that is called once with each new connection.
         """
-        pool = await open_pool(url, self.name, schema_file, size=size, say=self.context.say, init=init, plan="indexed")
+        pool = await open_pool(url, self.name, sql, size=size, say=self.context.say, init=init, plan="indexed")
         self.resources.push_async_callback(pool.close)
         self.probe(partial(pool.execute, "select 1"))
         return pool
 
-    def child_process(self, work: str, url: str, schema_file: Path, **options: object) -> Callable[..., Awaitable[int]]:
+    def child_process(self, work: str, url: str, sql: str, **options: object) -> Callable[..., Awaitable[int]]:
         """Return a function that runs `work` in a child process with low priority (see `ChildProcess`).
 
         Args:
             work: Function in the child process, as "module:name".
             url: URL of the service's database.
-            schema_file: File with the service's tables.
+            sql: SQL that creates the service's tables.
             options: Further parameters of `work`.
         """
-        child = ChildProcess(work, self.context.clock, url, self.name, schema_file, options)
+        child = ChildProcess(work, self.context.clock, url, self.name, sql, options)
         self.resources.push_async_callback(child.close)
         return child.run
 
     async def open_reads(
-        self, settings: ReadSettings, schema_file: Path, *, plan: Plan = "automatic", replica: str | None = None
+        self, settings: ReadSettings, sql: str, *, plan: Plan = "automatic", replica: str | None = None
     ) -> Database:
         """Open a pool for HTTP reads, each restricted to one tenant (see `servicekit.db.pools.open_reads`)."""
-        pool = await open_reads(settings, self.name, schema_file, say=self.context.say, plan=plan, replica=replica)
+        pool = await open_reads(settings, self.name, sql, say=self.context.say, plan=plan, replica=replica)
         self.resources.push_async_callback(pool.close)
         return pool
 

@@ -15,6 +15,7 @@ import servicekit.log.broker
 from contracts.topics import FEEDBACK_CREATED
 from feedback.sql import SQL
 from proofs.chaos.plan import Bug
+from servicekit.db.database import Database
 from servicekit.db.statements import Statement
 from servicekit.errors import LogUnavailable
 from servicekit.log.dead_letters import letters_of
@@ -39,7 +40,7 @@ def plant(bug: Bug, service: Service) -> None:
                 "auto_commit_interval_ms": 200,
             }
         case "unguarded_write":
-            vars(SQL)["save_records"] = without_guard(SQL.save_records)
+            _write_unguarded(without_guard(SQL.save_records))
         case "parser_raises_on_header":
             servicekit.log.broker._raw_parser = _parser_that_raises(servicekit.log.broker._raw_parser)
         case "announce_only_changes":
@@ -57,6 +58,23 @@ def plant(bug: Bug, service: Service) -> None:
         case "resend_later":
             if service.name == "feedback":
                 _resend_later(service)
+
+
+def _write_unguarded(bare: Statement) -> None:
+    """Save records with the function `bare`, which the first call creates."""
+    vars(SQL)["save_records"] = bare
+    call, creating, created = Database.call, asyncio.Lock(), list[bool]()
+
+    async def call_created(pool: Any, function: Statement, *arguments: Any, **values: Any) -> Any:
+        async with creating:
+            if function.name == bare.name and not created:
+                async with pool.acquire() as connection, connection.transaction():
+                    await connection.execute("select pg_advisory_xact_lock(hashtext($1))", bare.name)
+                    await connection.execute(bare.definition.replace("create", "create or replace", 1))
+                created.append(True)
+        return await call(pool, function, *arguments, **values)
+
+    setattr(Database, "call", staticmethod(call_created))  # noqa: B010 # mypy lets nobody assign a method
 
 
 def without_guard(statement: Statement) -> Statement:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
 
 import asyncpg
 
@@ -16,12 +15,13 @@ from chat_bridge.parking import Parking
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.registry import OpenSources, open_sources
+from chat_bridge.sql import SQL
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import ErasedAt
 from contracts.instants import DAY
 from servicekit.service import Service
 
-SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
+SCHEMA = SQL.schema
 
 
 @dataclass(frozen=True)

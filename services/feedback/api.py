@@ -9,6 +9,7 @@ from contracts.message_fields import TurnKey
 from contracts.scopes import ON_BEHALF
 from feedback.submission import AcceptedFeedback, ExplicitIntake
 from feedback.submission_body import EXAMPLES, GivenFeedback, given
+from servicekit.web.auth import RequestCaller
 from servicekit.web.bodies import read_body
 from servicekit.web.routes import Routes
 

@@ -13,7 +13,7 @@ from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
 from servicekit.errors import RequestRefused
-from servicekit.web.auth import RequestCaller
+from servicekit.web.auth import Caller, RequestCaller
 from servicekit.web.bodies import read_body
 from servicekit.web.routes import Routes
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import urlsplit
 
+from feedback.sql import SQL
 from feedback.store import Store
 from feedback.store_postgres import PostgresStore
 from servicekit.errors import StartError
 from servicekit.service import Service
 
-SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
+SCHEMA = SQL.schema
 
 
 async def open_store(url: str, service: Service) -> Store:

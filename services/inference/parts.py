@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import asyncpg
 
@@ -12,6 +11,7 @@ from inference.detector_setup import gate_of, open_detector, open_endpoint
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
 from inference.settings import InferenceSettings
+from inference.sql import SQL
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store_postgres import PostgresTurnIndex
@@ -19,7 +19,7 @@ from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
 from servicekit.service import Service
 
-SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
+SCHEMA = SQL.schema
 
 
 @dataclass(frozen=True, slots=True)

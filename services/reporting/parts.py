@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import asyncpg
 
@@ -32,12 +31,13 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.settings import ReportingSettings
+from reporting.sql import SQL
 from servicekit.clock import Clock
 from servicekit.db.database import Database
 from servicekit.log.messages import Producer
 from servicekit.service import Service
 
-SCHEMA = Path(__file__).parent / "sql" / "schema.sql"
+SCHEMA = SQL.schema
 
 
 @dataclass(frozen=True, slots=True)

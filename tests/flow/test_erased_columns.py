@@ -29,7 +29,7 @@ from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
-from tests.support.databases import SCHEMA_FILES
+from tests.support.databases import SCHEMAS
 from tests.support.erasures import columns_holding, erased
 from tests.support.filled_rows import insert
 from tests.support.logs import NOW, example
@@ -64,7 +64,7 @@ EVE_ID = "eve@example.org"
 LEDGERS = {
     "reporting.deliveries.event",  # the request itself, on its way to a receiver
     "feedback.erasure_requests.user_id",
-    *(f"{schema}.erasures.user_id" for schema in SCHEMA_FILES),
+    *(f"{schema}.erasures.user_id" for schema in SCHEMAS),
 }
 """Columns with the ids of erased people, so that a replay restores nothing."""
 PART_OF_A_KEY = {"feedback.feedback.user_id"}
@@ -178,7 +178,7 @@ async def test_no_column_holds_an_erased_persons_words(postgres_url: str, tmp_pa
         assert files_holding(tmp_path / "artifacts", SECRET) == []
         assert await columns_holding(stack.database_url, EVE_ID) == LEDGERS | PART_OF_A_KEY | RENAMED
         assert files_holding(tmp_path / "artifacts", EVE_ID) == []
-        assert {receipt["service"] for receipt in status["receipts"] if receipt["removed"]} == set(SCHEMA_FILES)
+        assert {receipt["service"] for receipt in status["receipts"] if receipt["removed"]} == set(SCHEMAS)
 
         await stack.publish(*said)  # a replay of the very same events
         await stack.quiet()
@@ -218,7 +218,7 @@ async def test_a_tenant_may_have_an_erased_persons_ids_replaced(postgres_url: st
 
 @asynccontextmanager
 async def schema_of(url: str, module: Any) -> AsyncIterator[Database]:
-    pool = await open_pool(url, module.PROGRAM.name, SCHEMA_FILES[module.PROGRAM.name], size=1)
+    pool = await open_pool(url, module.PROGRAM.name, SCHEMAS[module.PROGRAM.name], size=1)
     try:
         yield pool
     finally:

@@ -32,7 +32,7 @@ from standalone.cli.ledger import SHOWN
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.operations.dlq import Filter, letters, replay
 from tests.support.command import agent_feedback, serving, state_folder
-from tests.support.databases import SCHEMA_FILES
+from tests.support.databases import SCHEMAS
 from tests.support.erasures import erased
 from tests.support.running_stack import exchange, message, running_stack
 
@@ -171,7 +171,7 @@ async def test_the_command_erases_waits_and_says_so(tmp_path: Path) -> None:
         )
         assert ended.code == 0, ended.err
         assert ended.facts["complete"] is True
-        assert {receipt["service"] for receipt in ended.facts["receipts"]} == set(SCHEMA_FILES)
+        assert {receipt["service"] for receipt in ended.facts["receipts"]} == set(SCHEMAS)
         again = await agent_feedback(
             *("erase", "--tenant", "demo", "--status", ended.facts["request_id"], "--state", state)
         )

@@ -23,7 +23,7 @@ from standalone.operations.log_access import LogTarget
 from standalone.operations.subject_access import archive_of
 from standalone.programs import PROGRAMS
 from tests.flow.test_erased_columns import _run_now, stack_with_everything
-from tests.support.databases import SCHEMA_FILES
+from tests.support.databases import SCHEMAS
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, message, running_stack
 
@@ -112,7 +112,7 @@ async def tables_holding(stack: RunningStack, *texts: str) -> Counter[str]:
             "select table_schema, table_name, count(*) filter (where column_name = 'tenant') as tenants "
             "from information_schema.columns join information_schema.tables using (table_schema, table_name) "
             "where table_type = 'BASE TABLE' and table_schema = any($1::text[]) group by 1, 2",
-            list(SCHEMA_FILES),
+            list(SCHEMAS),
         )
         found: Counter[str] = Counter()
         for schema, table, tenants in tables:
@@ -192,9 +192,9 @@ async def test_what_an_erasure_changes_was_in_the_archive_and_nothing_of_it_is_l
 def test_every_table_that_names_a_person_is_held() -> None:
     columns = {"user_id", "user_id_or_null", "sender_id", "asker_id", "author_id"}
     found = set()
-    for service in SCHEMA_FILES:
+    for service in SCHEMAS:
         table = ""
-        for line in SCHEMA_FILES[service].read_text("utf-8").splitlines():
+        for line in SCHEMAS[service].splitlines():
             if created := re.match(r"create (?:unlogged )?table (\w+)", line):
                 table = created[1]
             elif line.startswith("    ") and line.split()[0] in columns:

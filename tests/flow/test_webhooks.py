@@ -21,6 +21,7 @@ from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
 from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.sending import CheckedHttp, WebhookSender
 from reporting.outbox.store import Deliveries, Receiver
+from reporting.sql import SQL
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Message
 from tests.support.erasures import erased
@@ -31,7 +32,7 @@ from tests.support.secured_kafka import Certificates
 from tests.support.waits import PATIENCE_SECONDS
 
 SECRET = "whsec_" + base64.b64encode(b"a key of twenty-four byte").decode()
-SCHEMA = Path(__file__).parents[2] / "services" / "reporting" / "sql" / "schema.sql"
+SCHEMA = SQL.schema
 
 
 def endpoint(name: str, url: str, **fields: Any) -> str:

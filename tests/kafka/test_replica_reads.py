@@ -19,7 +19,7 @@ from servicekit.service import Service, ServiceContext
 from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.one_process.stack import Stack
-from tests.support.databases import SCHEMA_FILES, new_database
+from tests.support.databases import SCHEMAS, new_database
 from tests.support.replicas import Pair, pair
 from tests.support.running_stack import RunningStack
 from tests.support.waits import PATIENCE_SECONDS
@@ -76,7 +76,7 @@ async def reports(patched: pytest.MonkeyPatch) -> AsyncIterator[Reports]:
         return pool
 
     patched.setattr(Service, "open_reads", noted)
-    async with pair() as servers, new_database(servers.primary.url, *SCHEMA_FILES) as url:
+    async with pair() as servers, new_database(servers.primary.url, *SCHEMAS) as url:
         name = urlsplit(url).path
         patched.setenv("REPORTING_READ_DATABASE_URL", urlsplit(servers.replica.url)._replace(path=name).geturl())
         with MemoryBroker(partitions_by_topic()) as broker:

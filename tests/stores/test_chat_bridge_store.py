@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from contracts.provenance import NO_PROVENANCE, Provenance
 from servicekit.db.pools import open_pool
 from tests.support.bridge_memory import MemoryMessageStore
 
-SCHEMA = Path(chat_bridge.service.__file__).parent / "sql" / "schema.sql"
+SCHEMA = chat_bridge.sql.SQL.schema
 
 
 @pytest_asyncio.fixture(params=["memory", "postgres"])

@@ -29,7 +29,7 @@ from tests.support.effective_reactions import TurnId, TurnReaction, effective, r
 from tests.support.reporting_events import batch, feedback
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
+SCHEMA = inference.sql.SQL.schema
 TURNS, TIMES = 12, 5
 
 

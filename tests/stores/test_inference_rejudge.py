@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-import inference.service
 from contracts.detectors import DetectorVersion
 from contracts.feedback import FeedbackInferredReceived
 from contracts.headers import LOG_TIME
@@ -27,7 +25,6 @@ from inference.sql import SQL
 from inference.store_postgres import PostgresConversationStore as PostgresStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from servicekit.db.functions import create_function
 from servicekit.db.pools import open_pool
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.feedback_events import RecordingProducer
@@ -35,7 +32,7 @@ from tests.support.feedback_memory import MemoryStore
 from tests.support.known_detectors import KnownDetector
 from tests.support.reporting_events import START, batch, message
 
-SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
+SCHEMA = SQL.schema
 TABLES = "truncate messages, turns, verdicts"
 OLD = KnownDetector(DetectorVersion(9, 1, "ffffffff"), {"wrong": "rejected", "gone": "rejected", "turned": "rejected"})
 NEW = KnownDetector(DetectorVersion(10, 1, "00000000"), {"wrong": "rejected", "come": "accepted", "turned": "accepted"})
@@ -136,7 +133,6 @@ async def judged(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
     pool = await open_pool(postgres_url, "inference", SCHEMA, size=3, plan="indexed")
     await pool.execute(TABLES)
     async with pool.acquire() as connection:
-        await create_function(connection, SQL.take_turns)
         found = Inference(pool, connection)
         for conversation in ("c1", "c2"):
             await found.take(OLD, *chat(conversation))

@@ -7,7 +7,6 @@ import itertools
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ from tests.support.inference_memory import MemoryConversationStore
 from tests.support.known_detectors import KnownDetector
 from tests.support.reporting_events import batch, message
 
-SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
+SCHEMA = inference.sql.SQL.schema
 
 
 HERE = ConversationKey("acme", "p", "c1")

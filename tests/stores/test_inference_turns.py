@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -40,7 +39,7 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.filled_rows import insert
 from tests.support.logs import NOW, example
 
-SCHEMA = Path(inference.service.__file__).parent / "sql" / "schema.sql"
+SCHEMA = inference.sql.SQL.schema
 
 
 HERE = ConversationKey("acme", "p", "c1")

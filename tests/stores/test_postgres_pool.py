@@ -5,24 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
 import pytest
 
 from servicekit.db.database import Database
-from servicekit.db.functions import KEPT
 from servicekit.db.pools import Plan, open_pool
 from servicekit.db.statements import Statement, Statements
 from servicekit.errors import StartError
 from standalone.operations.service_databases import migrate_all
-from tests.support.databases import SCHEMA_FILES, new_database, schema_file
+from tests.support.databases import SCHEMAS, new_database
 
 SAID = "select query, state from pg_stat_activity where application_name = 'agent-feedback nothing'"
 
 
 async def test_a_connection_comes_back_without_another_round_trip(postgres_url: str, tmp_path: Path) -> None:
-    pool = await open_pool(postgres_url, "nothing", schema_file(tmp_path), size=1)
+    pool = await open_pool(postgres_url, "nothing", "select", size=1)
     watcher = await asyncpg.connect(postgres_url)
     await pool.execute("select 'the last word'")
     assert [tuple(row) for row in await watcher.fetch(SAID)] == [("select 'the last word'", "idle")]
@@ -31,7 +31,7 @@ async def test_a_connection_comes_back_without_another_round_trip(postgres_url: 
 
 
 async def test_a_transaction_left_open_is_ended(postgres_url: str, tmp_path: Path) -> None:
-    file = schema_file(tmp_path, "create table kept (n int)")
+    file = "create table kept (n int)"
     pool = await open_pool(postgres_url, "left_open", file, size=1)
     with pytest.raises(asyncpg.DivisionByZeroError):
         async with pool.acquire() as connection:
@@ -42,7 +42,7 @@ async def test_a_transaction_left_open_is_ended(postgres_url: str, tmp_path: Pat
 
 
 async def test_a_connection_that_cannot_be_lent_again_is_not(postgres_url: str, tmp_path: Path) -> None:
-    pool = await open_pool(postgres_url, "nothing", schema_file(tmp_path), size=1)
+    pool = await open_pool(postgres_url, "nothing", "select", size=1)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(pool.execute("select pg_sleep(30)"), 0.2)
     assert await pool.fetchval("select 1") == 1, "what was cut off has ended before the next borrower comes"
@@ -62,7 +62,7 @@ async def test_a_connection_that_cannot_be_lent_again_is_not(postgres_url: str, 
 async def test_whatever_a_borrower_leaves_the_next_one_begins_anew(
     postgres_url: str, tmp_path: Path, left: str
 ) -> None:
-    file = schema_file(tmp_path, "create table kept (n int)")
+    file = "create table kept (n int)"
     pool = await open_pool(postgres_url, "left_open", file, size=1)
     async with pool.acquire() as connection:
         with contextlib.suppress(asyncpg.DivisionByZeroError):
@@ -80,7 +80,7 @@ async def test_whatever_a_borrower_leaves_the_next_one_begins_anew(
 
 
 async def test_every_connection_is_prepared_once_the_tables_are_there(postgres_url: str, tmp_path: Path) -> None:
-    file = schema_file(tmp_path, "create table kept (n int)")
+    file = "create table kept (n int)"
     found = []
 
     async def look(connection: asyncpg.Connection) -> None:
@@ -96,7 +96,7 @@ async def test_the_creation_of_the_tables_may_take_longer_than_a_statement(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("servicekit.db.pools.COMMAND_SECONDS", 0.2)
-    file = schema_file(tmp_path, "select pg_sleep(0.5); create table kept (n int)")
+    file = "select pg_sleep(0.5); create table kept (n int)"
     limited = await asyncpg.connect(postgres_url)
     await limited.execute("alter role current_user set statement_timeout = '300ms'")
     try:
@@ -114,7 +114,7 @@ async def test_rows_looked_up_by_key_are_found_by_index_before_a_table_has_stati
     postgres_url: str, tmp_path: Path, plan: Plan, reads_whole_table: bool
 ) -> None:
     schema = f"keyed_{plan}"
-    file = schema_file(tmp_path, "create table kept (n text primary key, filler text) with (autovacuum_enabled = off)")
+    file = "create table kept (n text primary key, filler text) with (autovacuum_enabled = off)"
     pool = await open_pool(postgres_url, schema, file, size=1, plan=plan)
     await pool.execute("insert into kept select n, repeat('x', 200) from generate_series(1, 2000) n")
     wanted = [str(n) for n in range(200)]
@@ -129,7 +129,7 @@ async def test_rows_looked_up_by_key_are_found_by_index_before_a_table_has_stati
 async def test_a_statement_is_planned_for_what_it_is_asked_each_time(
     postgres_url: str, tmp_path: Path, plan: Plan, counts: tuple[int, int]
 ) -> None:
-    pool = await open_pool(postgres_url, "planned", schema_file(tmp_path), size=1, plan=plan)
+    pool = await open_pool(postgres_url, "planned", "select", size=1, plan=plan)
     for _ in range(10):
         await pool.fetchval("select $1::int + 1", 1)
     counted = await pool.fetchrow("select * from pg_prepared_statements where statement like '%$1::int + 1'")
@@ -148,8 +148,8 @@ def unheard(_: str) -> None:
 
 
 async def test_migrate_creates_the_tables_of_every_service_once(own_database: str) -> None:
-    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMA_FILES, True)
-    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMA_FILES, False)
+    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMAS, True)
+    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMAS, False)
 
 
 async def test_migrate_creates_the_schema_that_is_missing(own_database: str) -> None:
@@ -157,7 +157,7 @@ async def test_migrate_creates_the_schema_that_is_missing(own_database: str) -> 
     connection = await asyncpg.connect(own_database)
     await connection.execute("drop schema chat_bridge cascade")
     await connection.close()
-    assert await migrate_all(own_database, say=unheard) == {name: name == "chat_bridge" for name in SCHEMA_FILES}
+    assert await migrate_all(own_database, say=unheard) == {name: name == "chat_bridge" for name in SCHEMAS}
 
 
 async def test_migrate_restricts_readers_to_their_tenant(own_database: str) -> None:
@@ -177,35 +177,26 @@ async def test_migrate_restricts_readers_to_their_tenant(own_database: str) -> N
     ],
 )
 async def test_tables_of_another_version_are_refused_and_left_alone(own_database: str, change: str) -> None:
-    await (await open_pool(own_database, "inference", SCHEMA_FILES["inference"], size=1)).close()
+    await (await open_pool(own_database, "inference", SCHEMAS["inference"], size=1)).close()
     connection = await asyncpg.connect(own_database, server_settings={"search_path": "inference"})
     tables = "select array_agg(relname order by oid) from pg_class where relnamespace = 'inference'::regnamespace"
     try:
         await connection.execute(change)
         before = await connection.fetchval(tables)
         with pytest.raises(StartError, match=REFUSED):
-            await open_pool(own_database, "inference", SCHEMA_FILES["inference"], size=1)
+            await open_pool(own_database, "inference", SCHEMAS["inference"], size=1)
         assert await connection.fetchval(tables) == before
     finally:
         await connection.close()
 
 
-# Functions of statement files in PostgreSQL: created at the first call, kept for the previous release.
-
-NAMES = "select proname from pg_proc where pronamespace = 'functions'::regnamespace order by oid"
+# Functions of statement files in PostgreSQL, which are created with the tables.
 
 
-@pytest.fixture
-async def pool(postgres_url: str, tmp_path: Path) -> AsyncIterator[Database]:
-    connection = await asyncpg.connect(postgres_url)
-    await connection.execute("drop schema if exists functions cascade")
-    await connection.close()
-    pool = await open_pool(postgres_url, "functions", schema_file(tmp_path, "create table numbers (n int)"))
-    yield pool
-    await pool.close()
-
-
-def adding(folder: Path, more: int) -> Statement:
+@asynccontextmanager
+async def adding(url: str, folder: Path, more: int) -> AsyncIterator[tuple[Database, Statement]]:
+    """Open a pool for a new schema with a function that adds numbers to a table, and returns each plus `more`."""
+    (folder / "schema.sql").write_text("create table numbers (n int);\n")
     (folder / "any.sql").write_text(
         "-- function: add_numbers returns setof int\n"
         "begin\n"
@@ -213,17 +204,22 @@ def adding(folder: Path, more: int) -> Statement:
         f"    return query select n + {more} from numbers;\n"
         "end\n"
     )
-    return Statements(folder).add_numbers
+    statements = Statements(folder)
+    connection = await asyncpg.connect(url)
+    await connection.execute("drop schema if exists functions cascade")
+    await connection.close()
+    async with await open_pool(url, "functions", statements.schema) as pool:
+        yield pool, statements.add_numbers
 
 
 async def added(pool: Database, function: Statement, *numbers: int) -> list[int]:
     return sorted(row[0] for row in await Database.call(pool, function, [(n,) for n in numbers]))
 
 
-async def test_a_statement_of_a_function_sees_those_before_it(pool: Database, tmp_path: Path) -> None:
-    function = adding(tmp_path, 10)
-    assert await added(pool, function, 1, 2) == [11, 12]
-    assert await added(pool, function, 3) == [11, 12, 13]
+async def test_a_statement_of_a_function_sees_those_before_it(postgres_url: str, tmp_path: Path) -> None:
+    async with adding(postgres_url, tmp_path, 10) as (pool, function):
+        assert await added(pool, function, 1, 2) == [11, 12]
+        assert await added(pool, function, 3) == [11, 12, 13]
 
 
 async def test_statements_have_snapshots_of_their_own_whatever_the_database_sets(
@@ -234,30 +230,12 @@ async def test_statements_have_snapshots_of_their_own_whatever_the_database_sets
         name = await connection.fetchval("select current_database()")
         await connection.execute(f"alter database {name} set default_transaction_isolation = 'repeatable read'")
         await connection.close()
-        async with await open_pool(url, "functions", schema_file(tmp_path)) as pool:
+        async with await open_pool(url, "functions", "select") as pool:
             assert await pool.fetchval("show transaction_isolation") == "read committed"
 
 
-async def test_a_function_that_fails_writes_nothing(pool: Database, tmp_path: Path) -> None:
-    function = adding(tmp_path, 2**31 - 1)
-    with pytest.raises(asyncpg.NumericValueOutOfRangeError):
-        await added(pool, function, 1)
-    assert await pool.fetchval("select count(*) from numbers") == 0
-
-
-async def test_calls_that_find_no_function_create_it_once(pool: Database, tmp_path: Path) -> None:
-    function = adding(tmp_path, 0)
-    await asyncio.gather(*(added(pool, function, 1) for _ in range(8)))
-    assert [row[0] for row in await pool.fetch(NAMES)] == [function.called]
-    assert await pool.fetchval("select count(*) from numbers") == 8
-
-
-async def test_releases_call_their_own_functions_and_a_dropped_one_is_created_again(
-    pool: Database, tmp_path: Path
-) -> None:
-    releases = [adding(tmp_path, 100 * number) for number in range(KEPT + 1)]
-    for function in releases:
-        await added(pool, function)
-    assert [row[0] for row in await pool.fetch(NAMES)] == [one.called for one in releases[1:]]
-    assert await added(pool, releases[0], 1) == [1]
-    assert await added(pool, releases[-1]) == [1 + 100 * KEPT]
+async def test_a_function_that_fails_writes_nothing(postgres_url: str, tmp_path: Path) -> None:
+    async with adding(postgres_url, tmp_path, 2**31 - 1) as (pool, function):
+        with pytest.raises(asyncpg.NumericValueOutOfRangeError):
+            await added(pool, function, 1)
+        assert await pool.fetchval("select count(*) from numbers") == 0

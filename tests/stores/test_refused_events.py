@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import asyncpg
 import pytest_asyncio
@@ -17,7 +16,7 @@ from servicekit.db.pools import open_pool
 from servicekit.db.retention import Retention
 from tests.support.hand_clock import HandClock
 
-SCHEMA = Path(chat_bridge.service.__file__).parent / "sql" / "schema.sql"
+SCHEMA = chat_bridge.sql.SQL.schema
 LIMIT = 5
 
 

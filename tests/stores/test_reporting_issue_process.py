@@ -24,7 +24,7 @@ from servicekit.child_process import ChildFailed, ChildProcess, retry_delay
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError, Unavailable
 from tests.support.command import HANG_SECONDS
-from tests.support.databases import SCHEMA_FILES, new_database
+from tests.support.databases import SCHEMAS, new_database
 from tests.support.hand_clock import HandClock
 from tests.support.issue_turns import NOW, rejected_turns
 from tests.support.reporting_events import batch
@@ -56,7 +56,7 @@ class Issues:
         self.child = self.child_with(ISSUE_WORK, {"sentence_encoder": self._encoder}, **seconds)
 
     def child_with(self, work: str, options: dict[str, str], **seconds: Any) -> ChildProcess:
-        return ChildProcess(work, self.clock, self.url, "reporting", SCHEMA_FILES["reporting"], options, **seconds)
+        return ChildProcess(work, self.clock, self.url, "reporting", SCHEMAS["reporting"], options, **seconds)
 
     async def catch_up(self) -> int:
         return await self.child.run()
@@ -79,7 +79,7 @@ class Issues:
 async def opened(server: str, encoder: str = "none") -> AsyncIterator[Issues]:
     async with (
         new_database(server, "reporting") as url,
-        await open_pool(url, "reporting", SCHEMA_FILES["reporting"]) as pool,
+        await open_pool(url, "reporting", SCHEMAS["reporting"]) as pool,
     ):
         made = Issues(url, pool, encoder)
         try:
@@ -262,9 +262,9 @@ from pathlib import Path
 from servicekit.child_process import ChildProcess
 from servicekit.clock import SystemClock
 
-url, schema_file, started = sys.argv[1:]
+url, started = sys.argv[1:]
 work = "tests.support.child_work:open_endless"
-child = ChildProcess(work, SystemClock(), url, "reporting", Path(schema_file), {"started": started})
+child = ChildProcess(work, SystemClock(), url, "reporting", "select", {"started": started})
 asyncio.run(child.run())
 """
 
@@ -274,7 +274,7 @@ async def test_a_process_ends_with_its_parent_even_while_a_thread_computes(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     started = tmp_path / "started"
-    arguments = (issues.url, str(SCHEMA_FILES["reporting"]), str(started))
+    arguments = (issues.url, str(started))
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", _PARENT, *arguments)
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not started.exists():
@@ -300,7 +300,7 @@ async def test_a_process_of_another_release_does_nothing_and_says_why(
 async def test_a_service_ends_its_child_process(issues: Issues, postgres_url: str) -> None:
     async with running_stack(postgres_url) as stack:
         service = stack.stack.services["reporting"]
-        run = service.child_process(ISSUE_WORK, issues.url, SCHEMA_FILES["reporting"], sentence_encoder="none")
+        run = service.child_process(ISSUE_WORK, issues.url, SCHEMAS["reporting"], sentence_encoder="none")
         assert await run() == 0
         assert len(_children()) == 1
     assert _children() == []

@@ -20,7 +20,7 @@ from servicekit.db import row_security
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from servicekit.errors import StartError
-from tests.support.databases import new_database, schema_file
+from tests.support.databases import new_database
 from tests.support.reporting_client import CALLERS, application
 from tests.support.reporting_events import START, batch, feedback, message
 
@@ -102,7 +102,7 @@ async def test_an_owner_who_may_make_roles_reads_through_its_own(
 ) -> None:
     """From PostgreSQL 16 on, whoever makes a role administers it, but may switch to it only after a grant."""
     monkeypatch.setattr(row_security, "READER", "other_reader")
-    tables = schema_file(tmp_path, "create table kept (tenant text, n int)")
+    tables = "create table kept (tenant text, n int)"
     admin = await asyncpg.connect(postgres_url)
     try:
         await admin.execute("create role maker login createrole; create schema made authorization maker")
@@ -127,7 +127,7 @@ async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(postgres_url:
         await owner.execute("grant create on database postgres to plain")
         url = postgres_url.replace("postgres@", "plain@", 1)
         with pytest.raises(StartError, match="grant agent_feedback_reader to"):
-            await open_pool(url, "plain", schema_file(tmp_path), size=1, tenants_apart=True)
+            await open_pool(url, "plain", "select", size=1, tenants_apart=True)
     finally:
         await owner.execute("drop owned by plain cascade; drop role plain")
         await owner.close()

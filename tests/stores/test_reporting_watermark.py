@@ -13,13 +13,11 @@ from contracts.feedback import FeedbackCreated
 from reporting.http.conversations import conversations_router
 from reporting.model.projection import feedback_row, newest_feedbacks
 from reporting.model.selection import Project
-from reporting.read_models.exchanges import FUNCTIONS
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
 from reporting.turns.snapshots import Snapshot, snapshot_of
 from servicekit.clock import FixedClock
-from servicekit.db.functions import create_function
 from tests.support.databases import OneConnection
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, batch, feedback
@@ -38,8 +36,6 @@ class Projection:
     async def write(self) -> Projection:
         self._acquired = self._pool.acquire()
         self._connection = await self._acquired.__aenter__()
-        for function in (SQL.apply_batch, *FUNCTIONS):  # outside of the transaction
-            await create_function(self._connection, function)
         self._transaction = self._connection.transaction()
         await self._transaction.start()
         rows = newest_feedbacks(feedback_row(event) for event in self._events)

@@ -11,7 +11,7 @@ import reporting.service
 from contracts.chat import ChatMessageIngested, ChatMessageReplyIngested
 from contracts.versions import version_of
 from servicekit.db.pools import open_pool
-from tests.support.databases import SCHEMA_FILES
+from tests.support.databases import SCHEMAS
 from tests.support.filled_rows import insert
 from tests.support.reporting_events import message, reply
 
@@ -31,7 +31,7 @@ async def test_the_column_has_the_time_of_the_version_that_is_kept(
     events.append(reply("m", "No.", at=1))
     versions = {version_of(one): one.occurred_at for one in events}
     schema = service.__package__ or ""
-    pool = await open_pool(own_database, schema, SCHEMA_FILES[schema], size=1)
+    pool = await open_pool(own_database, schema, SCHEMAS[schema], size=1)
     try:
         for version in versions:
             await insert(pool, table, {"version": version})

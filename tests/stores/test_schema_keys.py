@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -18,6 +17,7 @@ import feedback.service
 import inference.service
 import reporting.service
 from servicekit.db.pools import open_pool
+from tests.support.databases import SCHEMAS
 
 SERVICES = {
     "chat_bridge": chat_bridge.service,
@@ -84,10 +84,9 @@ where indisunique and nspname = any($1) and relname <> 'schema_version' group by
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def keys(postgres_url: str) -> AsyncIterator[Mapping[str, list[set[str]]]]:
     connection = await asyncpg.connect(postgres_url)
-    for service, module in SERVICES.items():
+    for service in SERVICES:
         await connection.execute(f"drop schema if exists {service} cascade")
-        schema_file = Path(module.__file__ or "").parent / "sql" / "schema.sql"
-        await (await open_pool(postgres_url, service, schema_file, size=1)).close()
+        await (await open_pool(postgres_url, service, SCHEMAS[service], size=1)).close()
     found: defaultdict[str, list[set[str]]] = defaultdict(list)
     for row in await connection.fetch(_UNIQUE, list(SERVICES)):
         found[row["name"]].append(set(row["columns"]))

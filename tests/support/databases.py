@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import asyncpg
 
+import chat_bridge.sql
+import feedback.sql
+import inference.sql
+import reporting.sql
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 
-_SERVICES = Path(__file__).parents[2] / "services"
-SCHEMA_FILES = {
-    name: _SERVICES / name / "sql" / "schema.sql" for name in ("chat_bridge", "feedback", "inference", "reporting")
+SCHEMAS = {
+    "chat_bridge": chat_bridge.sql.SQL.schema,
+    "feedback": feedback.sql.SQL.schema,
+    "inference": inference.sql.SQL.schema,
+    "reporting": reporting.sql.SQL.schema,
 }
-"""File with each service's tables."""
+"""SQL that creates each service's schema."""
 
 
 class OneConnection:
@@ -58,7 +63,7 @@ async def empty_schema(server: str, schema: str, **options: Any) -> AsyncIterato
     """Yield a pool on `schema` in a new database; `options` are those of `open_pool`."""
     async with (
         new_database(server, schema) as url,
-        await open_pool(url, schema, SCHEMA_FILES[schema], **options) as pool,
+        await open_pool(url, schema, SCHEMAS[schema], **options) as pool,
     ):
         yield pool
 
@@ -69,17 +74,10 @@ async def _template(connection: asyncpg.Connection, server: str, schemas: tuple[
     if not await connection.fetchval("select exists (select from pg_database where datname = $1)", name):
         await connection.execute(f"create database {name}")
         for schema in schemas:
-            pool = await open_pool(_url_of(server, name), schema, SCHEMA_FILES[schema], size=1)
+            pool = await open_pool(_url_of(server, name), schema, SCHEMAS[schema], size=1)
             await pool.close()
     return name
 
 
 def _url_of(server: str, database: str) -> str:
     return urlsplit(server)._replace(path=f"/{database}").geturl()
-
-
-def schema_file(folder: Path, tables: str = "select") -> Path:
-    """Write a schema file with the SQL `tables` to `folder`, and return its path."""
-    file = folder / "schema.sql"
-    file.write_text(tables, "utf-8")
-    return file

@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-from tests.support.databases import SCHEMA_FILES
+from tests.support.databases import SCHEMAS
 from tests.support.running_stack import RunningStack
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -33,7 +33,7 @@ async def columns_holding(database_url: str, text: str) -> set[str]:
             "select table_schema, table_name, column_name from information_schema.columns join "
             "information_schema.tables using (table_schema, table_name) "
             "where table_type = 'BASE TABLE' and table_schema = any($1::text[])",
-            list(SCHEMA_FILES),
+            list(SCHEMAS),
         )
         found = set[str]()
         for schema, table, column in columns:

@@ -34,7 +34,7 @@ from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.one_process.stack import Stack
-from tests.support.databases import SCHEMA_FILES, new_database
+from tests.support.databases import SCHEMAS, new_database
 from tests.support.waits import PATIENCE_SECONDS
 
 CALLERS = {
@@ -133,7 +133,7 @@ async def running_stack(
     """
     seen: list[Observation] = []
     async with AsyncExitStack() as parts:
-        database_url = await parts.enter_async_context(new_database(server, *SCHEMA_FILES))
+        database_url = await parts.enter_async_context(new_database(server, *SCHEMAS))
         broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
         backpressure = Backpressure()
         around = ServiceContext(

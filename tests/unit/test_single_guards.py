@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any, cast
 
 import asyncpg
@@ -22,6 +21,7 @@ from reporting.pages.visits import Navigation, PageSources, Visit, Visits
 from servicekit.db.pools import open_pool
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Caller
+from tests.support.databases import SCHEMAS
 from tests.support.running_stack import Tokens
 
 SERVICES = {
@@ -31,8 +31,7 @@ SERVICES = {
 
 @pytest.mark.parametrize("service", SERVICES)
 async def test_processes_that_start_at_once_create_the_tables_once(own_database: str, service: str) -> None:
-    schema_file = Path(str(SERVICES[service].__file__)).parent / "sql" / "schema.sql"
-    pools = await asyncio.gather(*(open_pool(own_database, service, schema_file, size=1) for _ in range(6)))
+    pools = await asyncio.gather(*(open_pool(own_database, service, SCHEMAS[service], size=1) for _ in range(6)))
     for pool in pools:
         await pool.close()
     connection = await asyncpg.connect(own_database)

@@ -12,7 +12,6 @@ import asyncpg
 
 from servicekit import metrics
 from servicekit.db.erasure_ledger import ErasureLedger
-from servicekit.db.functions import create_function
 from servicekit.db.row_security import tenant_in_sight
 from servicekit.db.statements import Statement
 from servicekit.erasure_guard import SQLSTATE, PersonErased, guard_values
@@ -133,8 +132,6 @@ class Database(asyncpg.Pool):
     ) -> list[asyncpg.Record]:
         """Call a PL/pgSQL function in its own transaction and return its result.
 
-        If the schema does not have the function yet, it is created first.
-
         Args:
             function: The statement that calls the function.
             rows: The rows to pass to the function (see `Statement.bulk`).
@@ -144,28 +141,12 @@ class Database(asyncpg.Pool):
             PersonErased: If the function is guarded and a guarded person is in the erasure ledger (`erasure_guard.py`).
         """
         guard = guard_values() if "guarded_user" in function.values else {}
-        prepared = function.bulk(rows, **values, **guard)
-
-        async def result() -> list[asyncpg.Record]:
-            return list(await pool.fetch(*prepared))
-
         try:
-            return await Database.with_functions(pool, result, function)
+            return await pool.fetch(*function.bulk(rows, **values, **guard))
         except asyncpg.PostgresError as error:
             if error.sqlstate == SQLSTATE:
                 raise PersonErased from None
             raise
-
-    @staticmethod
-    async def with_functions(pool: asyncpg.Pool, work: Callable[[], Awaitable[Reply]], *functions: Statement) -> Reply:
-        """Run `work`, which calls PL/pgSQL functions. If one does not exist, create all of them and run it again."""
-        try:
-            return await work()
-        except asyncpg.UndefinedFunctionError:
-            async with pool.acquire() as connection:
-                for function in functions:
-                    await create_function(connection, function)
-        return await work()
 
     def batched(
         self, ask: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]], what: str = "the database"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Mapping
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import asyncpg
@@ -48,7 +47,7 @@ async def wait_for_database(url: str, say: Say) -> None:
 async def open_pool(
     url: str,
     schema: str,
-    schema_file: Path,
+    sql: str,
     *,
     size: int = 4,
     say: Say = lambda _: None,
@@ -61,11 +60,12 @@ async def open_pool(
     While the database does not respond, this waits and reports the wait every few seconds.
 
     Args:
+        sql: The SQL that creates the tables and functions (`Statements.schema`).
         size: The maximum number of connections.
         init: A function that is called once with each new connection.
         tenants_apart: True for a read-only pool that is limited to one tenant at a time (see `row_security.py`).
     """
-    await create_tables(url, schema, schema_file, say=say, tenants_apart=tenants_apart)
+    await create_tables(url, schema, sql, say=say, tenants_apart=tenants_apart)
     return await _pool(url, schema, size=size, init=init, tenants_apart=tenants_apart, plan=plan)
 
 
@@ -100,7 +100,7 @@ async def _pool(
     return opened
 
 
-async def create_tables(url: str, schema: str, schema_file: Path, *, say: Say, tenants_apart: bool) -> bool:
+async def create_tables(url: str, schema: str, sql: str, *, say: Say, tenants_apart: bool) -> bool:
     """Create the tables of `schema` if it is empty, and return True if they were created.
 
     With `tenants_apart`, readers are also restricted to their tenant (see `row_security.py`). This waits while the
@@ -112,7 +112,7 @@ async def create_tables(url: str, schema: str, schema_file: Path, *, say: Say, t
     # Another process that creates the tables may hold the lock for longer than a statement may take.
     connection = await _connected(url, _options(schema) | {"command_timeout": None}, say)
     try:
-        created = await create_schema(connection, schema, schema_file)
+        created = await create_schema(connection, schema, sql)
         if tenants_apart:
             await secure(connection, schema)
     finally:
@@ -128,7 +128,7 @@ async def open_readonly(url: str, schema: str, *, say: Say = lambda _: None) -> 
 async def open_reads(
     settings: ReadSettings,
     schema: str,
-    schema_file: Path,
+    sql: str,
     *,
     say: Say,
     plan: Plan = "automatic",
@@ -147,7 +147,7 @@ async def open_reads(
     size, tenants_apart = settings.read_pool_size, settings.row_security
     if replica is None:
         return await open_pool(
-            settings.database_url, schema, schema_file, size=size, say=say, tenants_apart=tenants_apart, plan=plan
+            settings.database_url, schema, sql, size=size, say=say, tenants_apart=tenants_apart, plan=plan
         )
     try:
         return await _pool(replica, schema, size=size, tenants_apart=tenants_apart, plan=plan, least=0)

@@ -10,9 +10,11 @@ statement.
 `{same_turn(h, s)}`. `{day}` inserts a constant of the program, and `{message_columns}` inserts the columns of a
 declared row (`row_fragments.py`).
 
-`-- function: take_turns returns table (turn_id text)` begins the body of a PL/pgSQL function. Its named values become
-the function's parameters, each with the type to which it is cast (`functions.py`). `{nobody_erased}` guards the
-function (`erasure_guard.py`).
+`-- function: take_turns returns table (turn_id text)` begins the body of a PL/pgSQL function, which is created with the
+tables (`schema.py`). Its named values become the function's parameters, each with the type to which it is cast. A
+function runs several statements in one round trip and one transaction. At READ COMMITTED, each of its statements gets
+its own snapshot, so a statement after a lock sees everything that was committed before the lock was granted.
+`{nobody_erased}` guards the function (`erasure_guard.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -94,11 +95,6 @@ class Statement(NamedTuple):
         """
         return attrgetter(*(attributes.get(name, name) for name in self.values if name not in other))
 
-    @property
-    def called(self) -> str:
-        """Name of the function that the statement calls."""
-        return self.definition.removeprefix("create function ").partition("(")[0]
-
     def filled(self, **parts: str) -> Statement:
         """Return the statement with its slots replaced by `parts`, which must never contain text from a request."""
         return _filled(self, tuple(parts.items()))
@@ -121,6 +117,8 @@ class Statements:
         self, folder: Path, rows: Mapping[str, Row] = MappingProxyType({}), /, **constants: float | str
     ) -> None:
         entries, self._fragments = _read(folder, rows, constants)
+        tables = folder / "schema.sql"
+        self._tables = tables.read_text("utf-8") if tables.exists() else ""
         self._statements = {name: self._statement(name, entry) for name, entry in entries.items()}
         vars(self).update(self._statements)  # faster than __getattr__
 
@@ -134,6 +132,12 @@ class Statements:
 
     def __iter__(self) -> Iterator[Statement]:
         return iter(self._statements.values())
+
+    @property
+    def schema(self) -> str:
+        """SQL that creates the tables of the file `schema.sql` and the functions."""
+        definitions = [f"{statement.definition};\n" for statement in self if statement.definition]
+        return "\n".join([self._tables, *definitions])
 
     def part(self, name: str, **arguments: str) -> str:
         """Return the SQL of the fragment `name`, for use in a statement's slot.
@@ -220,17 +224,12 @@ def _statement(statement: Statement) -> Statement:
 
 
 def _call(statement: Statement, block: str, types: Sequence[str], values: tuple[str, ...]) -> Statement:
-    """Return a statement that calls a function with the body `block`, including the SQL that creates the function.
-
-    The function's name ends in a digest of its definition.
-    """
+    """Return a statement that calls a function with the body `block`, including the SQL that creates the function."""
     body = f"$block$\n#variable_conflict use_column\n{block}\n$block$"
-    definition = f"({', '.join(types)}) returns {statement.definition} language plpgsql as {body}"
-    name = f"{statement.name}_{sha256(definition.encode()).hexdigest()[:12]}"
+    name = statement.name
+    definition = f"create function {name}({', '.join(types)}) returns {statement.definition} language plpgsql as {body}"
     called = ", ".join(f"${number}::{kind}" for number, kind in enumerate(types, 1))
-    return Statement(
-        statement.name, f"select * from {name}({called})", (), values, f"create function {name}{definition}"
-    )
+    return Statement(name, f"select * from {name}({called})", (), values, definition)
 
 
 @lru_cache(maxsize=1024)

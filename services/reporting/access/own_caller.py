@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from servicekit.web.auth import OWN_CALLER, CallerFacts
+from servicekit.web.auth import OWN_CALLER, CallerFacts, RequestCaller
 from servicekit.web.routes import Routes
 
 

@@ -11,9 +11,8 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
-from reporting.read_models.exchanges import FUNCTIONS, settle_answers
+from reporting.read_models.exchanges import settle_answers
 from reporting.sql import SQL
-from servicekit.db.database import Database
 
 _AT_ONCE: Final = 5_000
 """Maximum number of rows that one statement changes, to stay within the statement timeout."""
@@ -56,15 +55,11 @@ class ReportingErasures:
     async def _blank_messages(self, covered: Mapping[str, Any]) -> int:
         """Blank a person's messages. An answer to a blanked message loses its question."""
         changed = 0
-
-        async def blanked() -> int:
+        while True:
             async with self._pool.acquire() as connection, connection.transaction():
                 messages = await connection.fetch(*SQL.blank_messages(**covered))
                 await settle_answers(connection, [tuple(row) for row in messages])
-            return len(messages)
-
-        while True:
-            count = await Database.with_functions(self._pool, blanked, *FUNCTIONS)
+            count = len(messages)
             changed += count
             if count < _AT_ONCE:
                 return changed

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from functools import partial
 from typing import Final
 
 import asyncpg
@@ -18,15 +17,12 @@ from contracts.exchange import ExchangeMessage, Position, answer_of_turn, questi
 from reporting.model.projection import FeedbackRow, MessageKey
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit.db.database import Database
 
 _AT_ONCE: Final = 1_000
 """Maximum number of messages whose answers one transaction locks."""
 _OF_TURNS: Final = ("turn_tenant", "turn_project", "turn_conversation", "turn_id")
 _OF_ANSWERS: Final = ("of_tenant", "of_project", "of_conversation", "of_answer")
 _NAMED: Final = ("named_tenant", "named_project", "named_conversation_id", "named_message_id", "named_turn")
-FUNCTIONS: Final = (SQL.find_pairs, SQL.settle_answers)
-"""Functions that `settle_answers` calls."""
 Keys = Sequence[tuple[str, ...]]
 """Keys of messages or turns: tenant, project, conversation id, and the id of the message or turn."""
 
@@ -54,18 +50,14 @@ async def settle(pool: asyncpg.Pool, messages: Collection[MessageKey], feedbacks
     )
     for start in range(0, max(len(keys), 1), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
-        await Database.with_functions(pool, partial(_settle, pool, some, answers, turns), *FUNCTIONS)
-
-
-async def _settle(pool: asyncpg.Pool, messages: Keys, answers: Keys, turns: Keys) -> None:
-    async with pool.acquire() as connection, connection.transaction():
-        await settle_answers(connection, messages, answers, turns)
+        async with pool.acquire() as connection, connection.transaction():
+            await settle_answers(connection, some, answers, turns)
 
 
 async def settle_answers(connection: Connection, messages: Keys, answers: Keys = (), turns: Keys = ()) -> None:
     """Update the questions of answers, and the copies in feedback.
 
-    Must be called in a transaction, within `Database.with_functions`.
+    Must be called in a transaction.
 
     Args:
         messages: Keys of changed messages. All answers that they may affect are updated.

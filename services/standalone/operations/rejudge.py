@@ -13,11 +13,9 @@ from inference.judging import Judging
 from inference.parts import SCHEMA
 from inference.rejudge import Difference, Rejudging
 from inference.settings import InferenceSettings
-from inference.sql import SQL
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
-from servicekit.db.functions import create_function
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Producer
 from standalone.operations.log_access import LogTarget, database_answers, writing_to
@@ -56,7 +54,6 @@ async def rejudge_database(
         pool = await open_pool(settings.database_url, "inference", SCHEMA, size=3, say=say, plan="indexed")
         parts.push_async_callback(pool.close)
         connection = await parts.enter_async_context(pool.acquire())
-        await create_function(connection, SQL.take_turns)  # outside of the transactions that use it
         detector = await open_detector(settings, say)
         producer: Producer = _NoLog() if dry_run else await parts.enter_async_context(writing_to(target))
         gate = gate_of(settings, open_endpoint(settings, parts), pool, detector)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
+from importlib import import_module
 from urllib.parse import urlsplit
 
 import feedback.service
@@ -13,6 +12,7 @@ import feedback.store_choice
 from feedback.settings import FeedbackSettings
 from servicekit.db.pools import create_tables
 from servicekit.db.retention import Expiry
+from servicekit.db.statements import Statements
 from servicekit.settings import ReadSettings, read_settings
 from standalone.operations.log_access import database_answers
 from standalone.programs import PROGRAMS
@@ -20,14 +20,14 @@ from standalone.programs import PROGRAMS
 
 @dataclass(frozen=True)
 class ServiceDatabase:
-    """Database of a service, with the file of its tables and the expiry of its rows.
+    """Database of a service, with the SQL that creates its schema and the expiry of its rows.
 
     `row_security` is True if HTTP requests read it with a role that sees only one tenant.
     """
 
     service: str
     url: str
-    schema_file: Path
+    schema: str
     expiries: Sequence[Expiry]
     row_security: bool
 
@@ -37,11 +37,11 @@ def service_databases(url: str | None) -> list[ServiceDatabase]:
     databases = []
     for program in PROGRAMS:
         settings = read_settings(program.settings)
-        schema_file = Path(str(files(program.name))) / "sql" / "schema.sql"
+        statements: Statements = import_module(f"{program.name}.sql").SQL
         secured = isinstance(settings, ReadSettings) and settings.row_security
         databases.append(
             ServiceDatabase(
-                program.name, url or settings.database_url, schema_file, program.expiries(settings), secured
+                program.name, url or settings.database_url, statements.schema, program.expiries(settings), secured
             )
         )
     settings = read_settings(FeedbackSettings)
@@ -67,7 +67,7 @@ async def migrate_all(database_url: str | None, *, say: Callable[[str], None]) -
     for database in service_databases(database_url):
         await database_answers(database.url)
         is_created = await create_tables(
-            database.url, database.service, database.schema_file, say=say, tenants_apart=database.row_security
+            database.url, database.service, database.schema, say=say, tenants_apart=database.row_security
         )
         created[database.service] = created.get(database.service, False) or is_created
     return created

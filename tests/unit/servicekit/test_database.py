@@ -22,7 +22,6 @@ from servicekit.stages import StageTimes, current_times
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Caller
 from servicekit.web.routes import Routes
-from tests.support.databases import schema_file
 from tests.support.waits import PATIENCE_SECONDS
 
 
@@ -113,15 +112,14 @@ FUNCTION = (
 )
 
 
-def test_a_function_has_the_types_of_its_values_and_a_name_with_its_digest(tmp_path: Path) -> None:
-    add = loaded(tmp_path, FUNCTION.format(returns="table (n int)", kind="double precision")).add
-    assert add.text == f"select * from {add.called}($1::double precision[], $2::bigint)"
-    assert add(a=[1.0], b=2) == (add.text, [1.0], 2)
-    assert add.definition.startswith(f"create function {add.called}(double precision[], bigint) returns table (n int) ")
-    assert "insert into t select unnest($1::double precision[]) + $2::bigint;" in add.definition
-    others = [("setof int", "double precision"), ("table (n int)", "int")]
-    names = {loaded(tmp_path, FUNCTION.format(returns=one, kind=kind)).add.called for one, kind in others}
-    assert len({add.called, *names}) == 3
+def test_a_function_has_the_types_of_its_values_and_is_created_after_the_tables(tmp_path: Path) -> None:
+    (tmp_path / "schema.sql").write_text("create table t (n int);\n")
+    sql = loaded(tmp_path, FUNCTION.format(returns="table (n int)", kind="double precision"))
+    assert sql.add.text == "select * from add($1::double precision[], $2::bigint)"
+    assert sql.add(a=[1.0], b=2) == (sql.add.text, [1.0], 2)
+    assert sql.add.definition.startswith("create function add(double precision[], bigint) returns table (n int) ")
+    assert "insert into t select unnest($1::double precision[]) + $2::bigint;" in sql.add.definition
+    assert sql.schema == f"create table t (n int);\n\n{sql.add.definition};\n"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +205,7 @@ async def test_an_address_that_names_no_authority_is_refused_and_not_waited_for(
     monkeypatch.setenv("HOME", str(tmp_path))  # the default folder of the authority's certificate
     with pytest.raises(StartError, match="TLS"):
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await open_pool("postgresql://127.0.0.1:1/x?sslmode=verify-full", "nothing", tmp_path / "schema.sql")
+            await open_pool("postgresql://127.0.0.1:1/x?sslmode=verify-full", "nothing", "select")
 
 
 # Connections are counted for the task that uses them, and their time for its batch.
@@ -216,7 +214,7 @@ async def test_an_address_that_names_no_authority_is_refused_and_not_waited_for(
 @pytest.fixture
 async def pool(own_database: str, tmp_path: Path) -> AsyncIterator[Database]:
     """Yield a pool of one connection."""
-    opened = await open_pool(own_database, "kit", schema_file(tmp_path), size=1)
+    opened = await open_pool(own_database, "kit", "select", size=1)
     yield opened
     opened.terminate()
 

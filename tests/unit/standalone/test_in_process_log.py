@@ -27,8 +27,6 @@ from standalone.embedded.memory_broker import MemoryBroker
 TOPIC = "orders"
 
 
-
-
 # In a separate process, because other tests' threads and sockets change. An ended thread may stay in
 # /proc for a moment after it was joined, so the test waits for its end.
 HELD_AFTER_STOPS = """
