@@ -35,10 +35,9 @@ from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
-from servicekit.db.erasure_ledger import LedgeredErasures
 from servicekit.db.pools import open_pool
+from servicekit.erasure import ErasingHandler, LedgeredErasures
 from servicekit.log.dead_letters import LateOutcomes
-from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler, TopicHandlers
 from servicekit.log.messages import Producer
 

@@ -24,15 +24,14 @@ from servicekit import metrics
 from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.database import Database
-from servicekit.db.erasure_ledger import Erase, LedgeredErasures
 from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
+from servicekit.erasure import Erase, ErasingHandler, LedgeredErasures
 from servicekit.error_kinds import is_transient
 from servicekit.log.broker import build_broker
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.dead_letters import LateOutcomes
 from servicekit.log.delivery import Delivery
-from servicekit.log.erasing import ErasingHandler
 from servicekit.log.group_progress import GroupProgress
 from servicekit.log.handler import Handler
 from servicekit.log.messages import Producer
@@ -160,7 +159,7 @@ class Service:
 
         Args:
             receipts: The producer of erasure confirmations; by default, the service's own producer.
-            is_guarded: True if the handler's store checks the ledger in its writes (`servicekit/erasure_guard.py`).
+            is_guarded: True if the handler's store checks the ledger in its writes (`servicekit/erasure.py`).
         """
         producer = self.producer if receipts is None else receipts
         return ErasingHandler(handler, LedgeredErasures(pool, erase), producer, self.name, is_guarded=is_guarded)

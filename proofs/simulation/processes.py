@@ -31,11 +31,11 @@ from proofs.simulation.fake_clients import (
 from proofs.simulation.stub_detector import StubDetector
 from proofs.simulation.world import EPOCH_SECONDS, World
 from reporting.read_models.handlers import ProjectionHandler
+from servicekit.erasure import ErasingHandler
 from servicekit.errors import LogUnavailable
 from servicekit.log.backoff import Backoff
 from servicekit.log.dead_letters import LateOutcomes
 from servicekit.log.delivery import Delivery
-from servicekit.log.erasing import ErasingHandler
 from servicekit.log.handler import Handler, TopicHandlers
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received

@@ -21,7 +21,7 @@ from inference.erasure import InferenceErasures
 from inference.turns.store_postgres import PostgresTurnIndex
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database
-from servicekit.db.erasure_ledger import ErasureLedger
+from servicekit.erasure import ErasureLedger
 from standalone.programs import PROGRAMS
 from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert

@@ -11,10 +11,9 @@ from typing import Any, Final, TypeVar
 import asyncpg
 
 from servicekit import metrics
-from servicekit.db.erasure_ledger import ErasureLedger
 from servicekit.db.row_security import tenant_in_sight
-from servicekit.db.statements import Statement
-from servicekit.erasure_guard import SQLSTATE, PersonErased, guard_values
+from servicekit.db.statements import ERASED_SQLSTATE, Statement
+from servicekit.erasure import ErasureLedger, PersonErased, guard_values
 from servicekit.error_kinds import unavailable_as
 from servicekit.request_batcher import RequestBatcher
 from servicekit.stages import StageTimes, current_times
@@ -138,13 +137,13 @@ class Database(asyncpg.Pool):
             values: The function's other arguments.
 
         Raises:
-            PersonErased: If the function is guarded and a guarded person is in the erasure ledger (`erasure_guard.py`).
+            PersonErased: If the function is guarded and a guarded person is in the erasure ledger (`erasure.py`).
         """
         guard = guard_values() if "guarded_user" in function.values else {}
         try:
             return await pool.fetch(*function.bulk(rows, **values, **guard))
         except asyncpg.PostgresError as error:
-            if error.sqlstate == SQLSTATE:
+            if error.sqlstate == ERASED_SQLSTATE:
                 raise PersonErased from None
             raise
 

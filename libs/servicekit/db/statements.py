@@ -14,7 +14,7 @@ declared row (`row_fragments.py`).
 tables (`schema.py`). Its named values become the function's parameters, each with the type to which it is cast. A
 function runs several statements in one round trip and one transaction. At READ COMMITTED, each of its statements gets
 its own snapshot, so a statement after a lock sees everything that was committed before the lock was granted.
-`{nobody_erased}` guards the function (`erasure_guard.py`).
+`{nobody_erased}` guards the function (`erasure.py`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,24 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from servicekit.db.row_fragments import Row, row_fragments
-from servicekit.erasure_guard import NOBODY_ERASED
 
+ERASED_SQLSTATE: Final = "AF001"
+"""SQLSTATE that a guarded function raises if a guarded person is in the ledger."""
+NOBODY_ERASED: Final = f"""
+if cardinality(:guarded_user::text[]) > 0 then
+    lock table erasures in share mode;
+    if exists (
+        select from erasures join unnest(:guarded_tenant::text[], :guarded_user::text[]) as person (tenant, user_id)
+        using (tenant, user_id)
+    ) then
+        raise sqlstate '{ERASED_SQLSTATE}';
+    end if;
+end if"""
+"""First statement of a guarded function, inserted as the fragment `nobody_erased`.
+
+Concurrent erasures wait until the transaction ends, so that they find its rows. The function finds earlier erasures in
+the ledger.
+"""
 _ENTRY: Final = re.compile(
     r"^-- (name|fragment|function): (\w+)(?:\(([\w, ]+)\))?(?: returns ([^\n]+))?\n", re.MULTILINE
 )

@@ -42,6 +42,14 @@ class Handler(ABC):
         """
 
 
+async def handle_at(indexes: Sequence[int], batch: Sequence[Any], handler: Handler) -> dict[int, Outcome]:
+    """Pass the records at `indexes` of a batch to `handler`, and return their outcomes by index."""
+    if not indexes:
+        return {}
+    outcomes = await handler.handle([batch[index] for index in indexes])
+    return dict(zip(indexes, outcomes, strict=True))
+
+
 class TopicHandlers(Handler):
     """Handler that passes each record of a batch to the handler of its topic.
 
@@ -59,9 +67,7 @@ class TopicHandlers(Handler):
         outcomes: dict[int, Outcome] = {}
         for handler, names in self._names_of.items():
             indexes = [index for index, received in enumerate(batch) if received.topic in names]
-            if indexes:
-                handled = await handler.handle([batch[index] for index in indexes])
-                outcomes |= zip(indexes, handled, strict=True)
+            outcomes |= await handle_at(indexes, batch, handler)
         return [outcomes[index] for index in range(len(batch))]
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
