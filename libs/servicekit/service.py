@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -27,13 +26,12 @@ from servicekit.db.database import Database
 from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.erasure import Erase, ErasingHandler, LedgeredErasures
-from servicekit.error_kinds import is_transient
 from servicekit.log.broker import build_broker
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.dead_letters import LateOutcomes
 from servicekit.log.delivery import Delivery
 from servicekit.log.group_progress import GroupProgress
-from servicekit.log.handler import Handler
+from servicekit.log.handler import Handler, TopicHandlers
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer, Outcome
 from servicekit.log.producer import BatchProducer
@@ -41,7 +39,7 @@ from servicekit.log.redacting import RedactingProducer, configured_redactor, red
 from servicekit.log.settings import CLIENT_PREFIX, LETTER_COMPRESSION
 from servicekit.log.slots import Slot
 from servicekit.log.subscriber import Committed, Subscription
-from servicekit.logging import frames, logger
+from servicekit.periodic import Periodic, PeriodicTasks
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.settings import ReadSettings, read_settings
 from servicekit.web.auth import Authenticator
@@ -50,12 +48,7 @@ from servicekit.web.log_writer import LogWriter
 if TYPE_CHECKING:
     from servicekit.otlp import RequestTrace, ServiceTracing, Traces
 
-CANCEL_SECONDS = 2.0
-"""Time within which cancelled tasks must end, in seconds."""
 PROBE_SECONDS = 2.0
-STUCK_SECONDS = 600.0
-"""Seconds after which an unfinished run of periodic work becomes a warning to operators."""
-log = logger("service")
 
 
 @dataclass(frozen=True)
@@ -78,19 +71,6 @@ class ServiceContext:
     room: Callable[[int], bool] = lambda _: True
     on_made: Callable[[Service], None] = lambda _: None
     traces: Traces | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Periodic:
-    """Work that runs every `seconds`, for the first time after `delay` seconds.
-
-    After a failed run, the next one follows at the usual interval.
-    """
-
-    name: str
-    seconds: float
-    work: Callable[[], Awaitable[object]]
-    delay: float = 0.0
 
 
 class Service:
@@ -120,18 +100,15 @@ class Service:
         self.authenticators: list[Authenticator] = []
         """Authenticators of tokens that this service issues, for all routes of the process."""
         self.resources = AsyncExitStack()
-        self._periodics: list[Periodic] = []
-        self._wakes: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
-        self._runs: dict[str, float] = {}
-        """Start of each running periodic task, in monotonic seconds by name."""
-        self._tasks: list[asyncio.Task[None]] = []
+        self.periodics = PeriodicTasks(context.clock)
         self._probes: list[Callable[[], Awaitable[object]]] = []
         self._broker: KafkaBroker | None = None
         self.started = False
         context.on_made(self)
 
-    def consume(self, group: Consumer, handler: Handler) -> None:
-        """Subscribe `group` when the service starts, and pass its batches to `handler`."""
+    def consume(self, group: Consumer, handler: Handler | Mapping[Handler, Collection[Topic]]) -> None:
+        """Subscribe `group` when the service starts, and pass its batches to `handler` or to the topics' handlers."""
+        handler = handler if isinstance(handler, Handler) else TopicHandlers(handler)
         delivery = Delivery(
             group,
             handler,
@@ -225,17 +202,18 @@ class Service:
                 [(slot.topic, slot.raw.value, slot.outcome) for slot in refused if slot.outcome is not None]
             )
 
-    def every(self, periodic: Periodic) -> None:
-        self._periodics.append(periodic)
+    def every(self, name: str, seconds: float, work: Callable[[], Awaitable[object]], delay: float = 0.0) -> None:
+        """Run `work` every `seconds`, for the first time after `delay` seconds."""
+        self.periodics.all.append(Periodic(name, seconds, work, delay))
 
     def wake(self, name: str) -> None:
         """Run the periodic work `name` immediately. If it is running already, it runs again afterwards."""
-        self._wakes[name].set()
+        self.periodics.wake(name)
 
     def expire(self, pool: asyncpg.Pool, expiries: Sequence[Expiry]) -> None:
         """Delete expired rows from the tables in `pool` every hour."""
         retention = Retention(self.name, pool, self.context.clock, expiries)
-        self.every(Periodic("retention", SWEEP_SECONDS, retention.sweep, delay=SWEEP_SECONDS))
+        self.every("retention", SWEEP_SECONDS, retention.sweep, delay=SWEEP_SECONDS)
 
     async def open_database(
         self,
@@ -289,14 +267,14 @@ class Service:
             self.context.bootstrap, client_id=f"{CLIENT_PREFIX}{self.name}", subscriptions=self.subscriptions
         )
         await self._broker.start()
-        self.every(Periodic("lag", 5.0, self.lag))
-        self._tasks = [asyncio.create_task(self._run(periodic), name=periodic.name) for periodic in self._periodics]
+        self.every("lag", 5.0, self.lag)
+        self.periodics.start()
         self.started = True
 
     async def stop(self) -> None:
         """Finish the current batches, leave the consumer groups, and close everything within 20 s."""
         self.started = False
-        await _end(self._tasks)
+        await self.periodics.stop()
         await asyncio.gather(*(subscription.stop() for subscription in self.subscriptions))
         if self._broker is not None:
             with contextlib.suppress(TimeoutError):
@@ -324,15 +302,8 @@ class Service:
     def warnings(self) -> list[str]:
         """Warnings for operators, one sentence each. They do not affect readiness."""
         of_groups = [warning for subscription in self.subscriptions for warning in subscription.warnings]
-        return of_groups + [warning for warnings in self.watched for warning in warnings()] + self._stuck()
-
-    def _stuck(self) -> list[str]:
-        now = self.context.clock.monotonic()
-        return [
-            f"{self.name}: the task {name!r} has been running for {int(now - start) // 60} minutes"
-            for name, start in self._runs.items()
-            if now - start >= STUCK_SECONDS
-        ]
+        of_tasks = [f"{self.name}: {stuck}" for stuck in self.periodics.stuck()]
+        return of_groups + [warning for warnings in self.watched for warning in warnings()] + of_tasks
 
     async def _why_not_ready(self) -> str | None:
         if not self.started:
@@ -346,34 +317,3 @@ class Service:
             except Exception as error:
                 return f"{self.name}: its database does not answer ({type(error).__name__})"
         return None
-
-    async def _run(self, periodic: Periodic) -> None:
-        wake = self._wakes[periodic.name]
-        await asyncio.sleep(periodic.delay)
-        while True:
-            wake.clear()
-            self._runs[periodic.name] = self.context.clock.monotonic()
-            try:
-                await periodic.work()
-            except Exception as error:
-                level = log.warning if is_transient(error) else log.error
-                level("periodic_failed", name=periodic.name, error=type(error).__name__, where=frames(error))
-            finally:
-                del self._runs[periodic.name]
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(wake.wait(), periodic.seconds)
-
-
-async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
-    """Cancel `tasks` repeatedly until they have ended, but for no longer than CANCEL_SECONDS.
-
-    A single cancellation may not suffice: in Python 3.11, `asyncio.wait_for` loses a cancellation if the awaited work
-    ends at the same time.
-    """
-    clock = asyncio.get_running_loop().time
-    deadline = clock() + CANCEL_SECONDS
-    left = {task for task in tasks if not task.done()}
-    while left and clock() < deadline:
-        for task in left:
-            task.cancel()
-        _, left = await asyncio.wait(left, timeout=CANCEL_SECONDS / 8)

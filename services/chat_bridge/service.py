@@ -12,12 +12,12 @@ from chat_bridge.sources.api import source_router
 from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sql import SQL
 from servicekit.definition import Keeps, ServiceDefinition
-from servicekit.service import Periodic, Service
+from servicekit.service import Service
 
 
 def _connect(parts: ChatBridgeParts, service: Service) -> None:
     service.consume("chat_bridge", service.erasing(parts.chat_handler(), parts.pool, parts.erase(), is_guarded=True))
-    service.every(Periodic("sweep", parts.settings.sweep_seconds, parts.parking.sweep))
+    service.every("sweep", parts.settings.sweep_seconds, parts.parking.sweep)
 
 
 def _routers(parts: ChatBridgeParts) -> list[APIRouter]:

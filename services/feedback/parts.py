@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
 
 import asyncpg
 
+from contracts.topics import Topic
 from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
 from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
 from feedback.rate_limit import PersonLimit
@@ -22,7 +24,7 @@ from feedback.submission import ExplicitIntake
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler
 from servicekit.db.database import Database
-from servicekit.log.handler import TopicHandlers
+from servicekit.log.handler import Handler
 from servicekit.log.messages import Producer
 from servicekit.service import Service
 
@@ -52,8 +54,8 @@ class FeedbackParts:
         """The store's connection pool; None if the store is not in PostgreSQL."""
         return self.store.pool if isinstance(self.store, PostgresStore) else None
 
-    def handler(self) -> TopicHandlers:
-        """Return the handler of the group `feedback`.
+    def handlers(self) -> Mapping[Handler, Collection[Topic]]:
+        """Return the handlers of the group `feedback`, each with its topics.
 
         Turns are registered first, because a judgement over HTTP may wait for its turn.
         """
@@ -61,7 +63,7 @@ class FeedbackParts:
         feedback = FeedbackHandler(
             self.store, self.service.producer, self.settings.rewards, self.settings.project_rewards
         )
-        return TopicHandlers({turns: TURN_TOPICS, feedback: FEEDBACK_TOPICS})
+        return {turns: TURN_TOPICS, feedback: FEEDBACK_TOPICS}
 
     def erasure_status_handler(self) -> ErasureStatusHandler:
         return ErasureStatusHandler(PostgresErasureStatuses(self.pool), self.turn_erasures)

@@ -16,7 +16,7 @@ from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
 from feedback.widget.routes import widget_router
 from servicekit.definition import Keeps, ServiceDefinition
-from servicekit.service import Periodic, Service
+from servicekit.service import Service
 
 # A stub has the ids and the revision that an erasure leaves. It prevents the revision from decreasing if the
 # record is created again. It is no longer needed when the topics have deleted all records before the erasure,
@@ -30,12 +30,12 @@ STUBS: Final = Keeps(
 
 
 def _connect(parts: FeedbackParts, service: Service) -> None:
-    service.consume("feedback", parts.handler())
+    service.consume("feedback", parts.handlers())
     service.consume("feedback_erasures", parts.erasure_status_handler())
-    service.every(Periodic(ANNOUNCEMENTS, 5, parts.announcer.sweep))
+    service.every(ANNOUNCEMENTS, 5, parts.announcer.sweep)
     if parts.settings.person_limit:
-        service.every(Periodic("full_buckets", 60, parts.rate_limit.purge))
-    service.every(Periodic("session_retention", 3600, parts.sessions.purge))
+        service.every("full_buckets", 60, parts.rate_limit.purge)
+    service.every("session_retention", 3600, parts.sessions.purge)
     if parts.store_pool is not None:
         service.expire(parts.store_pool, [STUBS.expiry(parts.settings)])
 

@@ -16,20 +16,20 @@ from reporting.read_models.erasure_log import ErasureLogHandler
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
 from servicekit.definition import Keeps, ServiceDefinition
-from servicekit.service import Periodic, Service
+from servicekit.service import Service
 
 
 def _connect(parts: ReportingParts, service: Service) -> None:
     projection, erase = parts.projection_handler(), parts.erasures.erase
     erasing = service.erasing(projection, parts.pool, erase, parts.receipts, is_guarded=True)
     service.consume("reporting", ErasureLogHandler(erasing, projection))  # records requests in the access log
-    service.every(Periodic("rollups", 5, parts.rollups.catch_up))
-    service.every(Periodic("issues", 10, parts.catch_up_with_issues, delay=10))
+    service.every("rollups", 5, parts.rollups.catch_up)
+    service.every("issues", 10, parts.catch_up_with_issues, delay=10)
     if parts.mirror is not None:
-        service.every(Periodic("artifacts", 2, parts.mirror.catch_up))
-    service.every(Periodic("feedback metrics", 60, parts.feedback_metrics.update))
-    service.every(Periodic("alerts", 60, parts.evaluate_alerts()))
-    service.every(Periodic("deliveries", 1, parts.courier.deliver))
+        service.every("artifacts", 2, parts.mirror.catch_up)
+    service.every("feedback metrics", 60, parts.feedback_metrics.update)
+    service.every("alerts", 60, parts.evaluate_alerts())
+    service.every("deliveries", 1, parts.courier.deliver)
     if parts.settings.webhooks:
         webhooks = parts.webhook_handler()
         # Receivers get erasure requests, too, because they may have stored the person's text.

@@ -25,7 +25,8 @@ from reporting.access.keys import MOST_KEYS, ApiKeys, Maker
 from reporting.access.sign_in import signed_in_answer
 from servicekit.clock import SystemClock
 from servicekit.errors import RequestRefused
-from servicekit.web.auth import AnyOf, AnyOfLater, Caller
+from servicekit.web.auth import AccessToken, AnyOf, AnyOfLater, Caller
+from servicekit.web.guard import Guard
 from servicekit.web.projects import ALL, ProjectSet
 from servicekit.web.remote_keys import RemoteKeys
 from tests.support.command import COMMAND, HANG_SECONDS, state_folder
@@ -411,6 +412,7 @@ async def test_people_bring_tokens_of_the_example_issuer(tmp_path: Path) -> None
 
 async def signs_in(scope: Scope, receive: Receive, send: Send) -> None:
     request = Request(scope, receive)
+    request.state.guard = Guard(AccessToken("session"))
     made = signed_in_answer(request, "session", "/")
     assert request.client is not None
     headers = {"set-cookie": made.headers["set-cookie"]}

@@ -153,7 +153,7 @@ async def _run_now(stack: RunningStack, name: str) -> None:
 
     Hours are not counted while a transaction is running or another run counts, so roll-ups are repeated until all are.
     """
-    [task] = [one for one in stack.stack.services["reporting"]._periodics if one.name == name]
+    [task] = [one for one in stack.stack.services["reporting"].periodics.all if one.name == name]
     await task.work()
     async with asyncio.timeout(PATIENCE_SECONDS):
         while name == "rollups" and (await stack.rows(DUE_HOURS))[0][0]:

@@ -308,7 +308,7 @@ async def test_a_service_ends_its_child_process(issues: Issues, postgres_url: st
 
 async def test_reporting_starts_no_process_without_work(postgres_url: str) -> None:
     async with running_stack(postgres_url) as stack:
-        (task,) = [one for one in stack.stack.services["reporting"]._periodics if one.name == "issues"]
+        (task,) = [one for one in stack.stack.services["reporting"].periodics.all if one.name == "issues"]
         assert await task.work() == 0
         assert _children() == []
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
 import pytest
 
 from servicekit.errors import Unavailable
-from servicekit.service import Periodic, Service, ServiceContext
+from servicekit.service import Service, ServiceContext
 from standalone.embedded.memory_broker import MemoryBroker
 from tests.support.hand_clock import HandClock
 from tests.support.running_stack import running_stack
@@ -63,8 +62,8 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
     runs: dict[tuple[str, str, int], int] = {}
     added = Service.every
 
-    def every(self: Service, periodic: Periodic) -> None:
-        key = self.name, periodic.name, len(runs)
+    def every(self: Service, name: str, _seconds: float, _work: object, delay: float = 0.0) -> None:
+        key = self.name, name, len(runs)
         runs[key] = 0
 
         async def fails_first() -> None:
@@ -72,7 +71,7 @@ async def test_every_task_of_every_service_is_run_again_after_a_failure(
             if runs[key] == 1:
                 raise error
 
-        added(self, replace(periodic, work=fails_first, seconds=0.05, delay=0.0))
+        added(self, name, 0.05, fails_first)
 
     monkeypatch.setattr(Service, "every", every)
     async with running_stack(postgres_url):
@@ -101,8 +100,8 @@ async def test_a_task_that_hangs_holds_up_no_other_is_shown_and_ends_with_the_se
             nonlocal runs
             runs += 1
 
-        service.every(Periodic("hangs", 0.001, hang))
-        service.every(Periodic("works", 0.001, run))
+        service.every("hangs", 0.001, hang)
+        service.every("works", 0.001, run)
         await service.start()
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):

@@ -1,42 +1,15 @@
-"""Parsing of request bodies according to their media type, and of the forms on the program's own pages."""
+"""Parsing of request bodies according to their media type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Self, TypeVar
-from urllib.parse import parse_qs
+from typing import TypeVar
 
 from fastapi import Request
 from pydantic import ValidationError
 
 from servicekit.errors import RequestRefused
 from servicekit.validation_errors import error_summary
-
-FORM: Final = "application/x-www-form-urlencoded"
-_MOST_BYTES: Final = 16_384
-_MOST_FIELDS: Final = 80
-
-
-class Form(dict[str, list[str]]):
-    """Fields of a form, each with a list of its values in order."""
-
-    @classmethod
-    async def read(cls, request: Request) -> Self:
-        """Return the form in a request.
-
-        Raises RequestRefused with status 422 for a form that cannot be read.
-        """
-        body = await request.body()
-        if media_type_of(request) != FORM or len(body) > _MOST_BYTES:
-            raise RequestRefused(422, "The form could not be read.")
-        try:
-            return cls(parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
-        except ValueError:
-            raise RequestRefused(422, "The form could not be read.") from None
-
-    def field(self, name: str) -> str:
-        """Return the first value of a field, or the empty string."""
-        return self.get(name, [""])[0]
 
 
 def media_type_of(request: Request) -> str:

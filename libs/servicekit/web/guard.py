@@ -28,12 +28,14 @@ _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 class Guard:
     """Authentication of a process, and the origins of web pages whose scripts may call it with their own tokens.
 
-    `sign_in_url` is the address at which people sign in with an identity provider.
+    `sign_in_url` is the address at which people sign in with an identity provider, and `cookie` the name of the cookie
+    with the token of a person who has signed in.
     """
 
     authenticator: Authenticator
     origins: Collection[str] = ()
     sign_in_url: str | None = None
+    cookie: str = COOKIE
 
     async def refusal(self, request: Request, need: Need) -> Response | None:
         """Return the response that refuses a request to a route, or None if the request is allowed.
@@ -56,7 +58,8 @@ class Guard:
             caller = await self._caller(request)
         except Unavailable as error:
             return await refused(request, 503, unavailable(error))
-        if caller is None or (is_page and brings_token(request)):  # a token in the URL replaces the one in the cookie
+        # A token in the URL replaces the one in the cookie.
+        if caller is None or (is_page and self.brings_token(request)):
             return await refused(request, 401, NO_TOKEN, _CHALLENGE)
         if why := need.refusal(caller, request.path_params):
             return await refused(request, 403, why)
@@ -83,8 +86,20 @@ class Guard:
         Raises Unavailable.
         """
         authorization = request.headers.get("authorization", "")
-        token = authorization.partition(" ")[2] if _has_bearer(request) else request.cookies.get(COOKIE, "")
+        token = authorization.partition(" ")[2] if _has_bearer(request) else request.cookies.get(self.cookie, "")
         return await self.authenticator.authenticate(token.strip()) if token.strip() else None
+
+    @staticmethod
+    def brings_token(request: Request) -> bool:
+        """Return True if the request is for `/` with a token, the URL that the program prints when it starts.
+
+        A link on another site cannot sign a person in.
+        """
+        return (
+            request.url.path == "/"
+            and "token" in request.query_params
+            and request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+        )
 
 
 class Entrance:
@@ -106,18 +121,6 @@ class Entrance:
         scope.setdefault("state", {}).update(guard=self._guard, is_starting=self._is_starting(), page=None)
         enter_trace(Request(scope).headers.get("traceparent"))
         await self._app(scope, receive, send)
-
-
-def brings_token(request: Request) -> bool:
-    """Return True if the request is for `/` with a token, the URL that the program prints when it starts.
-
-    A link on another site cannot sign a person in.
-    """
-    return (
-        request.url.path == "/"
-        and "token" in request.query_params
-        and request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
-    )
 
 
 def _has_bearer(request: Request) -> bool:

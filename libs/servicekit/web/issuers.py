@@ -15,7 +15,7 @@ from contracts.base import Id, Name
 from contracts.scopes import ROLES
 from servicekit.settings import FileSettings
 from servicekit.web.auth import Caller
-from servicekit.web.projects import ProjectSet, member_name
+from servicekit.web.projects import ProjectSet
 
 ALGORITHMS: Final = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
@@ -96,7 +96,7 @@ class Issuer(FileSettings):
         if "email" in (self.name_claim, self.group_claim) and claims.get("email_verified") is not True:
             return None
         try:
-            return ProjectSet.parse(group.projects).member(member_name(name), ROLES[group.role])
+            return ProjectSet.parse(group.projects).member(ProjectSet.member_name(name), ROLES[group.role])
         except ValueError:
             return None
 

@@ -79,15 +79,15 @@ class ProjectSet:
     def names(self) -> list[str]:
         return [f"{self.tenant}/{project}" for project in self.projects]
 
+    @staticmethod
+    def member_name(text: str) -> str:
+        """Normalise the name of a colleague or a program: lower case, without surrounding spaces.
 
-def member_name(text: str) -> str:
-    """Normalise the name of a colleague or a program: lower case, without surrounding spaces.
-
-    Raises ValueError, with a sentence, if the name is invalid.
-    """
-    name = text.strip().lower()
-    if not _MEMBER_NAME.fullmatch(name):
-        raise ValueError(
-            "A name has 1 to 100 letters, digits or . _ @ + - and begins with a letter or digit: ann@example.org."
-        )
-    return name
+        Raises ValueError, with a sentence, if the name is invalid.
+        """
+        name = text.strip().lower()
+        if not _MEMBER_NAME.fullmatch(name):
+            raise ValueError(
+                "A name has 1 to 100 letters, digits or . _ @ + - and begins with a letter or digit: ann@example.org."
+            )
+        return name

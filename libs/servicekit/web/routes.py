@@ -77,7 +77,6 @@ class Routes(APIRouter):
         token: False if the routes need no token.
         hidden: True to omit the routes from the document.
         page: The function that renders refusals, for routes that people open in a browser.
-        route_class: A subclass of GuardedRoute.
     """
 
     def __init__(
@@ -88,13 +87,12 @@ class Routes(APIRouter):
         token: bool = True,
         hidden: bool = False,
         page: RefusedPage | None = None,
-        route_class: type[GuardedRoute] = GuardedRoute,
     ) -> None:
         super().__init__(
             tags=[tag],
             responses=documented(refuses),
             dependencies=[Depends(caller_of)] if token else [],
-            route_class=route_class,
+            route_class=GuardedRoute,
             include_in_schema=not hidden,
         )
         self._page = page

@@ -15,7 +15,7 @@ from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Answers
 from inference.store import ConversationKey
-from servicekit.clock import SystemClock
+from servicekit.clock import Clock
 
 #: Deadline of a question and of all questions, in seconds. A measurement may take longer than a verdict.
 SECONDS: Final = 60.0
@@ -43,8 +43,9 @@ class GatedDetector:
         key: Bearer token, if the endpoint requires one.
     """
 
-    def __init__(self, detector: Detector, url: str, model: str, key: str) -> None:
-        self._detector, self._url, self._model, self._key = detector, url, model, key
+    def __init__(self, detector: Detector, clock: Clock, url: str, model: str, key: str) -> None:
+        self._detector, self._clock = detector, clock
+        self._url, self._model, self._key = url, model, key
 
     def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
         """Judge messages and return one verdict for each, in the same order."""
@@ -58,7 +59,7 @@ class GatedDetector:
     async def _settled(self, pending: Sequence[PendingVerdict]) -> list[Verdict]:
         endpoint = LlmEndpoint(self._url, self._key, CONCURRENT)
         try:
-            asking = Asking(endpoint, SystemClock(), seconds=SECONDS, at_once=CONCURRENT)
+            asking = Asking(endpoint, self._clock, seconds=SECONDS, at_once=CONCURRENT)
             gate = LlmGate(asking, _Answers(), self._detector, model=self._model, seconds=ALL_SECONDS)
             return await gate.settle(pending)
         finally:

@@ -21,7 +21,7 @@ from reporting.sql import SQL
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
-from servicekit.web.projects import ProjectSet, member_name
+from servicekit.web.projects import ProjectSet
 
 DEFAULT_DAYS: Final = 365
 MOST_DAYS: Final = 3_650
@@ -128,7 +128,7 @@ class ApiKeys:
                 or the tenant has too many keys.
         """
         try:
-            name, access = member_name(name), ProjectSet.parse(projects)
+            name, access = ProjectSet.member_name(name), ProjectSet.parse(projects)
         except ValueError as error:
             raise RequestRefused(422, str(error)) from None
         if not scopes or not ALL_SCOPES.issuperset(scopes):

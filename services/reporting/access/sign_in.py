@@ -13,8 +13,6 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from servicekit.errors import Unavailable
-from servicekit.web.auth import COOKIE
-from servicekit.web.guard import brings_token
 from servicekit.web.routes import Routes
 
 R = TypeVar("R", bound=Response)
@@ -70,7 +68,7 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
     """
     if status in _FAILURES:
         return small_page(status, _FAILURES[status], why)
-    if brings_token(request):
+    if request.state.guard.brings_token(request):
         return await sign_in(request, request.query_params["token"], _without_token(request))
     if status == 404:
         return small_page(404, "There is nothing here", why, _TO_OVERVIEW)
@@ -78,7 +76,7 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
         return small_page(422, "This address does not work", why, _TO_OVERVIEW)
     if status != 401:
         return small_page(status, "This token does not open this page", why)
-    return sign_in_page(request, _without_token(request), wrong=COOKIE in request.cookies)
+    return sign_in_page(request, _without_token(request), wrong=request.state.guard.cookie in request.cookies)
 
 
 async def signed_in(request: Request) -> Response:
@@ -128,7 +126,8 @@ def signed_in_answer(request: Request, token: str, target: str) -> RedirectRespo
 def _with_cookie(request: Request, answer: R, token: str) -> R:
     """Store `token` as the cookie. With SameSite=Lax a link on another site opens a page, but changes nothing."""
     is_secure = request.url.scheme == "https"
-    answer.set_cookie(COOKIE, token, _REMEMBERED_SECONDS, httponly=True, samesite="lax", secure=is_secure, path="/")
+    cookie = request.state.guard.cookie
+    answer.set_cookie(cookie, token, _REMEMBERED_SECONDS, httponly=True, samesite="lax", secure=is_secure, path="/")
     return answer
 
 
@@ -137,10 +136,10 @@ def own_path(target: str) -> str:
     return target if _OWN_PATH.fullmatch(target) else "/"
 
 
-async def signed_out(_: Request) -> RedirectResponse:
+async def signed_out(request: Request) -> RedirectResponse:
     """Delete the cookie and redirect to `/`, which shows the sign-in form."""
     answer = RedirectResponse("/", 303, PRIVATE)
-    answer.delete_cookie(COOKIE, path="/")
+    answer.delete_cookie(request.state.guard.cookie, path="/")
     return answer
 
 

@@ -13,11 +13,11 @@ from reporting.access.log import MOST_ENTRIES, AccessLog
 from reporting.access.sign_in import refused_page
 from reporting.pages.alerts import FormOutcome
 from reporting.pages.erasure import tenants_of
+from reporting.pages.forms import Form
 from reporting.pages.rendering import page
 from reporting.read_models.projects import projects
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
-from servicekit.web.bodies import Form
 from servicekit.web.projects import MEMBER, ProjectSet
 from servicekit.web.routes import Routes
 

@@ -23,11 +23,11 @@ from reporting.alerts.rules import (
     Silence,
 )
 from reporting.model.selection import Project
+from reporting.pages.forms import Form
 from reporting.pages.rendering import error_page
 from reporting.pages.visits import PageSources, Visit, Visits
 from reporting.read_models.projects import agent_ids
 from servicekit.errors import RequestRefused
-from servicekit.web.bodies import Form
 
 CHANNEL_NAMES: Final[Mapping[ChannelKind, str]] = {
     "slack": "Slack",

@@ -27,7 +27,7 @@ from reporting.pages.rendering import ASSETS, ASSETS_AT, error_page
 from reporting.pages.review import show_review
 from reporting.pages.review_queue import CONVERSATION, REVIEW_PAGE
 from reporting.pages.sessions import show_sessions
-from reporting.pages.visits import PageRoute, PageSources, Show, Visits
+from reporting.pages.visits import PageSources, Show, Visits, answering_filters
 from servicekit.clock import Clock
 from servicekit.web.routes import Routes
 
@@ -64,13 +64,13 @@ def pages_router(
     """
     sources = PageSources(pool, current or pool, clock, trace_url_template, alert_administration, access_log)
     visits = Visits(sources)
-    router = Routes("pages", token=False, hidden=True, page=refused_page, route_class=PageRoute)
+    router = Routes("pages", token=False, hidden=True, page=refused_page)
     for path, show in PAGES.items():
-        router.show("GET", path, READ, visits.answered(show))
-    router.show("GET", CONVERSATION, READ, partial(show_conversation, sources))
-    router.show("GET", LIST + ".csv", EXPORT, visits.answered(download_csv))
-    router.show("GET", LIST + ".jsonl", EXPORT, visits.answered(download_jsonl))
-    router.show("POST", ALERTS, (OPERATE, ADMIN), partial(change_alerts, sources, visits))
+        router.show("GET", path, READ, answering_filters(visits.answered(show)))
+    router.show("GET", CONVERSATION, READ, answering_filters(partial(show_conversation, sources)))
+    router.show("GET", LIST + ".csv", EXPORT, answering_filters(visits.answered(download_csv)))
+    router.show("GET", LIST + ".jsonl", EXPORT, answering_filters(visits.answered(download_jsonl)))
+    router.show("POST", ALERTS, (OPERATE, ADMIN), answering_filters(partial(change_alerts, sources, visits)))
 
     @router.at("GET", ASSET, READ, response_model=None)
     async def asset(name: str) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +25,6 @@ from reporting.sql import SQL
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
-from servicekit.web.routes import GuardedRoute
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
 PROJECT_COOKIE: Final = "agent_feedback_project"
@@ -42,19 +41,19 @@ class BadView(RequestRefused):
         super().__init__(400, "One of its filters is not valid.")
 
 
-class PageRoute(GuardedRoute):
-    """Route that answers invalid filters with an error page."""
+PageHandler = Callable[[Request], Awaitable[Response]]
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
 
-        async def guarded(request: Request) -> Response:
-            try:
-                return await handler(request)
-            except (BadView, BadCursor):
-                return error_page(400, "This address does not work", "One of its filters is not valid.")
+def answering_filters(handler: PageHandler) -> PageHandler:
+    """Return the handler of a page that answers invalid filters with an error page."""
 
-        return guarded
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except (BadView, BadCursor):
+            return error_page(400, "This address does not work", "One of its filters is not valid.")
+
+    return answer
 
 
 LONG_PERIOD: Final = "all"

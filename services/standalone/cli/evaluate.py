@@ -114,8 +114,9 @@ def _judge(encoder: str, gate: str, model: str) -> Judge:
     if not model:
         raise typer.BadParameter("--gate needs --gate-model.")
     from inference.llm_gate.measured import GatedDetector
+    from servicekit.clock import SystemClock
 
-    return GatedDetector(detector, gate, model, os.environ.get("INFERENCE_GATE_KEY", ""))
+    return GatedDetector(detector, SystemClock(), gate, model, os.environ.get("INFERENCE_GATE_KEY", ""))
 
 
 def _groups(names: str) -> list[By]:

@@ -14,14 +14,15 @@ import servicekit.launcher
 from servicekit.definition import ServiceDefinition
 from servicekit.errors import StartError, Unavailable
 from servicekit.launcher import _start, _started
-from servicekit.service import Periodic, Service, ServiceContext
+from servicekit.service import Service, ServiceContext
 from servicekit.settings import Settings
 from tests.support.waits import PATIENCE_SECONDS
 
 NEVER_STOPS = """
 import asyncio, importlib
 from servicekit import launcher
-from servicekit.service import Periodic, Service, ServiceContext
+from servicekit.periodic import Periodic
+from servicekit.service import Service, ServiceContext
 
 async def never(self):
     print("stopping", flush=True)
@@ -91,11 +92,11 @@ async def test_a_task_that_drops_a_cancellation_does_not_hold_the_stop() -> None
         await asyncio.sleep(3600)
 
     service = Service("feedback", ServiceContext("localhost:1"))
-    service.every(Periodic("drops_one", 3600, drops_one))
-    service._tasks = [asyncio.create_task(service._run(periodic)) for periodic in service._periodics]
+    service.every("drops_one", 3600, drops_one)
+    service.periodics.start()
     await asyncio.sleep(0)
     await asyncio.wait_for(service.stop(), PATIENCE_SECONDS)
-    assert dropped == 1 and all(task.cancelled() for task in service._tasks)
+    assert dropped == 1 and all(task.cancelled() for task in service.periodics._tasks)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.scopes import ROLES
 from servicekit.web.auth import Caller
-from servicekit.web.projects import ProjectSet, member_name
+from servicekit.web.projects import ProjectSet
 
 SALES, SUPPORT, BOTH = ["acme/sales"], ["acme/support"], ["acme/sales", "acme/support"]
 TENANT, OTHER, PLATFORM = ["acme/*"], ["globex/sales"], ["*/*"]
@@ -97,6 +97,6 @@ def test_roles_have_the_scopes_of_the_page_on_access() -> None:
 def test_a_name_is_one_word_in_lower_case(text: str, name: str | None) -> None:
     if name is None:
         with pytest.raises(ValueError, match="A name has"):
-            member_name(text)
+            ProjectSet.member_name(text)
     else:
-        assert member_name(text) == name
+        assert ProjectSet.member_name(text) == name

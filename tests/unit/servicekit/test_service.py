@@ -10,7 +10,8 @@ from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
-from servicekit.service import STUCK_SECONDS, Periodic, Service, ServiceContext
+from servicekit.periodic import STUCK_SECONDS, Periodic
+from servicekit.service import Service, ServiceContext
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
@@ -36,7 +37,7 @@ async def test_a_subscription_is_found_by_its_group() -> None:
 
 async def test_woken_work_does_not_wait_for_its_interval() -> None:
     service, runs = Service("feedback", ServiceContext("localhost:1")), asyncio.Queue[None]()
-    task = asyncio.create_task(service._run(Periodic("announce", 3_600, lambda: runs.put(None))))
+    task = asyncio.create_task(service.periodics.run(Periodic("announce", 3_600, lambda: runs.put(None))))
     await runs.get()
     service.wake("announce")
     await asyncio.wait_for(runs.get(), PATIENCE_SECONDS)
@@ -77,7 +78,7 @@ async def test_a_task_that_does_not_end_is_a_warning() -> None:
         runs.set()
         await ends.wait()
 
-    task = asyncio.create_task(service._run(Periodic("announce", 3_600, work)))
+    task = asyncio.create_task(service.periodics.run(Periodic("announce", 3_600, work)))
     await runs.wait()
     clock.forward(STUCK_SECONDS - 1)
     assert service.warnings == []

@@ -1,0 +1,37 @@
+"""Parsing of the forms on the pages."""
+
+from __future__ import annotations
+
+from typing import Final, Self
+from urllib.parse import parse_qs
+
+from fastapi import Request
+
+from servicekit.errors import RequestRefused
+
+FORM: Final = "application/x-www-form-urlencoded"
+_MOST_BYTES: Final = 16_384
+_MOST_FIELDS: Final = 80
+
+
+class Form(dict[str, list[str]]):
+    """Fields of a form, each with a list of its values in order."""
+
+    @classmethod
+    async def read(cls, request: Request) -> Self:
+        """Return the form in a request.
+
+        Raises RequestRefused with status 422 for a form that cannot be read.
+        """
+        body = await request.body()
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type != FORM or len(body) > _MOST_BYTES:
+            raise RequestRefused(422, "The form could not be read.")
+        try:
+            return cls(parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        except ValueError:
+            raise RequestRefused(422, "The form could not be read.") from None
+
+    def field(self, name: str) -> str:
+        """Return the first value of a field, or the empty string."""
+        return self.get(name, [""])[0]
