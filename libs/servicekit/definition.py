@@ -96,7 +96,7 @@ class ServiceDefinition(Generic[P]):
     connects: Callable[[P, Service], None] = lambda parts, service: None
     """Function that subscribes the service's handlers and schedules its periodic work."""
     serves: Callable[[P], Sequence[APIRouter]] = lambda parts: ()
-    """Function that makes the service's routers. Each route declares its permission (`web/permissions.py`)."""
+    """Function that makes the service's routers. Each route declares its permission (`web/guard.py`)."""
     keeps: Sequence[Keeps] = ()
     holds: Mapping[str, Statement] = field(default_factory=dict)
     """Tables with rows about people. Each table maps to the statement that selects a person's rows, as JSON in the

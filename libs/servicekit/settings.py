@@ -15,8 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from servicekit.errors import StartError
-from servicekit.validation_errors import error_summary, rule_of
+from servicekit.errors import StartError, error_summary, rule_of
 
 S = TypeVar("S", bound=BaseSettings)
 FROM_FILE = "_FILE"

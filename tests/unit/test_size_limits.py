@@ -13,9 +13,9 @@ from fastapi import Request
 from agent_feedback_kit.client.validation import first_mismatch
 from contracts.headers import CAUSE
 from contracts.topics import TOPICS
+from servicekit.errors import error_summary
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.records import Received, RefusedBatch, Unreadable, read
-from servicekit.validation_errors import error_summary
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AccessToken
 from servicekit.web.routes import Routes

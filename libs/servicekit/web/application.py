@@ -24,9 +24,8 @@ from servicekit.errors import RequestRefused
 from servicekit.request_batcher import RequestBatcher
 from servicekit.web.auth import Authenticator
 from servicekit.web.failures import REQUEST_SECONDS, DeadlineMiddleware
-from servicekit.web.guard import STARTING, Entrance, Guard
+from servicekit.web.guard import STARTING, Entrance, Guard, Need
 from servicekit.web.openapi import openapi
-from servicekit.web.permissions import Need
 from servicekit.web.refusals import answer_of, invalid, refused
 from servicekit.web.routes import GuardedRoute, Routes
 

@@ -8,8 +8,7 @@ from typing import TypeVar
 from fastapi import Request
 from pydantic import ValidationError
 
-from servicekit.errors import RequestRefused
-from servicekit.validation_errors import error_summary
+from servicekit.errors import RequestRefused, error_summary
 
 
 def media_type_of(request: Request) -> str:

@@ -70,7 +70,7 @@ class DeadlineMiddleware:
 
         work = asyncio.ensure_future(self._app(scope, receive, noted))
         try:
-            await _within(self._seconds, work)
+            await asyncio.wait([work], timeout=self._seconds)
             if work.done() or begun:
                 await work
                 return
@@ -100,26 +100,6 @@ class DeadlineMiddleware:
         self._abandoned.discard(work)
         if not work.cancelled():
             work.exception()
-
-
-async def _within(seconds: float, work: asyncio.Future[None]) -> None:
-    """Wait until `work` is done or has failed, but no longer than `seconds`.
-
-    This is faster than `asyncio.wait` with a single future.
-    """
-    loop = asyncio.get_running_loop()
-    over: asyncio.Future[None] = loop.create_future()
-
-    def end(_: object = None) -> None:
-        if not over.done():
-            over.set_result(None)
-
-    work.add_done_callback(end)
-    late = loop.call_later(seconds, end)
-    try:
-        await over
-    finally:
-        late.cancel()
 
 
 async def answer_to(error: Exception, request: Request) -> Response:

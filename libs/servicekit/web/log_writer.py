@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from itertools import islice
 
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
+from contracts.headers import Headers, derived_headers, well_formed_trace
 from servicekit.errors import LogFull, Unavailable
 from servicekit.log.messages import Message, Producer, Written, bytes_of
 from servicekit.log.settings import MESSAGE_LIMIT
 from servicekit.request_batcher import RequestBatcher
-from servicekit.web.trace import trace_headers
+
+_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
+
+
+def enter_trace(traceparent: str | None) -> None:
+    """Set the current task's trace from a request header. A malformed header counts as missing."""
+    _traceparent.set(well_formed_trace(traceparent))
+
+
+def trace_headers() -> Headers:
+    """Return the headers that pass the current request's trace to its records, or none if there is no trace."""
+    return derived_headers(traceparent=_traceparent.get())
+
 
 Room = Callable[[int], bool]
 """Function that returns True if the log has room for that many bytes."""

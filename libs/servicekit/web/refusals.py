@@ -9,8 +9,7 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from servicekit.errors import RequestRefused, Unavailable
-from servicekit.validation_errors import error_summary
+from servicekit.errors import RequestRefused, Unavailable, error_summary
 
 RETRY_SECONDS = 5
 RefusedPage = Callable[[Request, int, str], Awaitable[Response]]

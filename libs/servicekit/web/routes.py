@@ -12,7 +12,7 @@ from starlette.types import Message
 
 from servicekit.web.auth import caller_of
 from servicekit.web.documents import Document
-from servicekit.web.permissions import Access, Need, need_of
+from servicekit.web.guard import Access, Need, need_of
 from servicekit.web.refusals import RefusedPage, documented
 
 H = TypeVar("H", bound=Callable[..., Any])
@@ -110,7 +110,7 @@ class Routes(APIRouter):
         """Return a decorator that adds a route with the decorated function as its handler.
 
         Args:
-            access: The permission that the route requires (see `permissions.py`).
+            access: The permission that the route requires (see `guard.py`).
             body_limit: The maximum size of a request's body, in bytes.
             options: Options for FastAPI's `add_api_route`.
         """

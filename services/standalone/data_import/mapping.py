@@ -19,7 +19,7 @@ from contracts.feedback import FeedbackExplicitReceived
 from contracts.ids import derived_id
 from contracts.instants import LAST, SECOND, parse_instant, parse_loose_instant
 from contracts.log_time import future_fault
-from servicekit.validation_errors import error_summary
+from servicekit.errors import error_summary
 from standalone.data_import.formats import Fact, Giver, ImportFormat, TimeUnit
 from standalone.data_import.verdicts import MappingInvalid, VerdictRules
 

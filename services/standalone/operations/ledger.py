@@ -18,10 +18,10 @@ from feedback.announce import announcement, message_of
 from feedback.model import Record
 from feedback.store import Store
 from feedback.writer import FeedbackWriter, Update
+from servicekit.errors import error_summary
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.messages import Producer
 from servicekit.log.reader import records_of
-from servicekit.validation_errors import error_summary
 from standalone.terminal import say
 
 ROUNDS = 5

@@ -14,8 +14,7 @@ from reporting.model.projection import feedback_row
 from reporting.parts import SCHEMA
 from reporting.read_models.generation import Generation, Switched, serving
 from servicekit.db.pools import open_pool
-from servicekit.errors import StartError
-from servicekit.validation_errors import error_summary
+from servicekit.errors import StartError, error_summary
 from standalone.operations.log_access import database_answers
 
 Say = Callable[[str], None]

@@ -16,7 +16,7 @@ from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received, read
 from servicekit.service import Service, ServiceContext
 from servicekit.web.auth import Caller
-from servicekit.web.permissions import Need, need_of
+from servicekit.web.guard import Need, need_of
 from tests.support.logs import RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
 

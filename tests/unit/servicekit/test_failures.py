@@ -20,8 +20,7 @@ from starlette.types import ASGIApp
 
 from servicekit import metrics
 from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason, unavailable_as
-from servicekit.errors import LogUnavailable, Permanent, RequestRefused, StartError, Unavailable, shown
-from servicekit.validation_errors import error_summary
+from servicekit.errors import LogUnavailable, Permanent, RequestRefused, StartError, Unavailable, error_summary, shown
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AccessToken
 from servicekit.web.failures import DeadlineMiddleware
