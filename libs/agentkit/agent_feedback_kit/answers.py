@@ -251,6 +251,35 @@ class SearchPage(TypedDict):
     next_cursor: str | None
 
 
+class DetectOptions(TypedDict, total=False):
+    """Options of `detect`. An option that is None is left out."""
+
+    turn_id: str | None
+    """The turn that the message begins."""
+    message_id: str | None
+    """Id of the message."""
+    user_id: str | None
+    """The author of the message, by default the person that the token belongs to."""
+    ts: str | None
+    """Time of the message (RFC 3339)."""
+    look_back: str | None
+    """`conversation`, or `user` to also list the person's turns in other conversations that may be meant."""
+    reply_to_message_id: str | None
+    """The message that this one replies to. It helps to find the answer if several people take part."""
+    thread_id: str | None
+    """The thread of the message, which helps likewise."""
+    previous: PreviousAnswer | None
+    """The previous answer."""
+    wait_seconds: float | None
+    """Maximum wait for the log to be indexed, in seconds."""
+    strategies: int | None
+    """Maximum number of strategies to return, by default 0: those with positive feedback on similar questions."""
+    intent: str | None
+    """The intent that the strategies must have."""
+    agent_id: str | None
+    """The agent whose strategies are returned, by default that of the previous answer."""
+
+
 class FilterArguments(TypedDict, total=False):
     """Filters for a search or an export, which must all match. Times are RFC 3339 strings."""
 

@@ -11,7 +11,7 @@ import pytest
 import agent_feedback_kit as kit
 from agent_feedback_kit import UnexpectedAnswer, deadlines
 from agent_feedback_kit.client import calls
-from agent_feedback_kit.client.calls import Call, ProjectPlace
+from agent_feedback_kit.client.requests import Call, ProjectPlace
 from agent_feedback_kit.client.retrying import refusal_of
 from agent_feedback_kit.client.validation import first_mismatch
 from agent_feedback_kit.deadlines import within

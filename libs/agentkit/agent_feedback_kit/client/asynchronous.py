@@ -14,7 +14,7 @@ import httpx
 
 from agent_feedback_kit.answers import ExportKind, FilterArguments
 from agent_feedback_kit.client import calls
-from agent_feedback_kit.client.calls import Call, ProjectPlace, Request
+from agent_feedback_kit.client.requests import Call, ProjectPlace, Request
 from agent_feedback_kit.client.retrying import Retries, read_json, refusal_of
 from agent_feedback_kit.client.transport import ANSWER_LIMIT, Token, settings_of, unreachable
 from agent_feedback_kit.errors import AgentFeedbackError, UnexpectedAnswer, Unreachable

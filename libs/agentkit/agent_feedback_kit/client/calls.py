@@ -8,15 +8,14 @@ ended with an idempotency key. All other calls only read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, Unpack, cast
-from urllib.parse import quote
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Unpack, cast
 from uuid import uuid4
 
 from agent_feedback_kit.answers import (
     AcceptedFeedbackJson,
     DetectedJson,
+    DetectOptions,
     EndedSessionJson,
     ExportKind,
     FilterArguments,
@@ -32,57 +31,23 @@ from agent_feedback_kit.answers import (
     SearchPage,
     Strategies,
 )
-from agent_feedback_kit.client.validation import first_mismatch
+from agent_feedback_kit.client.requests import (
+    NDJSON,
+    Call,
+    ProjectPlace,
+    Request,
+    checked,
+    given_fields,
+    quoted,
+    single,
+)
 from agent_feedback_kit.errors import UnexpectedAnswer
-from agent_feedback_kit.json_text import json_bytes, replace_surrogates
+from agent_feedback_kit.json_text import json_bytes
 from agent_feedback_kit.sessions.record import Source
 
-T = TypeVar("T")
 INGEST_BYTES = 4 * 1024 * 1024
 INGEST_LINES = 10_000
 _TEXT_LIMIT = 10_000
-JSON = "application/json"
-NDJSON = "application/x-ndjson"
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """HTTP request to the service. `lines` is the number of events in its body."""
-
-    method: str
-    path: str
-    body: bytes | None = field(default=None, repr=False)
-    media_type: str = JSON
-    query: Mapping[str, str] = field(default_factory=dict)
-    lines: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
-    """An API call.
-
-    Attributes:
-        requests: The HTTP requests, in sending order.
-        read: Function that converts the JSON responses, one per request, to the result.
-    """
-
-    requests: Sequence[Request]
-    read: Callable[[Sequence[Any]], T]
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectPlace:
-    """The tenant and the project that calls refer to."""
-
-    tenant: str
-    project: str
-
-    def path(self, *parts: str) -> str:
-        """Return the path `/conversations/{tenant}/{project}/...` with percent-encoded parts.
-
-        Slashes within a part are also encoded.
-        """
-        return "/conversations/" + "/".join(map(_quoted, (self.tenant, self.project, *parts)))
 
 
 def submit_feedback(
@@ -102,9 +67,9 @@ def submit_feedback(
     A later judgement replaces an earlier one. `ts` is an RFC 3339 time and defaults to the current time. Use `user_id`
     to judge on behalf of another person, which requires the scope `on_behalf`.
     """
-    body = _given(text=text, tags=list(tags) or None, correction=correction, ts=ts, user_id=user_id)
+    body = given_fields(text=text, tags=list(tags) or None, correction=correction, ts=ts, user_id=user_id)
     path = project.path(conversation_id, "turns", turn_id, "feedback")
-    return _one("POST", path, {"reaction": reaction} | body, AcceptedFeedbackJson)
+    return single("POST", path, {"reaction": reaction} | body, AcceptedFeedbackJson)
 
 
 def submit_rating(
@@ -119,8 +84,8 @@ def submit_rating(
     user_id: str | None = None,
 ) -> Call[AcceptedFeedbackJson]:
     """Rate an answer from 1 to `scale`, which counts as a judgement, or retract the rating with None."""
-    body = {"rating": rating, "scale": scale} | _given(text=text, ts=ts, user_id=user_id)
-    return _one("POST", project.path(conversation_id, "turns", turn_id, "feedback"), body, AcceptedFeedbackJson)
+    body = {"rating": rating, "scale": scale} | given_fields(text=text, ts=ts, user_id=user_id)
+    return single("POST", project.path(conversation_id, "turns", turn_id, "feedback"), body, AcceptedFeedbackJson)
 
 
 def clear_feedback(
@@ -139,7 +104,7 @@ def own_feedback(
     `on_behalf`.
     """
     path = project.path(conversation_id, "turns", turn_id, "feedback")
-    return _one("GET", path, None, OwnFeedbackJson, query=_given(user_id=user_id))
+    return single("GET", path, None, OwnFeedbackJson, query=given_fields(user_id=user_id))
 
 
 def ingest(project: ProjectPlace, events: Iterable[Mapping[str, Any]]) -> Call[IngestedJson]:
@@ -151,7 +116,7 @@ def ingest(project: ProjectPlace, events: Iterable[Mapping[str, Any]]) -> Call[I
     requests: list[Request] = []
     lines: list[bytes] = []
     size = 0
-    path = f"/ingest/{_quoted(project.tenant)}/{_quoted(project.project)}/events"
+    path = f"/ingest/{quoted(project.tenant)}/{quoted(project.project)}/events"
 
     def close() -> None:
         nonlocal size
@@ -187,54 +152,38 @@ def end_session(
     `source` is the interface in which the rating was given, by default `api_end`.
     """
     key = idempotency_key or str(uuid4())
-    fields = _given(user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None, source=source)
+    fields = given_fields(
+        user_id=user_id, memory_mode=memory_mode, idempotency_key=key if feedback else None, source=source
+    )
     body = {"feedback": feedback, "tenant": project.tenant, "project": project.project} | fields
-    path = f"/api/threads/{_quoted(thread_id)}/end"
-    return _one("POST", path, body, EndedSessionJson)
+    path = f"/api/threads/{quoted(thread_id)}/end"
+    return single("POST", path, body, EndedSessionJson)
 
 
 def memory_status(project: ProjectPlace, thread_id: str) -> Call[MemoryStatusJson]:
     """Return the number of ratings stored for a session."""
     query = {"thread_id": thread_id, "tenant": project.tenant}
-    return _one("GET", "/api/memory/status", None, MemoryStatusJson, query=query)
+    return single("GET", "/api/memory/status", None, MemoryStatusJson, query=query)
 
 
 def detect(
-    project: ProjectPlace,
-    conversation_id: str,
-    text: str,
-    *,
-    turn_id: str | None = None,
-    message_id: str | None = None,
-    user_id: str | None = None,
-    ts: str | None = None,
-    look_back: str | None = None,
-    reply_to_message_id: str | None = None,
-    thread_id: str | None = None,
-    previous: PreviousAnswer | None = None,
-    wait_seconds: float | None = None,
-    strategies: int | None = None,
-    intent: str | None = None,
-    agent_id: str | None = None,
+    project: ProjectPlace, conversation_id: str, text: str, **options: Unpack[DetectOptions]
 ) -> Call[DetectedJson]:
     """Judge the previous answer by a new message and return the verdict. Nothing is published.
 
-    `user_id` is the author of the message, by default the person that the token belongs to. `reply_to_message_id` is
-    the message that it replies to, and `thread_id` is its thread. Both help to find the right answer if a conversation
-    has several participants.
+    With the option `previous`, the previous answer, the platform responds immediately. Without it, the platform first
+    waits for the log to be indexed, for at most two seconds or `wait_seconds`, whichever is less.
 
-    With `previous`, the previous answer, the platform responds immediately. Without it, the platform first waits for
-    the log to be indexed, for at most two seconds or `wait_seconds`, whichever is less.
+    Args:
+        options: Facts about the message, and the strategies to return (see `DetectOptions`).
 
-    `strategies` is the maximum number of strategies to return, by default 0. Only strategies with positive feedback on
-    similar questions are returned. They are limited to the agent `agent_id`, by default that of the previous answer,
-    and to `intent` if given.
+    Raises:
+        TypeError: An option is unknown.
     """
-    place_in = _given(reply_to_message_id=reply_to_message_id, thread_id=thread_id, previous=_within_limits(previous))
-    fields = _given(text=text, turn_id=turn_id, message_id=message_id, user_id=user_id, ts=ts, look_back=look_back)
-    request = _given(wait_seconds=wait_seconds, strategies=strategies, intent=intent, agent_id=agent_id)
-    body = {**fields, **place_in, **request}
-    return _one("POST", project.path(conversation_id, "detect"), body, DetectedJson)
+    if unknown := sorted(options.keys() - DetectOptions.__annotations__.keys()):
+        raise TypeError(f"detect has no option {unknown[0]}")
+    fields = {**options, "text": text, "previous": _within_limits(options.get("previous"))}
+    return single("POST", project.path(conversation_id, "detect"), given_fields(**fields), DetectedJson)
 
 
 def _within_limits(previous: PreviousAnswer | None) -> dict[str, Any] | None:
@@ -261,9 +210,9 @@ def latest(
     the changes that are not in that response. Follow `next_cursor` until it is None. The last page contains the
     watermark for the next query.
     """
-    narrowed = _given(since=since, watermark=watermark, limit=limit, cursor=cursor)
+    narrowed = given_fields(since=since, watermark=watermark, limit=limit, cursor=cursor)
     body = {"turn_ids": None if turn_ids is None else list(turn_ids)} | narrowed
-    return _one("POST", project.path(conversation_id, "feedback", "latest"), body, LatestJson)
+    return single("POST", project.path(conversation_id, "feedback", "latest"), body, LatestJson)
 
 
 def search_strategies(
@@ -279,8 +228,8 @@ def search_strategies(
 
     The results can be filtered by intent, person and agent. Use `text` to find strategies for similar questions.
     """
-    body = _given(text=text, intent=intent, user_id=user_id, agent_id=agent_id, limit=limit)
-    return _one("POST", project.path("strategies", "search"), body, Strategies)
+    body = given_fields(text=text, intent=intent, user_id=user_id, agent_id=agent_id, limit=limit)
+    return single("POST", project.path("strategies", "search"), body, Strategies)
 
 
 def period(
@@ -296,9 +245,9 @@ def period(
 
     Follow `next_cursor` until it is None.
     """
-    body = {"start": start, "end": end, "include_turns": include_turns, "limit": limit} | _given(cursor=cursor)
+    body = {"start": start, "end": end, "include_turns": include_turns, "limit": limit} | given_fields(cursor=cursor)
     path = project.path("feedback", "conversations-in-period")
-    return _one("POST", path, body, Period)
+    return single("POST", path, body, Period)
 
 
 def search(
@@ -308,15 +257,15 @@ def search(
 
     Only effective feedback is returned, i.e. feedback that has not been replaced by other feedback on the same turn.
     """
-    body = {"limit": limit} | _given(cursor=cursor, **filters)
-    return _one("POST", project.path("feedback", "search"), body, SearchPage)
+    body = {"limit": limit} | given_fields(cursor=cursor, **filters)
+    return single("POST", project.path("feedback", "search"), body, SearchPage)
 
 
 def export_request(
     project: ProjectPlace, kind: ExportKind, filters: FilterArguments, *, everyone: bool, records: bool
 ) -> Request:
     """Return the request for an export, whose response is in JSON Lines format."""
-    fields = _given(**filters, everyone=everyone or None, records=records or None)
+    fields = given_fields(**filters, everyone=everyone or None, records=records or None)
     attributes = fields.pop("attributes", {})
     fields |= {f"attributes.{name}": value for name, value in attributes.items()}
     query = {name: "true" if value is True else str(value) for name, value in fields.items()}
@@ -338,40 +287,6 @@ def export_row(line: str) -> dict[str, Any]:
     return row
 
 
-def _given(**fields: Any) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _quoted(part: str) -> str:
-    return quote(replace_surrogates(part), safe="")
-
-
-def _one(
-    method: str,
-    path: str,
-    body: Mapping[str, Any] | None,
-    answer: type[T],
-    *,
-    query: Mapping[str, str] | None = None,
-) -> Call[T]:
-    """Return a call with a single request, whose response must be a JSON object of the type `answer`."""
-    parameters = {name: replace_surrogates(value) for name, value in (query or {}).items()}
-    request = Request(method, path, None if body is None else json_bytes(body), query=parameters)
-    return Call([request], lambda answers: _checked(answers[0], answer, request))
-
-
-def _checked(value: Any, expected: type[T], request: Request) -> T:
-    """Return a response if it has the expected type.
-
-    Raises:
-        UnexpectedAnswer: The response has a different type. The error names the invalid field, but not its value.
-    """
-    if (mismatch := first_mismatch(value, expected)) is not None:
-        call = f"{request.method} /{request.path.split('/')[1]}"
-        raise UnexpectedAnswer(f"the response to {call} is not one of this API (see {mismatch})")
-    return cast(T, value)
-
-
 def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> IngestedJson:
     """Merge the responses to several requests that sent events.
 
@@ -380,7 +295,7 @@ def _ingested(requests: Sequence[Request], answers: Sequence[Any]) -> IngestedJs
     accepted = refused_total = before = 0
     refused: list[RefusedLineJson] = []
     for request, value in zip(requests, answers, strict=True):
-        answer = _checked(value, IngestedJson, request)
+        answer = checked(value, IngestedJson, request)
         accepted += answer["accepted"]
         refused_total += answer["refused_total"]
         refused += [cast(RefusedLineJson, {**line, "line": line["line"] + before}) for line in answer["refused"]]

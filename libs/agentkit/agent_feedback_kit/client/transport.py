@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from agent_feedback_kit.client.calls import ProjectPlace, Request
+from agent_feedback_kit.client.requests import ProjectPlace, Request
 from agent_feedback_kit.client.retrying import Retries
 from agent_feedback_kit.errors import Unreachable
 

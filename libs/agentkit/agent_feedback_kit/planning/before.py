@@ -10,7 +10,7 @@ from typing import Any, Final, TypedDict, Unpack
 from agent_feedback_kit.answers import DetectedJson, PreviousAnswer, Strategy
 from agent_feedback_kit.client import calls
 from agent_feedback_kit.client.asynchronous import AsyncClient
-from agent_feedback_kit.client.calls import Call, ProjectPlace
+from agent_feedback_kit.client.requests import Call, ProjectPlace
 from agent_feedback_kit.client.synchronous import Client
 from agent_feedback_kit.deadlines import within
 
