@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from chat_bridge.dead_letter_reasons import REASONS as BRIDGE_REASONS
-from servicekit.log.dead_letters import REASONS, meaning_of
+from servicekit.log.dead_letter_reasons import REASONS, meaning_of
 from standalone.state import DEFAULT_STATE
 from standalone.terminal import (
     FAILED,

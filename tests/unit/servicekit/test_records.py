@@ -14,8 +14,8 @@ import contracts
 from chat_bridge.dead_letter_reasons import REASONS as BRIDGE_REASONS
 from contracts.optional_fields import DECISIVE, droppable
 from contracts.topics import BY_NAME, CHAT_TOPICS, FEEDBACK_CREATED
-from servicekit.log.dead_letters import REASONS as PLATFORM_REASONS
-from servicekit.log.dead_letters import meaning_of
+from servicekit.log.dead_letter_reasons import REASONS as PLATFORM_REASONS
+from servicekit.log.dead_letter_reasons import meaning_of
 from servicekit.log.records import Received, Unreadable, read
 from tests.support.compatibility import facts_of
 from tests.support.logs import example, raw
