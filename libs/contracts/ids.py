@@ -24,7 +24,7 @@ def derived_id(*parts: str | int) -> UUID:
 
 @lru_cache(maxsize=4_096)
 def feedback_id(
-    tenant: str, project: str, conversation_id: str, *, source: str, user_id: str, agent_id: str, source_id: str
+    tenant: str, project: str, conversation_id: str, source: str, user_id: str, agent_id: str, source_id: str
 ) -> UUID:
     """Return the id of a feedback record, derived from its key fields."""
     return derived_id(tenant, project, conversation_id, source, user_id, agent_id, source_id)

@@ -38,15 +38,7 @@ class Key(NamedTuple):
 
     @property
     def feedback_id(self) -> UUID:
-        return feedback_id(
-            self.tenant,
-            self.project,
-            self.conversation_id,
-            source=self.source,
-            user_id=self.user_id,
-            agent_id=self.agent_id,
-            source_id=self.source_id,
-        )
+        return feedback_id(*self)
 
 
 class Stamp(NamedTuple):

@@ -172,13 +172,6 @@ class Store(Protocol):
         """
         ...
 
-    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        """Return the time of each person's erasure in microseconds.
-
-        People who are not in the ledger are omitted.
-        """
-        ...
-
     async def totals(self) -> Totals:
         """Return the counts of the whole store."""
         ...

@@ -75,7 +75,7 @@ class MongoStore:
             records |= dict.fromkeys(changed) | dict(await self.load(changed)) if changed else {}
             verdicts = [document for document in stored.values() if document["source"] == "inference"]
             on_turns |= {_turn_of(document) for document in verdicts if document.get("slots")}
-        erased = await self.erased_at(people)
+        erased = await self._erased_at(people)
         return RecordChanges(records, erased, await self._on_turns(on_turns))
 
     async def _summaries(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Document]:
@@ -88,7 +88,7 @@ class MongoStore:
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
         written = await self._save(saves)
         # An erasure that this read does not find is written to the ledger later, and then finds the written records.
-        return Saved(written, unknown_erasures(await self.erased_at(people), ledger) if people else NOBODY)
+        return Saved(written, unknown_erasures(await self._erased_at(people), ledger) if people else NOBODY)
 
     async def _save(self, saves: Sequence[Save]) -> set[UUID]:
         if not saves:
@@ -174,7 +174,7 @@ class MongoStore:
             if result.matched_count:
                 return True
 
-    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+    async def _erased_at(self, people: Collection[Person]) -> ErasedAt:
         if not people:
             return {}
         with transient_as_unavailable():

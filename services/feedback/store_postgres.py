@@ -75,9 +75,6 @@ class PostgresStore:
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
         return await self.pool.ledger.note(erasures)
 
-    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
-        return await self.pool.ledger.erased_at(people)
-
     async def totals(self) -> Totals:
         return sum_up([dict(row) for row in await self.pool.fetch(*SQL.count_records())])
 

@@ -93,15 +93,15 @@ async def test_a_persons_records_are_those_of_all_projects_of_one_tenant(store: 
 
 
 async def test_the_ledger_keeps_each_persons_last_erasure(store: Store) -> None:
-    assert await store.erased_at([ANN]) == {}
-    assert await store.erased_at([]) == {}
+    assert (await store.changes({}, [ANN], [])).erased == {}
+    assert (await store.changes({}, [], [])).erased == {}
     assert await store.note_erasures([]) == set()
     assert await store.note_erasures([Erasure(ANN, "q1", 100), Erasure(BOB, "q2", 50)]) == {ANN, BOB}
     assert await store.note_erasures([Erasure(ANN, "q1", 100)]) == set()
     assert await store.note_erasures([Erasure(ANN, "q0", 100), Erasure(BOB, "q3", 49)]) == set()
     assert await store.note_erasures([Erasure(ANN, "q4", 101)]) == {ANN}
-    assert await store.erased_at([ANN, BOB, Person("globex", "ann")]) == {ANN: 101, BOB: 50}
-    assert await store.erased_at([Person("globex", "ann")]) == {}
+    assert (await store.changes({}, [ANN, BOB, Person("globex", "ann")], [])).erased == {ANN: 101, BOB: 50}
+    assert (await store.changes({}, [Person("globex", "ann")], [])).erased == {}
 
 
 async def test_a_save_returns_the_erasures_that_its_writer_did_not_know(store: Store) -> None:
@@ -306,7 +306,7 @@ async def test_the_newest_state_is_announced_last_though_an_older_one_was_on_its
 
 async def test_the_ledgers_time_is_the_logs(handler: FeedbackHandler, store: Store) -> None:
     await handler.handle([received(erasure(at=0), logged=500)])
-    assert await store.erased_at([ANN]) == {ANN: START + 500 * 1_000_000}
+    assert (await store.changes({}, [ANN], [])).erased == {ANN: START + 500 * 1_000_000}
 
 
 async def test_an_erasure_that_was_noted_but_not_carried_out_changes_the_records_once(

@@ -135,7 +135,7 @@ async def everything_asked(store: Store) -> list[BaseException | None]:
         store.changes({record().feedback_id: 0}, [], []),
         store.save([Save(record(), 0)]),
         store.totals(),
-        store.erased_at([Person("acme", "ann")]),
+        store.changes({}, [Person("acme", "ann")], []),
         scan(),
         scan_person(),
     ]

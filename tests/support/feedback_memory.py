@@ -29,11 +29,11 @@ class MemoryStore:
         changed = {id_: one for id_, one in stored.items() if (one.revision if one else 0) != known[id_]}
         verdicts = [record for record in stored.values() if record is not None and record.is_verdict]
         return RecordChanges(
-            changed, await self.erased_at(people), self._on_turns({*turns, *(record.turn for record in verdicts)})
+            changed, await self._erased_at(people), self._on_turns({*turns, *(record.turn for record in verdicts)})
         )
 
     async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
-        if erased := unknown_erasures(await self.erased_at(people), ledger):
+        if erased := unknown_erasures(await self._erased_at(people), ledger):
             return Saved(set(), erased)
         written = set()
         for save in saves:
@@ -66,7 +66,7 @@ class MemoryStore:
         self._ledger = latest([*before.values(), *erasures])
         return {person for person, erasure in self._ledger.items() if before.get(person) != erasure}
 
-    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+    async def _erased_at(self, people: Collection[Person]) -> ErasedAt:
         return {person: self._ledger[person].erased_at for person in people if person in self._ledger}
 
     async def totals(self) -> Totals:

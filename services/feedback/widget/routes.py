@@ -8,7 +8,6 @@ from typing import Final
 from servicekit.web.routes import Routes
 
 _FOLDER: Final = Path(__file__).parent
-FILES: Final = ("/widget", "/widget.js", "/widget-demo.js", "/widget-demo.css")
 SHARED: Final = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
