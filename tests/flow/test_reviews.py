@@ -221,7 +221,7 @@ async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(empty_stack
         await page.goto(f"{url}/dashboard/accuracy?at=acme/support&period=all")
         for part in ("document.documentElement", "document.querySelector('nav.pages')"):
             assert await page.evaluate(f"{part}.scrollWidth <= {part}.clientWidth"), part
-        assert await page.get_by_text("There are no drawn answers left to review.").count() == 1
+        assert await page.get_by_text("There are no drawn answers left for you to review.").count() == 1
         # A form draws from the last 30 days; these answers are older.
         async with stack.client() as http:
             window = {"start": "2026-01-01T00:00:00Z", "end": "2026-02-01T00:00:00Z"}
