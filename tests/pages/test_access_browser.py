@@ -46,7 +46,8 @@ async def test_a_colleague_gets_a_key_and_signs_in_with_it(
         await admin.goto(url + "/?token=all")
         await admin.click("text=Operations")
         assert await admin.locator("nav.pages a").count() == 8, "the page has the navigation of the others"
-        await admin.click("text=Create a key")
+        if not await admin.is_visible("input[name=name]"):  # open while there are no keys
+            await admin.click("text=Create a key")
         await admin.fill("input[name=name]", name)
         await admin.click("text=Create, and show the key")
         key = await admin.input_value("#new-key")
@@ -124,9 +125,8 @@ async def test_a_person_is_erased_in_two_clicks_and_a_confirmation(erasing_stack
     async with served(erasing_stack.app()) as url, opened(browser) as (page, complaints):
         await page.goto(url + "/?token=acme")
         await page.click("text=Operations")
-        await page.click("text=Look up and erase")
         await page.fill("form[action='/dashboard/erase'] input[name=user]", BEN)
-        await page.click("text=Look up")
+        await page.click("button:text-is('Look up')")
         assert "2 messages" in await page.inner_text("#erasure")
         assert "in 2 projects" in await page.inner_text("#erasure")
         await looked_at(page, "found")

@@ -87,6 +87,7 @@ AT = Project("acme", "support")
 
 
 PAGE = "/dashboard/alerts?at=acme/support"
+ALERTS = "/conversations/acme/support/alerts"
 
 
 PUBLIC = "https://93.184.215.14/services/T0/B0/SECRET"
@@ -249,3 +250,15 @@ async def test_a_test_message_reaches_a_local_receiver(stack: RunningStack) -> N
         await page.click("text=Save, and send a test")
         await page.wait_for_selector(r"text=/The channel gone was saved, .* The test message was not delivered/")
         assert complaints == []
+
+
+async def test_the_first_channel_comes_with_a_rule(stack: RunningStack) -> None:
+    async with stack.client("acme") as acme:
+        for rule in (await acme.get(ALERTS)).json()["rules"]:
+            await acme.post(PAGE, data={"remove": rule["name"]})
+        assert 'name="first_rule"' in (await acme.get(PAGE)).text
+        saved = await acme.post(PAGE, data={"channel": "x", "channel_kind": "slack", "url": PUBLIC, "first_rule": "1"})
+        assert "the rule satisfaction-dropped announces in it" in saved.text
+        assert 'name="first_rule"' not in saved.text, "there is a rule"
+        [rule] = (await acme.get(ALERTS)).json()["rules"]
+        assert (rule["kind"], rule["channels"]) == ("satisfaction_dropped", ["x"])

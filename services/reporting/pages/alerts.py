@@ -36,6 +36,10 @@ CHANNEL_NAMES: Final[Mapping[ChannelKind, str]] = {
 }
 
 
+FIRST_RULE: Final = "satisfaction-dropped"
+"""Name of the rule that the form of the first channel offers."""
+
+
 @dataclass(frozen=True, slots=True)
 class FormOutcome:
     """Message about the outcome of a submitted form.
@@ -113,11 +117,15 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
 
 
 async def _set_channel(administration: AlertAdministration, at: Project, request: Request, said: Form) -> FormOutcome:
-    """Store a channel, add it to the rules and test it, as the form asks."""
+    """Store a channel, add it to the rules or to a first rule, and test it, as the form asks."""
     base = f"{request.url.scheme}://{request.url.netloc}"
     name, kind, url = (said.field(field).strip() for field in ("channel", "channel_kind", "url"))
     channel = await administration.set_channel(at, name, kind, url, base, request.state.caller)
     outcome = f"The channel {name} was saved. Select it in a rule."
+    if "first_rule" in said:
+        rule = ALERT_RULE.validate_python({"kind": "satisfaction_dropped", "name": FIRST_RULE, "channels": [name]})
+        await administration.set_rule(at, rule, request.state.caller.subject)
+        outcome = f"The channel {name} was saved, and the rule {FIRST_RULE} announces in it."
     if "announce" in said:
         count = await administration.announce_all_in(at, name, request.state.caller.subject)
         rules = "1 rule announces" if count == 1 else f"{count} rules announce"
