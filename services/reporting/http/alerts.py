@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.base import Name
 from contracts.instants import format_instant
 from contracts.scopes import ADMIN, OPERATE, READ
-from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.administration import AlertAdministration, ChannelState
 from reporting.alerts.channels import ChannelKind
 from reporting.alerts.rules import AlertRule
 from reporting.alerts.store import AlertRow
@@ -117,21 +117,10 @@ def alerts_router(administration: AlertAdministration) -> Routes:
     async def alerts(tenant: Name, project: Name) -> ProjectAlertsState:
         """Get the project's open and most recent alerts, its rules, and the channels that its rules may use."""
         overview = await administration.overview(Project(tenant, project))
+        alerts = [_shown(alert) for alert in overview.alerts]
+        channels = [_channel(channel) for channel in overview.channels]
         return ProjectAlertsState(
-            tenant=tenant,
-            project=project,
-            alerts=[_shown(alert) for alert in overview.alerts],
-            rules=list(overview.rules),
-            channels=[
-                ChannelShown(
-                    name=channel.name,
-                    kind=channel.kind,
-                    waiting=channel.count.waiting,
-                    dead=channel.count.dead,
-                    last_answer=channel.count.last_answer,
-                )
-                for channel in overview.channels
-            ],
+            tenant=tenant, project=project, alerts=alerts, rules=list(overview.rules), channels=channels
         )
 
     @router.at(
@@ -173,6 +162,13 @@ def alerts_router(administration: AlertAdministration) -> Routes:
         return TestedChannel(delivered=result.delivered, answer=result.what)
 
     return router
+
+
+def _channel(state: ChannelState) -> ChannelShown:
+    count = state.count
+    return ChannelShown(
+        name=state.name, kind=state.kind, waiting=count.waiting, dead=count.dead, last_answer=count.last_answer
+    )
 
 
 def _shown(row: AlertRow) -> AlertShown:
