@@ -110,14 +110,16 @@ class Received(NamedTuple, Generic[R_co]):
         return read(RawRecord(Coordinates(topic, 0, 0), None, value, (), _LATEST), models)
 
     @classmethod
-    def kept(cls, event: E, at: str, key: bytes | None, value: bytes, headers: Headers, log_time: int) -> Received[E]:
+    def kept(
+        cls, event: E, position: str, key: bytes | None, value: bytes, headers: Headers, log_time: int
+    ) -> Received[E]:
         """Rebuild a record from the columns in which the service has stored it.
 
         Args:
-            at: The record's log position as `topic:partition:offset`.
+            position: The record's log position as `topic:partition:offset`.
             log_time: The time at which the record's text first appeared in the log, in microseconds.
         """
-        topic, partition, offset = at.rsplit(":", 2)
+        topic, partition, offset = position.rsplit(":", 2)
         raw = RawRecord(Coordinates(topic, int(partition), int(offset)), key, value, headers, log_time)
         return Received(event, raw)
 
