@@ -136,7 +136,7 @@ class FileSettings(BaseModel):
 
 
 def read_settings(settings: type[S], **values: Any) -> S:
-    """Read settings from the environment. Values in `given`, by field name, take precedence.
+    """Read settings from the environment. The given `values`, by field name, take precedence.
 
     Raises StartError if a value is invalid. The message names the variables and the violated rules, but
     does not contain the values.

@@ -116,7 +116,7 @@ class AnyOfLater:
     """Authenticator that delegates to other authenticators, which exist only once the services have started.
 
     Args:
-        known: A function that returns these authenticators, or None before the start.
+        authenticators: A function that returns these authenticators, or None before the start.
         prefix: Before the start, a token with this prefix raises Unavailable, and any other token is rejected.
     """
 
