@@ -258,13 +258,13 @@ async def test_a_lost_database_counts_as_an_outage(issues: Issues, blocked: Conn
 
 _PARENT: Final = """
 import asyncio, sys
-from pathlib import Path
+from reporting.sql import SQL
 from servicekit.child_process import ChildProcess
 from servicekit.clock import SystemClock
 
 url, started = sys.argv[1:]
 work = "tests.support.child_work:open_endless"
-child = ChildProcess(work, SystemClock(), url, "reporting", "select", {"started": started})
+child = ChildProcess(work, SystemClock(), url, "reporting", SQL.schema, {"started": started})
 asyncio.run(child.run())
 """
 
