@@ -197,7 +197,9 @@ def test_every_table_that_names_a_person_is_held() -> None:
         for line in SCHEMAS[service].splitlines():
             if created := re.match(r"create (?:unlogged )?table (\w+)", line):
                 table = created[1]
-            elif line.startswith("    ") and line.split()[0] in columns:
+            elif line.startswith(")"):
+                table = ""
+            elif table and line.startswith("    ") and line.split()[0] in columns:
                 found.add(f"{service}.{table}")
     held = {f"{one.name}.{table}" for one in PROGRAMS for table in one.holds}
     # The feedback store is read through its port, and the bridge's messages name only agents.
