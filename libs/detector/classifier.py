@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from detector.encoders.exchange import CLASSES
-from detector.features import NAMES, Vector
+from detector.features import NAMES, WORDS, Vector
 from detector.model import CorrectionType, Feedback, GateCall
 
 WEIGHTS: Final = Path(__file__).parent / "weights" / "classifier.json"
@@ -89,16 +89,18 @@ class Classifier:
     bias: Vector
 
     @classmethod
-    def load(cls, path: Path = WEIGHTS) -> Classifier:
-        """Read the committed weights.
+    def load(cls, *, with_reader: bool, path: Path = WEIGHTS) -> Classifier:
+        """Read the committed weights, for features with or without the reader's.
 
         Raises:
             ValueError: They belong to other features or classes.
         """
-        content = json.loads(path.read_text("ascii"))
-        if tuple(content["weights"]) != NAMES or tuple(content["classes"]) != CLASSES:
+        content = json.loads(path.read_text("utf-8"))
+        mode, names = ("reader", NAMES) if with_reader else ("words", WORDS)
+        weights = content[mode]["weights"]
+        if tuple(weights) != names or tuple(content["classes"]) != CLASSES:
             raise ValueError(f"{path} belongs to other features or classes")
-        return cls(np.array(list(content["weights"].values())), np.array(content["bias"]))
+        return cls(np.array(list(weights.values())), np.array(content[mode]["bias"]))
 
     def opinion(self, features: Vector) -> Opinion:
         """Return the probabilities of the classes of a message."""

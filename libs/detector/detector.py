@@ -14,25 +14,26 @@ from detector.location import TOP_K, addressed_target, older_named, ranked
 from detector.model import NEIGHBOURHOOD, Feedback, Neighbourhood, Reaction, Target, Verdict
 from detector.rules import Rule, first_rule
 from detector.version import version
+from detector.word_layer import WordLayer
 
 #: Maximum number of characters of the message that a verdict quotes.
 QUOTE: Final = 10_000
 #: Share that the reader gives to rejections from which it does not contradict a rule's rejection.
-NOT_CONTRADICTED: Final = 0.25
+NOT_CONTRADICTED: Final = 0.5
 #: Confidence of a rejection that asks again, if the message asks for something else than the request.
 NOT_ANNOUNCED: Final = 0.69
 
 _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "accepted": "ok", "neutral": None}
 #: Rules of the specification that decide although there is a reader.
 _CERTAIN: Final = frozenset(
-    {"nothing_to_judge", "silence", "declines_offer", "gives_up", "other_request", "same_request", "agrees", "closes"}
+    {"nothing_to_judge", "silence", "declines_offer", "other_request", "same_request", "agrees", "closes"}
     | {"closes_with_thanks", "acknowledges", "takes"}
 )
+#: Rules that leave the verdict to the classifier if there is no reader.
+_OPEN: Final = frozenset({"for_and_against", "follows", "hints", "nothing_said"})
+_ASKS: Final = frozenset({"agent_asks", "agent_suggests"})
 #: Rules whose verdict a language model may replace, and the probabilities of a rejection about which it is asked.
-_UNSETTLED: Final = frozenset(
-    {"for_and_against", "language", "other_request", "new_topic", "approves_in_answer", "follows", "hints"}
-    | {"nothing_said"}
-)
+_UNSETTLED: Final = _OPEN | {"language", "other_request", "new_topic", "approves_in_answer"}
 DOUBTFUL: Final = (0.35, 0.85)
 
 
@@ -44,10 +45,9 @@ class Judgement(NamedTuple):
     rule: Rule
     opinion: Opinion | None
 
-    @property
-    def is_settled(self) -> bool:
-        """True if no language model needs to be asked."""
-        if self.opinion is None:
+    def is_settled(self, *, with_reader: bool) -> bool:
+        """Return True if no language model needs to be asked. Without a reader, the rule says whether."""
+        if self.opinion is None or not with_reader:
             return self.rule.name not in _UNSETTLED
         return not DOUBTFUL[0] <= self.opinion.rejected <= DOUBTFUL[1]
 
@@ -64,13 +64,14 @@ class Detector:
 
     Args:
         embedder: Encoder whose vectors show how similar texts are.
-        network: Reader of English exchanges. Without it, and for other languages, rules about patterns decide.
+        network: Reader of English exchanges. Without it, the classifier sees only words and patterns.
     """
 
     def __init__(self, embedder: Embedder, network: ExchangeNetwork | None = None) -> None:
         self.embedder = embedder
         self._network = network
-        self._classifier = Classifier.load() if network else None
+        self._classifier = Classifier.load(with_reader=network is not None)
+        self._words = WordLayer.load()
         self.version = version(embedder.name, network.name if network else None)
 
     @classmethod
@@ -124,16 +125,21 @@ class Detector:
     def _opinion(self, x: Exchange, evidence: Evidence, rule: Rule) -> Opinion | None:
         """Return the classifier's opinion, or None if the rule decides.
 
-        The rule decides if there is no reader for the message, or if the reader does not contradict a rejection.
+        In English, a certain rule decides, and a rejection by a rule that the reader does not contradict. Without a
+        reader, any rule decides that does not leave the verdict open, and any rule if the agent asked something. In
+        other languages the rule always decides.
         """
-        if self._network is None or self._classifier is None or evidence.language != "en" or rule.name in _CERTAIN:
+        is_reply, rejects = "agent_asks" in evidence.answer_kinds, rule.verdict.feedback == "rejected"
+        gives_up = rule.name == "gives_up" and evidence.is_short
+        if evidence.language != "en" or rule.name in _CERTAIN or gives_up:
             return None
-        logits = self._network.read(x.message.text, x.answer, x.request)
-        if rule.verdict.feedback == "rejected" and Opinion(*features.shares(logits)).rejected >= NOT_CONTRADICTED:
+        if self._network is None and (rule.name not in _OPEN or not _ASKS.isdisjoint(evidence.answer_kinds)):
             return None
-        opinion = self._classifier.opinion(features.vector(evidence, logits))
-        is_reply = "agent_asks" in evidence.answer_kinds
-        return opinion.without_rejection() if is_reply and rule.verdict.feedback != "rejected" else opinion
+        logits = self._network.read(x.message.text, x.answer, x.request) if self._network else None
+        if logits is not None and rejects and Opinion(*features.shares(logits)).rejected >= NOT_CONTRADICTED:
+            return None
+        opinion = self._classifier.opinion(features.vector(evidence, self._words, logits))
+        return opinion.without_rejection() if is_reply and not rejects else opinion
 
     def _verdict(self, judgement: Judgement, target: Target | None) -> Verdict:
         evidence, rule, opinion = judgement.evidence, judgement.rule, judgement.opinion
@@ -155,14 +161,14 @@ class Detector:
             user_said=judgement.exchange.message.text[:QUOTE],
             target=target,
             rules=(
-                f"reader.{opinion.kind}" if opinion else f"rule.{rule.name}",
+                f"{'reader' if self._network else 'words'}.{opinion.kind}" if opinion else f"rule.{rule.name}",
                 *(pattern.name for pattern in evidence.matches if not pattern.kind.startswith("cue_")),
             ),
             decided_by="learned" if opinion else "rules",
             gate=gate,
             scores={name: round(value, 6) for name, value in scores.items()},
             status_only=is_new_topic,
-            settled=judgement.is_settled,
+            settled=judgement.is_settled(with_reader=self._network is not None),
             encoder=self._network.name if self._network else None,
             rule="learned" if opinion else f"rule.{rule.name}",
         )

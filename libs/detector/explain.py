@@ -24,7 +24,7 @@ _SAYS: Final = {
     "accepted": "The answer is accepted",
     "neutral": "Nothing is said about the answer",
 }
-_WHO: Final = {"rules": "a rule", "learned": "the reader", "llm": "the LLM gate"}
+_WHO: Final = {"rules": "a rule", "learned": "the classifier", "llm": "the LLM gate"}
 _HOW: Final = {
     "explicit": "it is turned down",
     "rephrased": "the request is asked again",
@@ -100,7 +100,7 @@ def render(verdict: Verdict, words: Sequence[tuple[str, float]] = ()) -> str:
     if words:
         lines.append("  words       " + ", ".join(f"{word} {weight:.2f}" for word, weight in words))
     if verdict.encoder is None:
-        lines.append(f"  encoder     none: only patterns judge; to add one: {how_to_add_encoder()}")
+        lines.append(f"  encoder     none: only words and patterns judge; to add one: {how_to_add_encoder()}")
     if verdict.target:
         target = verdict.target
         lines.append(

@@ -1,4 +1,4 @@
-"""Features of the classifier: the reader's shares, the kinds of patterns that match, and combinations of the two."""
+"""Features of the classifier: the word layer, the kinds of patterns that match, overlaps, and the reader's shares."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ import numpy.typing as npt
 from detector.encoders.exchange import CLASSES, Logits
 from detector.evidence import REPHRASED_ABOVE, Evidence
 from detector.patterns import Kind
+from detector.word_layer import WordLayer
 
 #: Kinds of patterns that say too little for a weight of their own.
 _WITHOUT_WEIGHT: Final = frozenset({"acknowledge", "postpone", "ask_agent"})
 _KINDS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind not in _WITHOUT_WEIGHT)
-NAMES: Final = (
-    *(f"reads:{name}" for name in CLASSES),
+#: Features that need no reader.
+WORDS: Final = (
+    *(f"words:{name}" for name in CLASSES),
     *_KINDS,
-    *("shares_no_word", "rejected_after_question", "nothing_after_question", "rephrased_and_similar"),
+    *("shares_no_word", "words_of_request", "words_of_answer", "coded", "answer_coded", "similarity"),
+    "asks_otherwise",
+)
+NAMES: Final = (
+    *WORDS,
+    *(f"reads:{name}" for name in CLASSES),
+    *("rejected_after_question", "nothing_after_question", "rephrased_and_similar", "rephrased_by_similarity"),
 )
 
 Vector = npt.NDArray[np.float64]
@@ -30,22 +38,33 @@ def shares(logits: Logits) -> Vector:
     return raised / total
 
 
-def vector(evidence: Evidence, logits: Logits) -> Vector:
-    """Return the values of the features `NAMES` for a message.
+def vector(evidence: Evidence, words: WordLayer, logits: Logits | None) -> Vector:
+    """Return the values of the features `NAMES` for a message, or of `WORDS` without a reader.
 
     Args:
         logits: The output of the reader.
     """
-    read = shares(logits)
+    message, request, answer = evidence.message, evidence.request, evidence.answer
     matched = evidence.kinds | evidence.answer_kinds
-    similar, question = float(evidence.similarity > REPHRASED_ABOVE), float("agent_asks" in evidence.answer_kinds)
-    return np.array(
-        [
+    features = [
+        *words.logits(message, answer),
+        *(float(kind in matched) for kind in _KINDS),
+        float(message.content.isdisjoint(request.content | answer.content)),
+        len(message.content & request.content) / max(1, len(request.content)),
+        len((message.content - request.content) & answer.content) / max(1, len(message.content)),
+        float(message.coded),
+        float(answer.coded),
+        evidence.similarity,
+        float(evidence.asks_otherwise and bool(request.words)),
+    ]
+    if logits is not None:
+        read = shares(logits)
+        rephrased, question = read[CLASSES.index("rephrased")], float("agent_asks" in evidence.answer_kinds)
+        features += [
             *np.log(read),
-            *(float(kind in matched) for kind in _KINDS),
-            float(evidence.message.content.isdisjoint(evidence.request.content | evidence.answer.content)),
             question * read[CLASSES.index("explicit")],
             question * read[CLASSES.index("none")],
-            similar * read[CLASSES.index("rephrased")],
+            rephrased * (evidence.similarity > REPHRASED_ABOVE),
+            rephrased * evidence.similarity,
         ]
-    )
+    return np.array(features)

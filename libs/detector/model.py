@@ -91,7 +91,7 @@ class Verdict:
         status_only: True if the message starts a new topic. The verdict then sets the earlier turn to accepted with
             confidence 0.5 and is never announced.
         settled: True if no language model is asked, because the verdict is certain or there is nothing to decide.
-        encoder: Name of the detector's reader, or None if only patterns judge.
+        encoder: Name of the detector's reader, or None if only words and patterns judge.
         rule: Row of `detector.rules.RULES` that decided, or "learned" or "llm".
     """
 

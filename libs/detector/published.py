@@ -16,8 +16,8 @@ class CheckedVerdicts(NamedTuple):
 
 
 PUBLISHED: Final[Mapping[Reaction, CheckedVerdicts]] = {
-    "not_ok": CheckedVerdicts(30 + 21, 34 + 25),
-    "ok": CheckedVerdicts(6 + 5, 6 + 5),
+    "not_ok": CheckedVerdicts(31 + 21, 34 + 26),
+    "ok": CheckedVerdicts(7 + 8, 7 + 8),
 }
 """Counts by announced reaction, on conversations with LLM assistants: `agents_dev2` and `agents_dev`
 (docs/evaluation.md). A language model assigned the labels.

@@ -27,12 +27,18 @@ WORDS: Final[Mapping[str, str]] = {
     "rule.follows": "builds on the answer",
     "rule.hints": "has a word of praise",
     "rule.nothing_said": "says nothing about the answer",
-    "reader.explicit": "is read as a rejection of the answer",
-    "reader.rephrased": "is read as the same request again",
-    "reader.abandonment": "is read as giving up",
-    "reader.approval": "is read as an approval of the answer",
-    "reader.continuation": "is read as going on from the answer",
-    "reader.none": "is read as saying nothing about the answer",
+    **{
+        f"{reader}.{name}": f"is read as {meaning}"
+        for reader in ("reader", "words")
+        for name, meaning in (
+            ("explicit", "a rejection of the answer"),
+            ("rephrased", "the same request again"),
+            ("abandonment", "giving up"),
+            ("approval", "an approval of the answer"),
+            ("continuation", "going on from the answer"),
+            ("none", "saying nothing about the answer"),
+        )
+    },
     "llm.explicit": "says that the answer is wrong or not what was asked for",
     "llm.rephrased": "asks for the same again in other words",
     "llm.abandonment": "gives up on the request",

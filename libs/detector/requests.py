@@ -25,6 +25,8 @@ _OTHERS: Final[dict[str, frozenset[str]]] = {}
 for _line in _OPPOSITES.replace("\n", "|").split("|"):
     for _word in _line.split():
         _OTHERS[_word] = _OTHERS.get(_word, frozenset()) | frozenset(_line.split()) - {_word}
+#: First words of a further request.
+_FURTHER: Final = frozenset({"and", "also", "now", "next", "then", "back"})
 #: Words that say from where to where; the words after them are places or values.
 _DIRECTIONS: Final = ("from", "to", "into", "as", "with", "by")
 
@@ -32,12 +34,15 @@ _DIRECTIONS: Final = ("from", "to", "into", "as", "with", "by")
 def asks_otherwise(message: Prepared, request: Prepared, answer: Prepared) -> bool:
     """Return True if a message in similar words asks for something other than the request.
 
-    That is the case if it has another number, day or month, the opposite of a word, the same words in another
-    direction ("from Porto to Lisbon"), or if it replaces a word that the answer took up.
+    That is the case if it opens as a further request ("and ..."), if it has another number, day or month, the opposite
+    of a word, the same words in another direction ("from Porto to Lisbon"), or if it replaces a word that the answer
+    took up.
     """
     words, requested = frozenset(message.words), frozenset(request.words)
     only_said, only_asked = words - requested, requested - words
     if any(_OTHERS[word] & only_asked for word in only_said if word in _OTHERS):
+        return True
+    if not _FURTHER.isdisjoint(message.words[:1]):
         return True
     if message.numbers - request.numbers:
         return True

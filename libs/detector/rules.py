@@ -1,7 +1,7 @@
 """Rules that turn patterns into verdicts, in the specification's order of precedence.
 
-These rules decide for languages other than English and without the sentence encoder. Otherwise they are evidence that
-the reader's verdict takes into account (see `classifier`).
+These rules decide for languages other than English. In English they are also evidence, which the classifier weighs
+(see `classifier`).
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from typing import Final
 
 from contracts.detectors import MODES, DetectorVersion
 
-RELEASE: Final = 1
+RELEASE: Final = 2
 """Number of the release. Raise it with each change of the detector or the LLM gate that affects verdicts."""
-DIGEST: Final = "2373b5f86c9ac036"
+DIGEST: Final = "b01e8d013472c4a3"
 """Digest of the code and data of this release (`tests/unit/detector/test_version.py` computes it)."""
 _WITH_GATE: Final = len(MODES) // 2
 

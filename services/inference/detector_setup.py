@@ -35,7 +35,7 @@ async def open_detector(settings: InferenceSettings, say: Callable[[str], None])
         raise StartError(str(error)) from error
     if encoder is None and settings.sentence_encoder == "auto":
         say(
-            "The sentence encoder is not on this machine, so patterns judge alone and find less."
+            "The sentence encoder is not on this machine, so words and patterns judge alone and find less."
             f" To add it: {how_to_add_encoder()}."
         )
     return Detector.default(encoder)

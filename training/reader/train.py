@@ -113,16 +113,16 @@ def main() -> None:
     torch.manual_seed(options.seed)
     rows = rows_of(options.written, options.turns, options.templates)
     taught = [row for row in rows if row.fold != options.hold]
-    held = [row for row in rows if row.fold == options.hold]
+    held_out = [row for row in rows if row.fold == options.hold]
     packer = PairPacker(options.tokenizer)
     packed = [packer.pack(row.message, row.answer, row.request) for row in taught]
-    print(f"{len(taught)} rows, {np.mean([len(pieces) for pieces, _ in packed]):.0f} pieces; {len(held)} held out")
+    print(f"{len(taught)} rows, {np.mean([len(pieces) for pieces, _ in packed]):.0f} pieces; {len(held_out)} held out")
     embeddings, network = Embeddings(options.int8), Network(options.layers)
     load_layers(network, options.fp32)
     fit(network, embeddings, taught, packed, options)
-    if held:
-        logits = predicted(network, embeddings, [packer.pack(row.message, row.answer, row.request) for row in held])
-        labels = np.array([CLASSES.index(row.label) for row in held])
+    if held_out:
+        logits = predicted(network, embeddings, [packer.pack(row.message, row.answer, row.request) for row in held_out])
+        labels = np.array([CLASSES.index(row.label) for row in held_out])
         print(f"accuracy on the rows held out: {(logits.argmax(1) == labels).mean():.3f}")
 
 
