@@ -116,23 +116,23 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
     return FormOutcome(f"The rule {rule.name} was saved. It is evaluated every minute.")
 
 
-async def _set_channel(administration: AlertAdministration, at: Project, request: Request, said: Form) -> FormOutcome:
+async def _set_channel(administration: AlertAdministration, at: Project, request: Request, form: Form) -> FormOutcome:
     """Store a channel, add it to the rules or to a first rule, and test it, as the form asks."""
     base = f"{request.url.scheme}://{request.url.netloc}"
-    name, kind, url = (said.field(field).strip() for field in ("channel", "channel_kind", "url"))
+    name, kind, url = (form.field(field).strip() for field in ("channel", "channel_kind", "url"))
     channel = await administration.set_channel(at, name, kind, url, base, request.state.caller)
     outcome = f"The channel {name} was saved. Select it in a rule."
-    if "first_rule" in said:
+    if "first_rule" in form:
         rule = ALERT_RULE.validate_python({"kind": "satisfaction_dropped", "name": FIRST_RULE, "channels": [name]})
         await administration.set_rule(at, rule, request.state.caller.subject)
         outcome = f"The channel {name} was saved, and the rule {FIRST_RULE} announces in it."
-    if "announce" in said:
+    if "announce" in form:
         count = await administration.announce_all_in(at, name, request.state.caller.subject)
         rules = "1 rule announces" if count == 1 else f"{count} rules announce"
         outcome = f"The channel {name} was saved, and {rules} in it."
     if channel.secret:
         outcome += f" Its signing key, shown only now: {channel.secret}"
-    if "and_test" not in said:
+    if "and_test" not in form:
         return FormOutcome(outcome)
     tested = await _tested(administration, at, name)
     return FormOutcome(f"{outcome} {tested.said}", tested.failed)
@@ -149,15 +149,15 @@ async def _tested(administration: AlertAdministration, at: Project, channel: str
     return FormOutcome(f"The test message was not delivered: {result.what}.", failed=True)
 
 
-def _rule_of(said: dict[str, list[str]]) -> dict[str, Any]:
+def _rule_of(form: dict[str, list[str]]) -> dict[str, Any]:
     """Return the rule described by a form, as input for validation.
 
     Percentages become proportions, and empty fields are omitted.
     """
-    rule: dict[str, Any] = {name: values[0] for name, values in said.items() if name != "channels" and values[0]}
+    rule: dict[str, Any] = {name: values[0] for name, values in form.items() if name != "channels" and values[0]}
     if "below" in rule:
         rule["below"] = float(rule["below"]) / 100
-    return {**rule, "channels": said.get("channels", [])}
+    return {**rule, "channels": form.get("channels", [])}
 
 
 def rule_in_words(rule: AlertRule) -> str:

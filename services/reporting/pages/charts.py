@@ -192,14 +192,14 @@ def interval(share: float, low: float, high: float) -> Markup:
 
 def spark(steps: Sequence[Votes]) -> Markup:
     """Draw a sparkline of the volume: one stacked bar per step, with rejections at the bottom."""
-    most, parts = max((one.total for one in steps), default=0) or 1, []
-    for at, one in enumerate(steps):
+    most, parts = max((votes.total for votes in steps), default=0) or 1, []
+    for index, votes in enumerate(steps):
         base = 22.0
-        for name, count in (("not_ok", one.not_ok), ("neutral", one.neutral), ("ok", one.ok)):
+        for name, count in (("not_ok", votes.not_ok), ("neutral", votes.neutral), ("ok", votes.ok)):
             size = 22 * count / most
             base -= size
             if size:
-                parts.append(f'<rect class="{name}" x="{6 * at}" y="{base:.1f}" width="5" height="{size:.1f}"/>')
+                parts.append(f'<rect class="{name}" x="{6 * index}" y="{base:.1f}" width="5" height="{size:.1f}"/>')
     return _svg(f'class="spark" viewBox="0 0 {6 * len(steps)} 22" aria-hidden="true"', *parts)
 
 

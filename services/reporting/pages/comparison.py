@@ -92,12 +92,12 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
     says nothing about a release.
     """
     filters, by = view.filters.replace(origins=None), dimension(view.dimension or "version")
-    known, values = await asyncio.gather(
+    dimensions, values = await asyncio.gather(
         known_dimensions(pool, at, span, view.agent_id),
         value_votes(pool, at, span, filters, by),
     )
-    if by not in known:
-        known = [*known, by]
+    if by not in dimensions:
+        dimensions = [*dimensions, by]
     a, b = await _chosen(pool, at, view, by, values)
     pair, agent = _pair(a, b, by, values), view.agent_id
     if by.name == "version" and agent is None and a is None and b is None:
@@ -107,7 +107,7 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
             filters = filters.replace(agent_id=agent)
             pair = None if agent is None else _pair(None, None, by, values)
     comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, counted=values)
-    return ComparisonPage(by, known, sorted(values, key=lambda value: value.value), comparison, agent)
+    return ComparisonPage(by, dimensions, sorted(values, key=lambda value: value.value), comparison, agent)
 
 
 async def releases(

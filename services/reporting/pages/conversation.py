@@ -47,15 +47,15 @@ class ConversationPage:
     queue: ReviewQueue | None = None
     """Position of the viewer in a review queue; None outside of a queue."""
 
-    def accuracy_of(self, one: Mapping[str, Any]) -> VerdictKind | None:
+    def accuracy_of(self, record: Mapping[str, Any]) -> VerdictKind | None:
         """Return the precision of machine verdicts of this kind, or None if the record is not a machine verdict."""
-        if one["origin"] != "machine" or one["reaction"] is None:
+        if record["origin"] != "machine" or record["reaction"] is None:
             return None
-        return kind_of(one["reaction"], one["decided_by"], self.reviewed_kinds)
+        return kind_of(record["reaction"], record["decided_by"], self.reviewed_kinds)
 
     def has_reviewed(self, reactions: Sequence[dict[str, Any]]) -> bool:
         """Return True if the viewer wrote the effective review among these reactions."""
-        return any(one["origin"] == "reviewer" and one["user_id"] == self.reviewer for one in reactions)
+        return any(record["origin"] == "reviewer" and record["user_id"] == self.reviewer for record in reactions)
 
     def review_path(self, turn_id: str) -> str:
         """Return the API path of the turn's reviews."""
@@ -67,7 +67,7 @@ class ConversationPage:
         Args:
             reviewed: Id of the review that the viewer has just submitted, or None.
         """
-        return reviewed is not None and all(one["feedback_id"] != reviewed for one in _said(self.shown))
+        return reviewed is not None and all(record["feedback_id"] != reviewed for record in _said(self.shown))
 
     def trace(self, trace_id: str | None) -> str | None:
         """Return the URL of the trace, or None if no template is set or `trace_id` is None."""
@@ -80,8 +80,8 @@ async def show_conversation(sources: PageSources, request: Request) -> Response:
     view = view_of(request)
     if view.id is None:
         return error_page(400, "This address does not work", "It has no conversation id.")
-    known = [] if view.at is None else await projects(sources.current, caller.tenant, caller.projects)
-    project = chosen(view, known)
+    visible = [] if view.at is None else await projects(sources.current, caller.tenant, caller.projects)
+    project = chosen(view, visible)
     if project is None or not caller.may_touch(*project):
         return error_page(404, *NO_PROJECT)
     visit = await sources.visit(caller, view, project, [project])
@@ -109,16 +109,20 @@ async def conversation(
     where = ConversationScope(*at, view.id or "")
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         shown = await transcript(connection, where, view.turn)
-        counts = await reviewed_kinds(connection, at) if any(one["origin"] == "machine" for one in _said(shown)) else {}
+        counts = (
+            await reviewed_kinds(connection, at)
+            if any(record["origin"] == "machine" for record in _said(shown))
+            else {}
+        )
     if not shown.lines and not shown.stray:
         return None
-    came_from = next((one for one in _said(shown) if one["feedback_id"] == view.feedback), None)
+    came_from = next((record for record in _said(shown) if record["feedback_id"] == view.feedback), None)
     newer = older = None
     if came_from is not None and not view.queue:
-        place = (came_from["occurred_at"], came_from["feedback_id"])
-        newer, older = await neighbours(pool, at, span, view.listed, place)
+        position = (came_from["occurred_at"], came_from["feedback_id"])
+        newer, older = await neighbours(pool, at, span, view.listed, position)
     return ConversationPage(where, shown, newer, older, reviewer, trace_url_template, counts, came_from)
 
 
 def _said(shown: Transcript) -> Sequence[dict[str, Any]]:
-    return [one for line in shown.lines for one in line.reactions] + shown.stray
+    return [record for line in shown.lines for record in line.reactions] + shown.stray

@@ -43,14 +43,14 @@ def erasure_router(reads: asyncpg.Pool) -> Routes:
 
     async def show(request: Request) -> Response:
         caller: Caller = request.state.caller
-        said = request.query_params
+        parameters = request.query_params
         tenants = await tenants_of(reads, caller)
-        tenant, user, wanted = (said.get(name, "") for name in ("tenant", "user", "request"))
+        tenant, user, wanted = (parameters.get(name, "") for name in ("tenant", "user", "request"))
         try:
             tenant = _NAME.validate_python(tenant) if tenant else (tenants or [""])[0]
-            for given in (user, wanted):
-                if given:
-                    _ID.validate_python(given)
+            for person in (user, wanted):
+                if person:
+                    _ID.validate_python(person)
         except ValidationError:
             return error_page(400, "This address does not work", "The id of a person has 1 to 256 characters.")
         if user in (".", ".."):
@@ -84,11 +84,11 @@ async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
         return []
     if caller.tenant is not None:
         return [caller.tenant]
-    return sorted({one.tenant for one in await projects(reads, None, None)})
+    return sorted({project.tenant for project in await projects(reads, None, None)})
 
 
 async def _found(reads: asyncpg.Pool, tenant: str, user: str) -> Mapping[str, int]:
     """Count a person's messages and feedback records, and the projects in which they occur."""
-    names = [one.project for one in await projects(reads, tenant, None)]
+    names = [project.project for project in await projects(reads, tenant, None)]
     [row] = await reads.fetch(*SQL.count_of_person(tenant=tenant, user_id=user, projects=names))
     return dict(row)

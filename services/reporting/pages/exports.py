@@ -47,8 +47,8 @@ async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
     writer.writerow(COLUMNS)
     count = 0
     async for row in rows:
-        found = as_answer(row).model_dump(mode="json")
-        writer.writerow([_cell(found[name]) for name in COLUMNS])
+        record = as_answer(row).model_dump(mode="json")
+        writer.writerow([_cell(record[name]) for name in COLUMNS])
         count += 1
         if count % _CHUNK == 0:
             yield _taken(buffer)

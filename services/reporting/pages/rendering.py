@@ -166,10 +166,10 @@ def _rendered(template: str, values: Mapping[str, Any]) -> str:
     A context and its macros form a reference cycle, which would keep the page's data in memory until the next garbage
     collection. After sixteen transcripts of 200 turns, that collection would block the event loop for 40 ms.
     """
-    found = _ENVIRONMENT.get_template(template)
-    context = found.new_context(dict(values))
+    source = _ENVIRONMENT.get_template(template)
+    context = source.new_context(dict(values))
     try:
-        return "".join(found.root_render_func(context))
+        return "".join(source.root_render_func(context))
     finally:
         for names in (context.parent, context.vars, context.exported_vars):
             names.clear()

@@ -75,8 +75,8 @@ async def left(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> i
     filters = waiting(view)
     condition, values = where(at, span, filters)
     statement = SQL.count_turns.filled(view=filters.view, where=condition)
-    found: int = await pool.fetchval(*statement(**values, last=view.last, last_turn=view.last_turn, limit=MOST_LEFT))
-    return found
+    count: int = await pool.fetchval(*statement(**values, last=view.last, last_turn=view.last_turn, limit=MOST_LEFT))
+    return count
 
 
 async def next_in_queue(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, link: Link) -> str | None:
@@ -85,13 +85,13 @@ async def next_in_queue(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: V
     The next turn is the one after the turn that was reviewed last. If no turn has been reviewed, it is the first turn
     in the queue.
     """
-    place = None
+    position = None
     if view.last_mark is not None and "-" in view.last_mark:
         moment = await pool.fetchval(*SQL.moment_of_feedback(**at._asdict(), feedback_id=view.last_mark))
-        place = None if moment is None else (moment, UUID(view.last_mark))
-    found = await following(pool, at, span, waiting(view), place, (view.last, view.last_turn))
+        position = None if moment is None else (moment, UUID(view.last_mark))
+    following_row = await following(pool, at, span, waiting(view), position, (view.last, view.last_turn))
     last = {"last": view.last, "last_turn": view.last_turn, "last_mark": view.last_mark}
-    return None if found is None else _page_of(found, view, link, **last)
+    return None if following_row is None else _page_of(following_row, view, link, **last)
 
 
 async def queue_at(
@@ -102,21 +102,21 @@ async def queue_at(
     Args:
         row: Feedback record that the viewer is at.
     """
-    place, turn = (row["occurred_at"], row["feedback_id"]), (view.id, row["turn_id"])
-    older = await following(pool, at, span, waiting(view), place, turn)
-    newer = await following(pool, at, span, waiting(view), place, turn, newer=True)
+    position, turn = (row["occurred_at"], row["feedback_id"]), (view.id, row["turn_id"])
+    older = await following(pool, at, span, waiting(view), position, turn)
+    newer = await following(pool, at, span, waiting(view), position, turn, newer=True)
     home = link(REVIEW_PAGE, issue=view.issue)
     saved = link(
         REVIEW_PAGE, issue=view.issue, last=view.id, last_turn=row["turn_id"], last_mark=str(row["feedback_id"])
     )
-    back = {"queue": 1, "issue": view.issue, "feedback": view.last_mark}
+    parameters = {"queue": 1, "issue": view.issue, "feedback": view.last_mark}
     return ReviewQueue(
         await left(pool, at, span, view),
         home,
         saved,
         home if older is None else _page_of(older, view, link),
         None if newer is None else _page_of(newer, view, link),
-        undo_of(at, view, link, **back),
+        undo_of(at, view, link, **parameters),
     )
 
 
@@ -143,25 +143,25 @@ async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link, revi
     )
 
 
-def undo_of(at: Project, view: View, link: Link, **back: Any) -> Undo | None:
+def undo_of(at: Project, view: View, link: Link, **parameters: Any) -> Undo | None:
     """Return the form that retracts the last review, or None if there is no last review.
 
     After the retraction, the viewer returns to the page of the reviewed turn.
 
     Args:
-        back: Further URL parameters of that page.
+        parameters: Further URL parameters of that page.
     """
     if view.last is None or view.last_turn is None:
         return None
     return Undo(
-        review_path(at, view.last, view.last_turn), link(CONVERSATION, id=view.last, turn=view.last_turn, **back)
+        review_path(at, view.last, view.last_turn), link(CONVERSATION, id=view.last, turn=view.last_turn, **parameters)
     )
 
 
 def review_path(at: Project, conversation_id: str, turn_id: str) -> str:
     """Return the API path of a turn's reviews."""
-    place = PROJECT.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
-    return f"{place}/{quote(conversation_id, safe='')}/turns/{quote(turn_id, safe='')}/reviews"
+    path = PROJECT.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
+    return f"{path}/{quote(conversation_id, safe='')}/turns/{quote(turn_id, safe='')}/reviews"
 
 
 def _page_of(row: asyncpg.Record, view: View, link: Link, **more: Any) -> str:

@@ -266,11 +266,11 @@ def chosen(view: View, known: list[Project], last: str | None = None) -> Project
     """
     if view.at is not None:
         tenant, _, project = view.at.partition("/")
-        return next((one for one in known if one == (tenant, project)), None)
+        return next((candidate for candidate in known if candidate == (tenant, project)), None)
     if view.tenant is not None and view.project is not None:
         return Project(view.tenant, view.project)
-    fitting = [one for one in known if view.tenant in (None, one.tenant)]
-    viewed = (one for one in fitting if last == f"{one.tenant}/{one.project}")
+    fitting = [project for project in known if view.tenant in (None, project.tenant)]
+    viewed = (project for project in fitting if last == f"{project.tenant}/{project.project}")
     return next(viewed, fitting[0] if fitting else None)
 
 

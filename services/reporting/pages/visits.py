@@ -119,12 +119,12 @@ def view_of(request: Request) -> View:
     Raises:
         BadView: If a filter is invalid.
     """
-    said = dict(request.query_params)
+    parameters = dict(request.query_params)
     zone = request.cookies.get(ZONE_COOKIE, "")
-    if not said.get("tz") and zone in known_zones():
-        said["tz"] = zone
+    if not parameters.get("tz") and zone in known_zones():
+        parameters["tz"] = zone
     try:
-        return View.model_validate(said)
+        return View.model_validate(parameters)
     except ValidationError:
         raise BadView from None
 

@@ -76,11 +76,11 @@ def starts(span: TimeSpan, bucket: Bucket, zone: ZoneInfo) -> list[int]:
         day -= timedelta(days=day.weekday())
     skipped = max(0, (end - day).days // step + 1 - MOST_STEPS)
     day += timedelta(days=step * skipped)
-    found = []
+    steps = []
     while day <= end:
-        found.append(moment_of(datetime.combine(day, time(), zone)))
+        steps.append(moment_of(datetime.combine(day, time(), zone)))
         day += timedelta(days=step)
-    return found
+    return steps
 
 
 def offset_text(moment: int, zone: ZoneInfo) -> str:

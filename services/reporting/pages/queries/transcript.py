@@ -61,17 +61,17 @@ async def transcript(connection: Connection, at: ConversationScope, turn_id: str
     Args:
         turn_id: The messages around this turn are read. If None, the last messages of the conversation are read.
     """
-    here = at._asdict()
-    pivot = None if turn_id is None else await connection.fetchval(*SQL.start_of_turn(**here, turn_id=turn_id))
+    scope = at._asdict()
+    pivot = None if turn_id is None else await connection.fetchval(*SQL.start_of_turn(**scope, turn_id=turn_id))
     half = MOST_MESSAGES if pivot is None else MOST_MESSAGES // 2
-    before = await connection.fetch(*SQL.transcript_before(**here, pivot=pivot, limit=half + 1))
-    following = SQL.transcript_after(**here, pivot=pivot, limit=half + 1)
+    before = await connection.fetch(*SQL.transcript_before(**scope, pivot=pivot, limit=half + 1))
+    following = SQL.transcript_after(**scope, pivot=pivot, limit=half + 1)
     after = [] if pivot is None else await connection.fetch(*following)
     shown_before, more_before = page_of(before, (size_of(row["content"]) for row in before), half)
     shown_after, more_after = page_of(after, (size_of(row["content"]) for row in after), half)
     lines = by_thread([TranscriptMessage(**dict(row)) for row in [*reversed(shown_before), *shown_after]])
     by_turn: dict[str, list[dict[str, Any]]] = {}
-    for row in await connection.fetch(*SQL.transcript_reactions(**here)):
+    for row in await connection.fetch(*SQL.transcript_reactions(**scope)):
         by_turn.setdefault(row["turn_id"], []).append(dict(row))
     cut = more_before or more_after
     ended: set[str] = set()
@@ -80,7 +80,7 @@ async def transcript(connection: Connection, at: ConversationScope, turn_id: str
             line.ends_turn = line.turn_id not in ended
             ended.add(line.turn_id)
             line.reactions.extend(by_turn.pop(line.turn_id, ()))
-    return Transcript(lines, [] if cut else [one for rows in by_turn.values() for one in rows], cut)
+    return Transcript(lines, [] if cut else [reaction for rows in by_turn.values() for reaction in rows], cut)
 
 
 def by_thread(lines: Sequence[TranscriptMessage]) -> list[TranscriptMessage]:
