@@ -148,8 +148,8 @@ async def test_reports_tell_posts_from_chats(stack: RunningStack) -> None:
             chosen = {"source": source} if source else {}
             totals = (await http.get(f"{BASE}/feedback/summary", params=query | chosen)).json()["totals"]
             counted[source] = (totals["ok"], totals["not_ok"])
-            page = {"at": "acme/support", "agent": "told-apart", "period": "all", "source": source}
-            shown[source] = (await http.get("/dashboard/feedback", params=page)).text.count("on a post<")
+            page = {"at": "acme/support", "agent_id": "told-apart", "period": "all", "source": source}
+            shown[source] = (await http.get("/dashboard/feedback", params=page)).text.count("on a post,")
     assert counted == {"": (1, 2), "chat": (1, 0), "post": (0, 2)}
     assert shown == {"": 2, "chat": 0, "post": 2}
 

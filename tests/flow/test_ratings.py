@@ -93,7 +93,7 @@ async def test_every_figure_equals_a_recount_of_the_requests(stack: RunningStack
     rewards = {one["rating"]: one["value"] for one in found["items"]}
     assert rewards.items() <= {1: -1.0, 2: -0.5, 3: 0.0, 4: 0.5, 5: 1.0}.items()
     async with stack.client() as http:
-        page = await http.get("/", params={"at": "acme/support", "agent": agent, "period": "all"})
+        page = await http.get("/", params={"at": "acme/support", "agent_id": agent, "period": "all"})
     assert f"Ratings: {mean:.1f} on the scale 1 to 5" in page.text
 
 

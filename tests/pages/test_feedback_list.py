@@ -383,9 +383,9 @@ async def test_hostile_text_stays_text_in_every_page(read_models: asyncpg.Pool, 
     async with visitor(read_models) as http:
         listed = (await http.get("/dashboard/feedback")).text
         overview = (await http.get("/")).text
-        agent = (await http.get("/dashboard/agent", params={"agent": hostile})).text
+        agent = (await http.get("/dashboard/agent", params={"agent_id": hostile})).text
         read = (await http.get(links(listed, "Read the conversation")[0])).text
-        searched = (await http.get("/dashboard/feedback", params={"q": '"><script>'})).text
+        searched = (await http.get("/dashboard/feedback", params={"words": '"><script>'})).text
     for page in (listed, overview, agent, read, searched):
         assert "<script>alert" not in page
         assert '"><script>' not in page

@@ -54,7 +54,7 @@ where tenant = :tenant and project = :project and state in ('open', 'regressed')
 
 -- name: count_by_origin(source)
 select agent_id, origin, sum(ok)::bigint as ok, sum(neutral)::bigint as neutral, sum(not_ok)::bigint as not_ok
-from {source} s where agent_id is not null and origin <> 'reviewer' group by 1, 2 having sum(ok + neutral + not_ok) > 0
+from {source} s where agent_id is not null group by 1, 2 having sum(ok + neutral + not_ok) > 0
 
 -- name: set_alert_channel
 -- Insert nothing if the project already has the maximum number of channels.
