@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from servicekit.clock import Clock
 from servicekit.db.schema import schema_version
@@ -39,6 +39,17 @@ class ChildFailed(Exception):
     """
 
 
+class ChildTimes(NamedTuple):
+    """Times of a child process in seconds: see IDLE_SECONDS, RETRY_SECONDS and DEADLINE_SECONDS."""
+
+    idle: float = IDLE_SECONDS
+    retry: float = RETRY_SECONDS
+    deadline: float = DEADLINE_SECONDS
+
+
+TIMES: Final = ChildTimes()
+
+
 class ChildProcess:
     """Child process that calls a function. Call `close` at the end.
 
@@ -63,10 +74,7 @@ class ChildProcess:
         schema: str,
         sql: str,
         options: Mapping[str, Any],
-        *,
-        idle_seconds: float = IDLE_SECONDS,
-        retry_seconds: float = RETRY_SECONDS,
-        deadline_seconds: float = DEADLINE_SECONDS,
+        times: ChildTimes = TIMES,
     ) -> None:
         self._clock = clock
         self._settings = {
@@ -76,9 +84,7 @@ class ChildProcess:
             "schema_version": schema_version(sql),
             "options": dict(options),
         }
-        self._idle_seconds = idle_seconds
-        self._retry_seconds = retry_seconds
-        self._deadline_seconds = deadline_seconds
+        self._times = times
         self._process: asyncio.subprocess.Process | None = None
         self._ending: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -109,7 +115,7 @@ class ChildProcess:
             self._end()
             raise
         self._deaths = 0
-        self._timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._end)
+        self._timer = asyncio.get_running_loop().call_later(self._times.idle, self._end)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -130,11 +136,11 @@ class ChildProcess:
         assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(_line(request))
-            async with asyncio.timeout(self._deadline_seconds):
+            async with asyncio.timeout(self._times.deadline):
                 line = await process.stdout.readline()
         except TimeoutError:
             self._deaths += 1
-            raise ChildFailed(f"no response within {self._deadline_seconds:g} s") from None
+            raise ChildFailed(f"no response within {self._times.deadline:g} s") from None
         except (OSError, RuntimeError):  # uvloop raises a RuntimeError if the child has closed the pipe
             line = b""
         if not line:
@@ -145,7 +151,7 @@ class ChildProcess:
 
     async def _start(self) -> asyncio.subprocess.Process:
         if self._deaths:
-            await asyncio.sleep(retry_delay(self._deaths, self._retry_seconds))
+            await asyncio.sleep(retry_delay(self._deaths, self._times.retry))
         if self._is_closed:
             raise ChildFailed("closed")
         process = self._process = await asyncio.create_subprocess_exec(

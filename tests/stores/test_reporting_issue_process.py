@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import asyncpg
 import psutil
@@ -20,7 +20,7 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit.child_process import ChildFailed, ChildProcess, retry_delay
+from servicekit.child_process import ChildFailed, ChildProcess, ChildTimes, retry_delay
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError, Unavailable
 from tests.support.command import HANG_SECONDS
@@ -51,12 +51,13 @@ class Issues:
         self._encoder = encoder
         self.set_times()
 
-    def set_times(self, **seconds: Any) -> None:
+    def set_times(self, **seconds: float) -> None:
         """Use a child process with these times."""
         self.child = self.child_with(ISSUE_WORK, {"sentence_encoder": self._encoder}, **seconds)
 
-    def child_with(self, work: str, options: dict[str, str], **seconds: Any) -> ChildProcess:
-        return ChildProcess(work, self.clock, self.url, "reporting", SCHEMAS["reporting"], options, **seconds)
+    def child_with(self, work: str, options: dict[str, str], **seconds: float) -> ChildProcess:
+        times = ChildTimes(**seconds)
+        return ChildProcess(work, self.clock, self.url, "reporting", SCHEMAS["reporting"], options, times)
 
     async def catch_up(self) -> int:
         return await self.child.run()
@@ -112,7 +113,7 @@ async def test_a_process_remains_for_the_next_call(issues: Issues) -> None:
 
 
 async def test_an_idle_process_ends_and_the_next_call_starts_another(issues: Issues) -> None:
-    issues.set_times(idle_seconds=0)
+    issues.set_times(idle=0)
     await issues.reject(0, 3)
     assert await issues.catch_up() == 3
     process = issues.child._process
@@ -124,7 +125,7 @@ async def test_an_idle_process_ends_and_the_next_call_starts_another(issues: Iss
 
 
 async def test_the_time_without_calls_begins_after_a_call(issues: Issues, blocked: Connection) -> None:
-    issues.set_times(idle_seconds=PATIENCE_SECONDS)
+    issues.set_times(idle=PATIENCE_SECONDS)
     await issues.catch_up()
     first = issues.child._timer
     await issues.reject(0, 3)
@@ -151,7 +152,7 @@ def test_a_process_that_died_between_calls_is_replaced(postgres_url: str) -> Non
 
 
 async def test_the_death_of_a_process_is_an_error_and_delays_the_next(issues: Issues, blocked: Connection) -> None:
-    issues.set_times(retry_seconds=PATIENCE_SECONDS)
+    issues.set_times(retry=PATIENCE_SECONDS)
     await issues.reject(0, 3)
     running = asyncio.create_task(issues.catch_up())
     await issues.is_blocked()
@@ -169,9 +170,7 @@ async def test_a_hung_process_is_replaced_after_its_deadline(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     options = {"started": str(tmp_path / "started")}
-    child = issues.child_with(
-        "tests.support.child_work:open_hanging_once", options, retry_seconds=0.01, deadline_seconds=20
-    )
+    child = issues.child_with("tests.support.child_work:open_hanging_once", options, retry=0.01, deadline=20)
     with pytest.raises(ChildFailed, match=r"^no response within "):
         await child.run()
     assert await child.run() == 1

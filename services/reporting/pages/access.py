@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import asyncpg
 from fastapi import Request, Response
@@ -24,6 +24,30 @@ from servicekit.web.routes import Routes
 ACCESS: Final = "/dashboard/access"
 KEYS: Final = ACCESS + "/keys"
 _ALL: Final = "*"
+
+
+class _Change(NamedTuple):
+    name: str
+    tenant: str
+    what: str
+    sentence: str
+    secret: str = ""
+
+
+async def _changed(keys: ApiKeys, form: Form, maker: Maker) -> _Change:
+    """Revoke, renew or create a key, as the form asks."""
+    if "revoke" in form:
+        revoked = await keys.revoke(form.field("revoke"), maker.projects)
+        return _Change(revoked.name, revoked.tenant, "revoked", f"The key of {revoked.name} was revoked.")
+    if "renew" in form:
+        secret, name, tenant = await keys.renew(form.field("renew"), str(DEFAULT_DAYS), maker)
+        what = "renewed"
+    else:
+        scopes = form.get("scope", [])
+        secret, name, tenant = await keys.add(form.field("name"), scopes, _projects(form), form.field("days"), maker)
+        what = f"created with {' '.join(sorted(scopes))}"
+    sentence = f"Send this key to {name}: it is not stored and cannot be shown again."
+    return _Change(name, tenant, what, sentence, secret)
 
 
 def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
@@ -64,27 +88,13 @@ def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
         return await render(request)
 
     async def change_keys(request: Request) -> Response:
-        secret = ""
         try:
             form, maker = await Form.read(request), Maker.of(request.state.caller)
-            if "revoke" in form:
-                revoked = await keys.revoke(form.field("revoke"), maker.projects)
-                name, tenant, change = revoked.name, revoked.tenant, "revoked"
-                sentence = f"The key of {name} was revoked."
-            else:
-                if "renew" in form:
-                    secret, name, tenant = await keys.renew(form.field("renew"), str(DEFAULT_DAYS), maker)
-                    change = "renewed"
-                else:
-                    scopes, chosen = form.get("scope", []), _projects(form)
-                    added = await keys.add(form.field("name"), scopes, chosen, form.field("days"), maker)
-                    secret, name, tenant = added
-                    change = f"created with {' '.join(sorted(scopes))}"
-                sentence = f"Send this key to {name}: it is not stored and cannot be shown again."
-            await log.note(maker.name, tenant, None, "changed access", f"key {name}: {change}")
+            change = await _changed(keys, form, maker)
+            await log.note(maker.name, change.tenant, None, "changed access", f"key {change.name}: {change.what}")
         except RequestRefused as refusal:
             return await render(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
-        return await render(request, FormOutcome(sentence), key=secret, name=name)
+        return await render(request, FormOutcome(change.sentence), key=change.secret, name=change.name)
 
     router.show("POST", KEYS, ADMIN, change_keys)
     router.show("GET", ACCESS, READ, show)

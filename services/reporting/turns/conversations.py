@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -84,32 +85,43 @@ async def conversations_in_period(
             *SQL.list_active_conversations(**scope, after=moment, after_id=conversation, seen=seen, limit=limit + 1)
         )
         ids = [row["conversation_id"] for row in heads]
-        counted = await connection.fetch(*SQL.count_reactions_of_conversations(**scope, ids=ids))
-        counts = {row["conversation_id"]: row for row in counted}
+        counts = _by_conversation(await connection.fetch(*SQL.count_reactions_of_conversations(**scope, ids=ids)))
         sizes = (counts[id_]["size"] if include_turns else 0 for id_ in ids)
         page, more = page_of(heads, sizes, limit)
         ids = ids[: len(page)]
-        started = await connection.fetch(*SQL.starts_of_conversations(**project._asdict(), ids=ids))
-        starts = {row["conversation_id"]: row["occurred_at"] for row in started}
+        starts = _by_conversation(await connection.fetch(*SQL.starts_of_conversations(**project._asdict(), ids=ids)))
         turns = await _turns(connection, project, span, ids) if include_turns else {}
-    items = [
-        PeriodItem(
-            conversation_id=row["conversation_id"],
-            last_activity_at=format_instant(row["occurred_at"]),
-            started_at=_instant(starts.get(row["conversation_id"])),
-            feedback_counts=Counts(**counts_of(counts[row["conversation_id"]])),
-            turns=turns.get(row["conversation_id"], []),
-            turns_cut=include_turns and counts[row["conversation_id"]]["size"] > ITEM_BYTES,
-        )
-        for row in page
-    ]
     last = page[-1] if more else None
     return ConversationsInPeriod(
         tenant=project.tenant,
         project=project.project,
         window=window,
-        items=items,
+        items=[_item(row, starts, counts, turns, include_turns=include_turns) for row in page],
         next_cursor=encode(query, (last["occurred_at"], last["conversation_id"], str(first))) if last else None,
+    )
+
+
+def _by_conversation(rows: Sequence[asyncpg.Record]) -> dict[str, asyncpg.Record]:
+    return {row["conversation_id"]: row for row in rows}
+
+
+def _item(
+    head: asyncpg.Record,
+    starts: Mapping[str, asyncpg.Record],
+    counts: Mapping[str, asyncpg.Record],
+    turns: Mapping[str, list[PeriodTurn]],
+    *,
+    include_turns: bool,
+) -> PeriodItem:
+    name = head["conversation_id"]
+    start = starts.get(name)
+    return PeriodItem(
+        conversation_id=name,
+        last_activity_at=format_instant(head["occurred_at"]),
+        started_at=_instant(None if start is None else start["occurred_at"]),
+        feedback_counts=Counts(**counts_of(counts[name])),
+        turns=turns.get(name, []),
+        turns_cut=include_turns and counts[name]["size"] > ITEM_BYTES,
     )
 
 
