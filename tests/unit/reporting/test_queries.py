@@ -206,7 +206,9 @@ def test_the_published_figure_applies_until_enough_verdicts_are_reviewed() -> No
     few: KindCounts = {("not_ok", "rules"): CheckedVerdicts(0, ENOUGH - 1)}
     kind = kind_of("not_ok", "rules", few)
     assert kind is not None and (kind.source, kind.right, kind.checked) == ("published", *PUBLISHED["not_ok"])
-    assert accuracy_in_words(kind).endswith("rejections in published tests, 51 were right (75% to 93%).")
+    right, checked = PUBLISHED["not_ok"]
+    interval = f"{kind.low:.0%} to {kind.high:.0%}"
+    assert accuracy_in_words(kind) == f"Of {checked} rejections in published tests, {right} were right ({interval})."
 
 
 # Changes of satisfaction: their size and significance.
