@@ -129,7 +129,6 @@ def _groups(names: str) -> list[By]:
 
 
 def _print_scores(console: Console, report: dict[str, Any]) -> None:
-    """Print all numbers of the report, with nested groups indented."""
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")

@@ -90,7 +90,6 @@ class BackpressureProducer:
 
 
 def _placed(message: Message) -> Message:
-    """Return the message with its partition."""
     topic = BY_NAME.get(message.topic)
     return replace(message, partition=message.partition_among(topic.partitions) if topic else 0)
 

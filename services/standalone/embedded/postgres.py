@@ -240,7 +240,6 @@ async def _initialise(home: PostgresHome) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment variables for PostgreSQL's programs."""
     # Without PGDATA and similar variables, which would affect the server. Messages are in English, because we parse
     # them.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}

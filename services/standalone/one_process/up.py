@@ -267,7 +267,6 @@ async def _tell_of_store(stack: Stack, say: Say) -> None:
 
 
 async def _replay(options: Options, files: Sequence[Path], stack: Stack, account: ReplayResult, say: Say) -> None:
-    """Write `files` to the log, and wait until all records are processed."""
     if options.broker == "memory":
         await _tell_of_store(stack, say)
     total, is_hidden = sum(file.stat().st_size for file in files), options.json or not files

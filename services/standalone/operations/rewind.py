@@ -42,7 +42,6 @@ async def rewind(bootstrap: Bootstrap, groups: Collection[Consumer], since: int 
 
 
 async def _members(admin: AIOKafkaAdminClient, group: Consumer) -> int:
-    """Return the number of members of `group`."""
     responses = await admin.describe_consumer_groups([group])
     return sum(len(members) for response in responses for (_, _, _, _, _, members, *_) in response.groups)
 
