@@ -127,7 +127,7 @@ async def test_the_keyboard_alone_leads_from_the_overview_to_reviewed_verdicts(
     await judged(stack, "keys", "v-6", "v-7", "v-8", "v-9")
     async with served(stack.app()) as url, opened(browser, viewport={"width": 1280, "height": 800}) as (page, _):
         await page.goto(f"{url}/?token=all")
-        await page.goto(f"{url}/?at=acme/support&period=all&agent=keys")
+        await page.goto(f"{url}/?at=acme/support&period=all&agent_id=keys")
         for _ in range(20):
             await page.keyboard.press("Tab")
             if await page.evaluate("document.activeElement.textContent") == "Review":
