@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from proofs.chaos.announce import say
 from proofs.chaos.plan import VARIABLE
@@ -94,7 +95,7 @@ class ServiceProcess:
         if self._port is None:
             for line in self._log.read_text(errors="replace").splitlines():
                 if '"running"' in line and f'"{self.name}"' in line:
-                    self._port = int(json.loads(line)["port"])
+                    self._port = urlsplit(json.loads(line)["url"]).port
         return self._port
 
     async def running(self, seconds: float = 60.0) -> None:
