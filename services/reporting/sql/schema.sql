@@ -642,7 +642,8 @@ create table issue_answers (
     primary key (conversation_id, turn_id, tenant, project),
     foreign key (issue_id) references issues(id) on delete cascade
 );
-create index issue_answers_issue on issue_answers (issue_id);
+-- Lists of issues count the answers and the rejected ones from the index alone.
+create index issue_answers_issue on issue_answers (issue_id) include (tenant, is_rejected);
 
 -- First answer of each version of an agent with issues: orders the versions
 create table issue_versions (
