@@ -63,21 +63,21 @@ async def test_overview_and_agent_page_lead_to_the_issues(read_models: asyncpg.P
 @pytest.mark.parametrize(
     ("filters", "grown"),
     [
-        (Filters(), (3, 2)),
-        (Filters(agent_id="bot"), (3, 2)),
-        (Filters(user_id="u6"), (1, 0)),
+        (Filters(), (3, 2, 3)),
+        (Filters(agent_id="bot"), (3, 2, 3)),
+        (Filters(user_id="u6"), (1, 0, 1)),
         (Filters(user_id="u0"), None),
         (Filters(agent_id="other"), None),
         (Filters(reaction="ok"), None),
     ],
 )
 async def test_an_issue_grows_if_the_period_has_more_matching_rejections_than_the_one_before(
-    read_models: asyncpg.Pool, refund: int, filters: Filters, grown: tuple[int, int] | None
+    read_models: asyncpg.Pool, refund: int, filters: Filters, grown: tuple[int, int, int] | None
 ) -> None:
     middle = START + 50 * SECOND
     span, before = TimeSpan(middle, middle + 90 * SECOND), TimeSpan(START, middle)
     rows = await growing_issues(read_models, AT, span, before, filters)
-    assert {row.id: (row.turns, row.turns_before) for row in rows}.get(refund) == grown
+    assert {row.id: (row.turns, row.turns_before, row.people) for row in rows}.get(refund) == grown
     assert await growing_issues(read_models, AT, span, None, filters) == []
 
 

@@ -289,7 +289,7 @@ order by i.turns desc, i.id
 -- name: growing_issues(view, narrowed)
 -- Of the 100 unsolved issues with the most turns, those with more rejected turns in the window than in the one before.
 -- Without filters (:is_unfiltered), every turn of an issue counts: no lookup of its rejection is needed.
-select i.id, coalesce({question_of(typical)}, array_to_string(i.words, ', ')) as title, i.agent_id, i.people,
+select i.id, coalesce({question_of(typical)}, array_to_string(i.words, ', ')) as title, i.agent_id, g.people,
     i.first_at >= :start as is_new, g.turns, g.turns_before
 from (
     select * from issues
@@ -299,7 +299,8 @@ from (
 ) i
 cross join lateral (
     select (count(*) filter (where t.occurred_at >= :start))::int as turns,
-           (count(*) filter (where t.occurred_at < :start))::int as turns_before
+           (count(*) filter (where t.occurred_at < :start))::int as turns_before,
+           (count(distinct t.user_id) filter (where t.occurred_at >= :start))::int as people
     from issue_turns t
     where t.issue_id = i.id and t.tenant = :tenant and t.project = :project
       and t.occurred_at >= :before and t.occurred_at < :end
