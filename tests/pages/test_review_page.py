@@ -164,6 +164,7 @@ async def test_the_keyboard_alone_leads_from_the_overview_to_reviewed_verdicts(
         await page.keyboard.type("It opens at ten.")
         await pressed(page, "Control+Enter")
         await expect(page.locator(".id")).to_have_text("v-6")
+        await stack.quiet()
         await pressed(page, "j")
         await expect(page.locator("main")).to_contain_text("1 turn is left")
         await pressed(page, "j")
