@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from aiokafka.partitioner import murmur2 as another_clients
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,11 +46,6 @@ def test_of_versions_of_one_time_the_one_that_was_logged_last_holds() -> None:
         assert [number for number, _ in by_version] == [0, 1, 2, 3]
     sequenced = version_of(message("m1", at=1, sequence=0), LogPosition(1))
     assert sequenced > version_of(message("m1", at=1), LogPosition(9))
-
-
-def test_a_repeated_record_is_the_same_version() -> None:
-    event = message("m1", content="a", at=1)
-    assert version_of(event, LogPosition(5, 1, 2)) == version_of(event, LogPosition(5, 1, 2))
 
 
 def test_versions_take_every_time_and_sequence() -> None:
@@ -201,16 +195,3 @@ def test_a_key_goes_to_the_partition_that_kafkas_java_client_would_choose(key: s
     assert murmur2(key.encode()) == signed & 0xFFFFFFFF
     for partitions in (1, 3, 6, 50):
         assert partition_of(key, partitions) == (signed & 0x7FFFFFFF) % partitions
-
-
-def test_a_key_is_hashed_as_utf_8() -> None:
-    assert (
-        partition_of("acme/support/grüße", 1_000_003)
-        == (murmur2("acme/support/grüße".encode()) & 0x7FFFFFFF) % 1_000_003
-    )
-    assert partition_of("acme/support/grüße", 1_000_003) != partition_of("acme/support/grusse", 1_000_003)
-
-
-@given(st.binary(max_size=70))
-def test_any_bytes_are_hashed_as_another_client_hashes_them(key: bytes) -> None:
-    assert murmur2(key) == another_clients(key) & 0xFFFFFFFF

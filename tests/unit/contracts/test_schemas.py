@@ -15,12 +15,11 @@ from pydantic import ValidationError
 
 import contracts
 from contracts.posts import PostCommented, PostPublished, PostReacted, about_in
-from contracts.topics import BY_NAME, CHAT_TOPICS, POST_TOPICS, TOPICS, Topic, consumed_by
+from contracts.topics import BY_NAME, CHAT_TOPICS, POST_TOPICS, TOPICS, Topic
 from contracts.versions import message_in
-from docgen.__main__ import stale
 from docgen.asyncapi import asyncapi, examples_of
 from docgen.contract_files import schema_of
-from docgen.events_page import STYLES, events_page
+from docgen.events_page import STYLES
 from tests.support.compatibility import facts_of, incompatibilities
 
 EXAMPLES = Path(contracts.__file__).parent / "examples"
@@ -60,10 +59,6 @@ def test_every_topic_has_golden_messages() -> None:
     assert {file.parts[-3] for file in GOLDEN} == set(BY_NAME)
 
 
-def test_what_is_exported_from_the_models_is_up_to_date() -> None:
-    assert [file.name for file, _ in stale()] == []
-
-
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
 def test_every_field_is_described_in_the_schema(topic: Topic) -> None:
     schema = json.loads(schema_of(topic))
@@ -86,52 +81,11 @@ def test_the_asyncapi_document_is_sound_and_names_every_topic() -> None:
             validator.validate(example["payload"])
 
 
-def test_the_page_of_events_has_every_field_of_every_topic() -> None:
-    page = events_page()
-    for topic in TOPICS:
-        assert f"## `{topic.name}`" in page
-        assert all(f"| `{name}` |" in page for name in topic.event.model_json_schema(by_alias=True)["properties"])
-
-
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
 def test_version_1_takes_every_message_it_took(topic: Topic) -> None:
     baseline = json.loads(BASELINE.read_text("utf-8"))
     now = facts_of(topic.event.model_json_schema(by_alias=True, mode="validation"))
     assert incompatibilities(baseline[topic.name], now) == []
-
-
-WRITTEN = r"^[^\x00]*[^\x00\s][^\x00]*$"
-
-
-def _changed(**properties: Any) -> dict[str, Any]:
-    before = {
-        "a": {"type": "string", "maxLength": 5},
-        "c": {"type": "string", "enum": ["yes", "no"]},
-        "d": {"type": "object"},
-        "e": {"type": "string", "pattern": WRITTEN},
-    }
-    return {"type": "object", "required": ["a"], "properties": {**before, **properties}}
-
-
-@pytest.mark.parametrize(
-    ("after", "why"),
-    [
-        ({"properties": {name: of for name, of in _changed()["properties"].items() if name != "a"}}, "a was removed"),
-        (_changed(a={"type": "integer"}), "a no longer accepts ['string']"),
-        (_changed(a={"type": "string", "maxLength": 4}), "a: maxLength is tighter"),
-        (_changed(a={"type": "string", "maxLength": 5, "enum": ["x"]}), "a no longer accepts all of its choices"),
-        ({**_changed(b={"type": "string"}), "required": ["a", "b"]}, "b was added as a required field"),
-        (_changed(c={"type": "string", "maxLength": 1}), "c no longer accepts all of its choices"),
-        (_changed(c={"type": "string", "enum": ["no"]}), "c no longer accepts all of its choices"),
-        (
-            _changed(d={"type": "object", "properties": {"x": {}}, "required": ["x"]}),
-            "d.x was added as a required field",
-        ),
-        (_changed(e={"type": "string", "pattern": "^[a-z]$"}), "e: its pattern changed"),
-    ],
-)
-def test_a_breaking_change_is_named(after: dict[str, Any], why: str) -> None:
-    assert incompatibilities(facts_of(_changed()), facts_of(after)) == [why]
 
 
 @pytest.mark.parametrize(
@@ -145,20 +99,9 @@ def test_a_breaking_change_is_named(after: dict[str, Any], why: str) -> None:
         {"eventId": "x" * 257},
         {"messageId": "a\u0000b"},
         {"tenant": "no blanks"},
-        {"occurredAt": 1772357400},
         {"occurredAt": 1772357400000000},
-        {"occurredAt": True},
         {"occurredAt": float("nan")},
-        {"occurredAt": float("inf")},
         {"occurredAt": "1772357400"},
-        {"occurredAt": "2026-03-01 09:30:00"},
-        {"occurredAt": "2026-03-01T09:30:00"},
-        {"occurredAt": "2026-03-01T09Z"},
-        {"occurredAt": "2026-03-01  09:30Z"},
-        {"occurredAt": "20260301T093000Z"},
-        {"occurredAt": "2026-03-01T09:30:00+2500"},
-        {"occurredAt": "2026-02-30T09:30:00Z"},
-        {"occurredAt": "0001-01-01T00:00:00Z"},
         {"content": None},
         {"attachments": [{"url": "https://example.com/a.png"}]},
         {"userType": "x" * 129},
@@ -177,50 +120,6 @@ def test_unsound_messages_are_refused(change: dict[str, Any]) -> None:
     BY_NAME["chat.message.ingested"].event.model_validate_json(json.dumps(sound))
     with pytest.raises(ValidationError):
         BY_NAME["chat.message.ingested"].event.model_validate_json(json.dumps(sound | change), by_name=False)
-
-
-@pytest.mark.parametrize(
-    ("written", "kept"),
-    [
-        ("2026-03-01T09:30:00Z", "2026-03-01T09:30:00.000000Z"),
-        ("2026-03-01t09:30:00z", "2026-03-01T09:30:00.000000Z"),
-        ("2026-03-01T11:30:00+02:00", "2026-03-01T09:30:00.000000Z"),
-        ("2026-03-01T09:30:00.123456789Z", "2026-03-01T09:30:00.123456Z"),
-        ("2026-03-01 09:30:00Z", "2026-03-01T09:30:00.000000Z"),
-        ("2026-03-01T09:30Z", "2026-03-01T09:30:00.000000Z"),
-        ("2026-03-01T09:30:00+0000", "2026-03-01T09:30:00.000000Z"),
-        ("2026-03-01 11:30 +0200", "2026-03-01T09:30:00.000000Z"),
-        (1772357400000, "2026-03-01T09:30:00.000000Z"),
-        (1772357400000.5, "2026-03-01T09:30:00.000500Z"),
-        ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z"),
-        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z"),
-    ],
-)
-def test_times_come_out_in_one_form(written: object, kept: str) -> None:
-    sound = json.loads((EXAMPLES / "chat.message.ingested" / "v1" / "least.json").read_text("utf-8"))
-    event = BY_NAME["chat.message.ingested"].event.model_validate_json(json.dumps(sound | {"occurredAt": written}))
-    assert json.loads(event.model_dump_json(by_alias=True))["occurredAt"] == kept
-
-
-def test_a_group_reads_what_the_table_says() -> None:
-    assert [topic.name for topic in consumed_by("chat_bridge")] == [
-        "chat.message.ingested",
-        "chat.message.reply.ingested",
-        "chat.message.reaction.ingested",
-        "post.published",
-        "post.commented",
-        "post.reacted",
-        "feedback.erasure.requested",
-    ]
-    assert [topic.name for topic in consumed_by("reporting")] == [
-        "chat.message.ingested",
-        "chat.message.reply.ingested",
-        "post.published",
-        "post.commented",
-        "feedback.erasure.requested",
-        "feedback.session.created",
-        "feedback.created",
-    ]
 
 
 # Changes of a schema that reject messages which were valid before, one row per kind of change.

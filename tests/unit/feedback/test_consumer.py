@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -20,7 +20,7 @@ from feedback.announce import message_of
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.model import Entry
-from feedback.store import Saved, Store, Totals, sum_up
+from feedback.store import Saved, Store
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 from tests.support.feedback_events import (
@@ -167,16 +167,6 @@ async def test_a_batch_goes_on_after_an_event_that_was_erased(
         Outcome.STORED,
     ]
     assert len([one for one in log.sent if one.value]) == 1
-
-
-def test_totals_add_every_group_to_its_own_sum() -> None:
-    def group(n: int, reaction: str | None = None, kind: str = "explicit", **state: bool) -> dict[str, Any]:
-        return {"n": n, "forgotten": False, "live": True, "feedback_type": kind, "reaction": reaction, **state}
-
-    groups = [group(1, forgotten=True), group(2, live=False), group(4, "ok"), group(8), group(16, "ok", "reaction")]
-    totals = Totals(2 + 4 + 8 + 16, 2, 1, Counter(explicit=12, reaction=16), Counter(ok=20))
-    assert sum_up(groups) == sum_up(groups[::-1]) == totals
-    assert sum_up([*groups, *groups]).forgotten == 2
 
 
 class LosesOnce:
@@ -339,25 +329,6 @@ def test_one_revision_is_one_announcement_and_revisions_only_grow(data: st.DataO
     for announced in said.values():
         assert [revision for revision, _ in announced] == sorted(revision for revision, _ in announced)
         assert len({revision for revision, _ in announced}) == len(set(announced))
-
-
-@given(st.data())
-@settings(max_examples=100, deadline=None)
-def test_taking_everything_in_again_changes_nothing(data: st.DataObject) -> None:
-    records = data.draw(events())
-
-    async def twice() -> tuple[Any, Any, Any]:
-        store, log = MemoryStore(), RecordingProducer()
-        handler = FeedbackHandler(store, log, DEFAULT_REWARDS)
-        await handler.handle(records)
-        before, last = dict(store._records), log.last
-        for event in data.draw(st.permutations(records)):
-            await handler.handle([event])
-        return before == store._records, last, log.last
-
-    unchanged, first, second = asyncio.run(twice())
-    assert unchanged
-    assert first == second
 
 
 class Yielding:

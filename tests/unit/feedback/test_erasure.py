@@ -46,22 +46,6 @@ def test_a_record_said_before_becomes_a_stub_with_its_ids() -> None:
     assert stub.forgotten
 
 
-def test_later_changes_stay() -> None:
-    left = forget(made_of(a=0, b=FIVE_MINUTES + 1), START)
-    assert left == made_of(b=FIVE_MINUTES + 1)
-
-
-@pytest.mark.parametrize("erased_at", [None, START - FIVE_MINUTES - 1])
-def test_a_record_that_is_not_covered_is_the_same_object(erased_at: int | None) -> None:
-    record = made_of(a=0, b=5)
-    assert forget(record, erased_at) is record
-
-
-def test_a_stub_has_nothing_left_to_forget() -> None:
-    stub = made_of()
-    assert forget(stub, START) is stub
-
-
 def test_the_moment_is_the_logs_unless_the_request_says_a_later_one() -> None:
     assert erasure_of(erasure(at=10), START + 500_000_000) == Erasure(ANN, "q1", START + 500_000_000)
     assert erasure_of(erasure(at=10), START + 5_000_000) == Erasure(ANN, "q1", START + 10_000_000)

@@ -112,13 +112,6 @@ async def test_an_answer_without_a_turn_is_a_turn_of_its_own(pool: Database) -> 
     assert (found.provenance.model, found.provenance.track_id) == ("m-9", "tr")
 
 
-async def test_of_two_versions_of_an_answer_the_one_of_the_higher_sequence_stands(pool: Database) -> None:
-    versions = [message("a1", 5, agent="bot", model=f"m-{n}", sequence=n) for n in (1, 2, 0)]
-    assert await pair_of(pool, *versions) == ("a1", None)
-    answer = (await PostgresRegistry(pool).find(key(), "ann")).answer
-    assert answer is not None and answer.provenance.model == "m-2"
-
-
 async def test_a_reply_event_names_an_answer_but_not_over_its_own_message(pool: Database) -> None:
     own = message("a1", 5, agent="bot", turn=None, model="m-9")
     other = reply("a1", "At nine.", about="q1", sender="b", at=9)

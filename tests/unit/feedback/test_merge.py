@@ -33,18 +33,6 @@ def merged_from(*events: object) -> tuple[Record, list[Outcome]]:
     return record, outcomes
 
 
-def test_a_first_change_is_stored() -> None:
-    record, outcomes = merged_from(reaction("👍"))
-    assert outcomes == [Outcome.STORED]
-    assert (list(record.slots), record.revision) == (["👍"], 0)
-
-
-def test_a_change_born_cleared_is_stored_like_any_other() -> None:
-    record, outcomes = merged_from(reaction("👍", "removed"))
-    assert outcomes == [Outcome.STORED]
-    assert record.cleared
-
-
 def test_the_same_event_again_is_unchanged() -> None:
     assert merged_from(reaction("👍"), reaction("👍"))[1] == [Outcome.STORED, Outcome.UNCHANGED]
 
@@ -81,12 +69,6 @@ def test_taking_the_newest_emoji_away_falls_back_to_the_one_before() -> None:
     assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.STORED]
     assert (record.current_entry.payload.emoji, record.cleared) == ("👍", False)
     assert record.current_entry.stamp.occurred_at == START + 1_000_000
-
-
-def test_taking_the_last_emoji_away_clears_at_that_moment() -> None:
-    record, _ = merged_from(reaction("👍", at=1, event="a"), reaction("👍", "removed", at=3, event="b"))
-    assert record.cleared
-    assert record.current_entry.stamp.occurred_at == START + 3_000_000
 
 
 def test_a_late_older_event_does_not_bring_a_cleared_feedback_back() -> None:
@@ -243,11 +225,6 @@ def test_merging_is_idempotent(changes: list[Change], data: st.DataObject) -> No
     record = folded(changes)
     assert folded(data.draw(st.permutations(changes)), record) is record
     assert folded(changes_of(record), record) is record
-
-
-@given(st.lists(a_change(), min_size=1, max_size=8), st.data())
-def test_the_order_does_not_matter(changes: list[Change], data: st.DataObject) -> None:
-    assert kept(folded(changes)) == kept(folded(data.draw(st.permutations(changes))))
 
 
 @given(st.lists(a_change(), min_size=1, max_size=8))

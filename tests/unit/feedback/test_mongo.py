@@ -25,16 +25,6 @@ from feedback.mongo_connection import client_of, database_of
 from feedback.mongo_errors import transient_as_unavailable, waiting_helps
 from servicekit.errors import StartError, Unavailable
 
-PASSING = {
-    6, 7, 11, 13, 18, 24, 46, 50, 64, 79, 89, 91, 100, 112, 134, 175, 189, 202, 262, 290, 317, 384, 9_001, 10_107,
-    11_600, 11_601, 11_602, 13_435, 13_436, 14_031,
-}  # fmt: skip
-"""Network, credentials in rotation, locks, elections, replicas and disks."""
-
-
-def test_the_codes_that_waiting_mends() -> None:
-    assert {code for code in range(20_000) if waiting_helps(OperationFailure("x", code))} == PASSING
-
 
 @pytest.mark.parametrize(
     ("error", "helps"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from servicekit.errors import StartError
-from servicekit.log.cluster import Cluster, client_options, cluster_at
+from servicekit.log.cluster import client_options, cluster_at
 
 SASL = {"KAFKA_SECURITY_PROTOCOL": "SASL_PLAINTEXT", "KAFKA_SASL_USERNAME": "ann", "KAFKA_SASL_PASSWORD": "hush"}
 
@@ -44,19 +44,8 @@ def test_what_cannot_work_is_one_sentence(settings: dict[str, str], said: str, m
         cluster_at("kafka:9092")
 
 
-def test_an_empty_secret_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "empty").write_text("\n")
-    monkeypatch.setenv("KAFKA_SASL_PASSWORD_FILE", str(tmp_path / "empty"))
-    with pytest.raises(StartError, match="which is empty"):
-        cluster_at("kafka:9092")
-
-
 def test_a_certificate_that_cannot_be_used_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_SECURITY_PROTOCOL", "SSL")
     monkeypatch.setenv("KAFKA_SSL_CA", "/no/where.pem")
     with pytest.raises(StartError, match=r"/no/where\.pem"):
         cluster_at("kafka:9092").options()
-
-
-def test_the_text_of_a_cluster_is_its_addresses() -> None:
-    assert str(Cluster("a:1,b:2")) == "a:1,b:2"

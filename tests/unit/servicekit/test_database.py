@@ -17,7 +17,7 @@ from servicekit.db.pools import open_pool
 from servicekit.db.row_fragments import column_types, row_fragments
 from servicekit.db.row_security import EVERY_TENANT, _privilege_to_switch, tenant_in_sight
 from servicekit.db.statements import Statements
-from servicekit.errors import StartError, shown
+from servicekit.errors import StartError
 from servicekit.stages import StageTimes, current_times
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Caller
@@ -193,10 +193,6 @@ def test_a_reader_reads_values_by_name_or_by_the_given_attribute(tmp_path: Path)
 
 
 # Database addresses: printable form without the password, and immediate rejection of invalid ones.
-
-
-def test_neither_password_nor_options_show() -> None:
-    assert shown("postgresql://ann:hush@db/x?password=hush&sslmode=require") == "postgresql://db/x"
 
 
 async def test_an_address_that_names_no_authority_is_refused_and_not_waited_for(

@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from fastapi import APIRouter
 
 from contracts.erasure import ErasedAt
 from contracts.feedback import FeedbackErasureRequested
-from servicekit.definition import Keeps, ServiceDefinition
+from servicekit.definition import Keeps
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received, read
 from servicekit.service import Service, ServiceContext
 from servicekit.web.auth import Caller
-from servicekit.web.guard import Need, need_of
+from servicekit.web.guard import need_of
 from tests.support.logs import RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
 
@@ -55,26 +54,6 @@ async def test_an_erasing_handler_confirms_by_the_producer_of_receipts() -> None
     assert len(receipts.messages) == 1
 
 
-async def test_a_service_is_opened_then_connected_and_its_rows_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[Any] = []
-    parts, router = Parts(), APIRouter()
-
-    async def opens(settings: SomeSettings, service: Service) -> Parts:
-        steps.append((service.name, settings.days))
-        return parts
-
-    monkeypatch.setattr(Service, "expire", lambda _, pool, rules: steps.append((pool, [one.table for one in rules])))
-    definition: ServiceDefinition[Parts] = ServiceDefinition(
-        *("reporting", SomeSettings, opens, "nothing"),
-        connects=lambda opened, service: steps.append((opened, service.name)),
-        serves=lambda _: [router],
-        keeps=[Keeps("messages", "days", "stored_at")],
-    )
-    service = await definition.build(SomeSettings(), ServiceContext("localhost:1"))
-    assert steps == [("reporting", 30), (parts.pool, ["messages"]), (parts, "reporting")]
-    assert service.routers == [router]
-
-
 def test_an_expiry_compares_times_in_the_unit_of_its_column() -> None:
     condition = Keeps("t", "days", "at", "milliseconds", only="r.gone < {moment}").expiry(SomeSettings()).condition
     assert condition == "r.at < $1::bigint / 1000 and r.gone < to_timestamp($1::bigint / 1e6)"
@@ -84,19 +63,6 @@ def test_an_expiry_compares_times_in_the_unit_of_its_column() -> None:
 def test_a_route_that_names_no_scope_is_rejected(access: str | tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="is neither a scope nor"):
         need_of(access)
-
-
-@pytest.mark.parametrize(
-    ("access", "need"),
-    [
-        ("read", Need(scopes=frozenset({"read"}))),
-        (("read", "detect"), Need(scopes=frozenset({"read", "detect"}))),
-        ("any token", Need()),
-        ("no token", Need(public=True)),
-    ],
-)
-def test_a_route_needs_what_its_line_says(access: str | tuple[str, ...], need: Need) -> None:
-    assert need_of(access) == need
 
 
 @pytest.mark.parametrize(("scopes", "is_refused"), [("read", False), ("detect", False), ("review", True), ("", True)])

@@ -127,27 +127,18 @@ async def test_good_records_are_handled_at_once_and_committed() -> None:
     assert (run.handler.taken, run.commits, run.log.messages) == (["m1", "m2"], 1, [])
 
 
-async def test_the_outcome_of_an_event_that_breaks_a_rule_names_the_field() -> None:
-    [outcome] = await Run(AcceptingHandler()).deliver(raw(TOPIC, example(TOPIC, "least", content="my words \u0000")))
-    assert outcome.kind == "dead_lettered"
-    assert outcome.detail.startswith("content: ") and "my words" not in outcome.detail
-
-
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
         (None, "empty"),
         (b"", "too_short"),
-        (b"{", "too_short"),
         (b"[]", "too_short"),
         (b'{"a": "\xff"}'.rjust(SHORTEST_EVENT), "invalid_json"),
         (b"[" * 5_000, "invalid_json"),
-        (b"[]".rjust(SHORTEST_EVENT), "invalid_json"),
         (b" " * 1_048_577, "too_large"),
         (example(TOPIC, "least", content="nul \u0000"), "invalid_event"),
         (example(TOPIC, "least", occurredAt="2026-06-01T12:05:01Z"), "future"),
         (example(TOPIC, "least")[:-1] + b', "tenant": "other"}', "repeated_key"),
-        (example(TOPIC, "least")[:-1] + b', "content": "another text"}', "repeated_key"),
         (example(TOPIC, "least")[:-1] + b', "unknown": [{"name": 1, "name": 1}]}', "repeated_key"),
     ],
     ids=lambda value: str(value)[:20],
@@ -282,19 +273,6 @@ async def test_a_connection_that_loses_responses_for_twenty_seconds_costs_no_rec
     assert run.log.messages == []
 
 
-async def test_an_outage_of_the_log_is_never_blamed_on_the_records() -> None:
-    down = [True] * (3 * BISECT_AFTER)
-
-    def decide(_: str) -> None:
-        if down:
-            down.pop()
-            raise LogUnavailable
-
-    run = Run(AcceptingHandler(decide))
-    assert await run.deliver(message(1), message(2)) == [Outcome.STORED, Outcome.STORED]
-    assert run.log.messages == []
-
-
 @pytest.mark.parametrize("error", [asyncpg.DiskFullError, asyncpg.ReadOnlySQLTransactionError], ids=str)
 async def test_a_database_that_only_reads_is_never_blamed_on_the_records(error: type[Exception]) -> None:
     down = [True] * (3 * BISECT_AFTER)
@@ -388,9 +366,7 @@ async def test_a_stop_ends_the_wait_without_a_commit() -> None:
     assert run.commits == 0
 
 
-@pytest.mark.parametrize(
-    ("attempt", "seconds"), [(1, 0.2), (2, 0.4), (3, 0.8), (8, 25.6), (9, 30.0), (11, 30.0), (1_000_000, 30.0)]
-)
+@pytest.mark.parametrize(("attempt", "seconds"), [(1, 0.2), (3, 0.8), (8, 25.6), (9, 30.0), (1_000_000, 30.0)])
 async def test_waits_double_up_to_half_a_minute(attempt: int, seconds: float) -> None:
     waited: list[float] = []
 
@@ -417,18 +393,6 @@ async def test_a_wait_ends_at_once_when_it_is_given_up() -> None:
 def apart(number: int) -> RawRecord:
     """Return a message with its own conversation."""
     return message(number, conversationId=f"c{number}")
-
-
-async def test_too_many_bugs_hold_the_consumer() -> None:
-    def decide(message_id: str) -> None:
-        if int(message_id[1:]) % 5 == 0:
-            raise ValueError
-
-    run = Run(AcceptingHandler(decide), backoff=NoWait(at_most=0))
-    with pytest.raises(Interrupted):
-        await run.deliver(*(apart(n) for n in range(1, 1_000)))
-    assert run.delivery.breaker.held
-    assert (run.backoff.waits, len(run.log.messages)) == ([60.0], 101)
 
 
 async def test_a_handler_that_always_fails_costs_twenty_letters_and_then_one_a_minute() -> None:
@@ -577,10 +541,6 @@ class PieceLog(RecordingLog):
     ("error", "words"),
     [
         (asyncpg.ReadOnlySQLTransactionError("x"), "the database is read-only"),
-        (asyncpg.DiskFullError("x"), "the database's disk is full"),
-        (asyncpg.AdminShutdownError(), "the database is being stopped or started"),
-        (TimeoutError(), "the database does not answer in time: a lock, or too much to do"),
-        (ConnectionRefusedError(), "the database cannot be reached"),
         (LogUnavailable(), "the log does not take what is written to it"),
         (Unavailable("the feedback store", "NotPrimary"), "the feedback store is not available: NotPrimary"),
     ],

@@ -13,8 +13,7 @@ from aiokafka.structs import ConsumerRecord
 from servicekit import metrics
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetch import LOG_APPEND_TIME
-from servicekit.log.records import Coordinates, RawRecord
-from servicekit.log.subscriber import Span, Subscription, spans_of
+from servicekit.log.subscriber import Subscription
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog
 from tests.support.unit_handlers import NoWork
@@ -215,13 +214,3 @@ async def test_a_new_assignment_counts_from_what_is_committed_then() -> None:
     await reading.on_partitions_assigned([LANE])
     await reading.take(1_000)
     assert reading.warnings == []
-
-
-def test_the_span_of_each_partition() -> None:
-    at = [("a", 0, 4), ("a", 0, 5), ("a", 1, 0), ("b", 0, 9)]
-    records = [RawRecord(Coordinates(*place), None, b"", (), 0) for place in at]
-    assert spans_of(records) == {
-        TopicPartition("a", 0): Span(4, 6),
-        TopicPartition("a", 1): Span(0, 1),
-        TopicPartition("b", 0): Span(9, 10),
-    }

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gzip
 import json
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,7 +15,6 @@ import pytest
 import pytest_asyncio
 from fastapi import Request, Response
 
-from servicekit.web import application as module
 from servicekit.web import server
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import AccessToken, AnyOf, Caller
@@ -26,9 +23,6 @@ from servicekit.web.routes import Routes
 from servicekit.web.server import HEAD_BYTES, HttpServer
 from tests.support.running_stack import Tokens
 from tests.support.waits import PATIENCE_SECONDS
-
-BODY = "a rating, " * 500
-
 
 LARGE = 4_000_000
 
@@ -165,16 +159,6 @@ async def test_a_refusal_of_a_large_body_arrives(path: str, header: str, status:
     assert second.startswith(b"200 ")
 
 
-@pytest.mark.parametrize("option", [[], ["-H", "Transfer-Encoding: chunked"], ["-H", "Expect: 100-continue"]])
-async def test_an_offer_of_http2_by_curl_loses_no_body(option: list[str]) -> None:
-    if shutil.which("curl") is None:
-        pytest.skip("curl is not installed")
-    async with serving() as port:
-        address = f"http://127.0.0.1:{port}/echo"
-        output = await _run("curl", "-sS", "--http2", *option, "-w", " %{http_version}", "-d", BODY, address)
-    assert output == f"{BODY} 1.1"
-
-
 async def _exchange(port: int, pieces: list[bytes]) -> bytes:
     """Send `pieces` in order; return the server's output until either side closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -203,16 +187,6 @@ async def _drip(writer: asyncio.StreamWriter, slowly: bytes) -> None:
         writer.write(slowly[number : number + 1])
 
 
-async def _run(*command: str) -> str:
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    async with asyncio.timeout(60):
-        out, error = await process.communicate()
-    assert process.returncode == 0, error.decode()
-    return out.decode()
-
-
 # Documents that are the same for every caller.
 
 PATHS = ("/openapi.json", "/asyncapi.json")
@@ -230,14 +204,6 @@ async def http() -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def test_a_document_is_made_once(http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = [await http.get(path) for path in PATHS]
-    monkeypatch.setattr(module, "_as_json", None)
-    again = [await http.get(path) for path in PATHS]
-    assert [one.status_code for one in again] == [200, 200]
-    assert [one.content for one in again] == [one.content for one in first]
-
-
 async def test_a_client_that_has_it_gets_nothing(http: httpx.AsyncClient) -> None:
     for path in PATHS:
         etag = (await http.get(path)).headers["etag"]
@@ -247,14 +213,6 @@ async def test_a_client_that_has_it_gets_nothing(http: httpx.AsyncClient) -> Non
             assert answer.headers["etag"] == etag
 
 
-async def test_it_is_compressed_for_those_who_take_it(http: httpx.AsyncClient) -> None:
-    plain = await http.get("/openapi.json", headers={"Accept-Encoding": "identity"})
-    async with http.stream("GET", "/openapi.json", headers={"Accept-Encoding": "br, gzip"}) as packed:
-        raw = b"".join([piece async for piece in packed.aiter_raw()])
-    assert "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
-    assert gzip.decompress(raw) == plain.content
-
-
 @pytest.mark.parametrize(
     ("accepted", "packed"), [("gzip", True), ("br,gzip", True), ("gzip; q=0.5, br", True), ("br, deflate", False)]
 )
@@ -262,23 +220,6 @@ async def test_gzip_is_sent_only_if_the_client_names_it(http: httpx.AsyncClient,
     answer = await http.get("/openapi.json", headers={"Accept-Encoding": accepted})
     assert (answer.headers.get("content-encoding") == "gzip") is packed
     assert answer.headers["vary"] == "Accept-Encoding"
-
-
-@pytest.mark.parametrize(("size", "packed"), [(1023, False), (1024, True), (1025, True)])
-async def test_an_answer_of_a_kibibyte_is_compressed(size: int, packed: bool) -> None:
-    app, router = application(ready), Routes("tests", token=False)
-
-    @router.at("GET", "/text", "no token")
-    def text() -> Response:
-        return Response("x" * size)
-
-    add_routes(app, [router])
-    guard = guarded(app, AccessToken("t"))
-    transport = httpx.ASGITransport(app=guard)
-    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
-        answer = await client.get("/text", headers={"Accept-Encoding": "gzip"})
-    assert (answer.status_code, answer.text) == (200, "x" * size)
-    assert ("content-encoding" in answer.headers) is packed
 
 
 async def test_routes_that_are_added_later_are_in_it() -> None:

@@ -12,7 +12,7 @@ from pydantic_settings import SettingsConfigDict
 
 import servicekit.launcher
 from servicekit.definition import ServiceDefinition
-from servicekit.errors import StartError, Unavailable
+from servicekit.errors import Unavailable
 from servicekit.launcher import _start, _started
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import Settings
@@ -97,30 +97,6 @@ async def test_a_task_that_drops_a_cancellation_does_not_hold_the_stop() -> None
     await asyncio.sleep(0)
     await asyncio.wait_for(service.stop(), PATIENCE_SECONDS)
     assert dropped == 1 and all(task.cancelled() for task in service.periodics._tasks)
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "said"),
-    [(StartError("The setting is missing."), 3, "The setting is missing.\n"), (KeyboardInterrupt(), 130, "")],
-)
-def test_a_program_that_cannot_start_says_why_and_an_interrupted_one_says_nothing(
-    error: BaseException,
-    code: int,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def fails(_: object) -> None:
-        raise error
-
-    for part in ("configure_logging", "raise_again", "read_env_file", "run_program"):
-        monkeypatch.setattr(servicekit.launcher, part, lambda *_: None)
-    monkeypatch.setattr("servicekit.launcher.uvloop.run", fails)
-    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
-    monkeypatch.setattr("sys.argv", ["chat_bridge"])
-    with pytest.raises(SystemExit) as ended:
-        servicekit.launcher.main(program)
-    assert (ended.value.code, capsys.readouterr().err) == (code, said)
 
 
 async def test_a_start_is_repeated_while_a_dependency_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -210,15 +210,6 @@ def test_a_size_is_at_least_what_the_record_takes_in_a_batch(one: Message) -> No
     assert len(bytes(batch._build())) <= one.size
 
 
-async def test_a_message_keeps_its_headers_and_a_tombstone_its_missing_value(
-    broker: Broker, producer: BatchProducer
-) -> None:
-    await producer.send([message(1), Message(TOPIC, "gone", None, [("revision", b"7")], 0)])
-    first, second = broker.lanes[TOPIC, 0]
-    assert list(first.headers) == [("n", b"1")]
-    assert (second.key, second.value, list(second.headers)) == (b"gone", None, [("revision", b"7")])
-
-
 @pytest.mark.parametrize("failure", [OutOfOrderSequenceNumber(), KafkaConnectionError(), OSError("reset")])
 async def test_a_producer_that_failed_is_replaced(broker: Broker, producer: BatchProducer, failure: Exception) -> None:
     """After a failure an idempotent producer may reject all further work, because its sequence is broken."""
@@ -262,11 +253,6 @@ async def test_every_replica_acknowledges_and_nothing_is_written_twice(broker: B
     await producer.send([message(1)])
     (client,) = broker.clients
     assert (client.settings["acks"], client.settings["enable_idempotence"]) == ("all", True)
-
-
-async def test_nothing_to_send_needs_no_broker(broker: Broker, producer: BatchProducer) -> None:
-    assert await producer.send([]) == []
-    assert broker.clients == []
 
 
 # Writes of HTTP requests into the log: what is refused, with which error, and what is written together.
@@ -393,11 +379,6 @@ async def test_a_write_without_acknowledgement_ends_in_time_goes_on_and_frees_it
     assert writer._waiting_bytes == 0
     log.open.set()
     assert [one.offset for one in await LogWriter(log).send([written_message(5)])] == [5]
-
-
-async def test_another_error_is_a_bug_and_reaches_the_caller() -> None:
-    with pytest.raises(ZeroDivisionError):
-        await LogWriter(HeldLog(error=ZeroDivisionError())).send([written_message()])
 
 
 # Cause of a derived record: read from our own header, never from a client's.

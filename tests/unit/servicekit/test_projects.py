@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.scopes import ROLES
 from servicekit.web.auth import Caller
 from servicekit.web.projects import ProjectSet
 
@@ -75,16 +74,6 @@ def test_places_name_projects_of_one_tenant(places: list[str], access: tuple[str
             ProjectSet.parse(places)
     else:
         assert ProjectSet.parse(places) == ProjectSet(*access)
-
-
-def test_roles_have_the_scopes_of_the_page_on_access() -> None:
-    """docs/access.md."""
-    assert {role: sorted(scopes) for role, scopes in ROLES.items()} == {
-        "reader": ["read"],
-        "reviewer": ["read", "review"],
-        "operator": ["export", "operate", "read", "review"],
-        "admin": ["admin", "export", "operate", "read", "review"],
-    }
 
 
 @pytest.mark.parametrize(

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import contracts
 from chat_bridge.dead_letter_reasons import REASONS as BRIDGE_REASONS
 from contracts.optional_fields import DECISIVE, droppable
 from contracts.topics import BY_NAME, CHAT_TOPICS, FEEDBACK_CREATED
 from servicekit.log.dead_letter_reasons import REASONS as PLATFORM_REASONS
 from servicekit.log.dead_letter_reasons import meaning_of
 from servicekit.log.records import Received, Unreadable, read
-from tests.support.compatibility import facts_of
 from tests.support.logs import example, raw
-
-BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
-
 
 NAMES = {"chat.message.ingested": "agent", "chat.message.reply.ingested": "reply"}
 
@@ -69,14 +62,6 @@ def test_several_are_dropped_together_and_unknown_fields_stay_harmless() -> None
     assert (found.event.strategy, found.event.quality_score) == (None, None)
 
 
-@pytest.mark.parametrize("topic", [topic.name for topic in CHAT_TOPICS])
-def test_all_of_them_may_be_invalid_at_once(topic: str) -> None:
-    names = sorted(droppable(MODELS[topic]))
-    found = with_field(topic, **dict.fromkeys(names, NONSENSE))
-    assert isinstance(found, Received)
-    assert found.dropped == names
-
-
 @pytest.mark.parametrize("fields", [{"messageId": NONSENSE}, {"turnId": NONSENSE}, {"sequence": -1}, {"version": 2}])
 def test_an_event_that_would_say_something_else_is_refused(fields: dict[str, Any]) -> None:
     assert isinstance(with_field("chat.message.ingested", **fields), Unreadable)
@@ -101,48 +86,10 @@ def test_our_own_events_are_read_strictly() -> None:
     assert isinstance(read(raw(created, example(created, "created", reviews=NONSENSE)), MODELS), Unreadable)
 
 
-def test_no_field_that_producers_did_not_know_is_decisive() -> None:
-    baseline = json.loads(BASELINE.read_text("utf-8"))
-    for topic in CHAT_TOPICS:
-        known = set(baseline[topic.name])
-        fields = topic.event.model_fields
-        assert {fields[name].alias for name in DECISIVE & fields.keys()} <= known
-        assert known <= set(facts_of(topic.event.model_json_schema(by_alias=True, mode="validation")))
-
-
 # One table describes every reason of a dead letter; the code raises no other, and the documentation shows the same.
-
-ROOT = Path(__file__).parents[3]
-
-
-RAISED = re.compile(
-    r"""(?:Unreadable\(raw,\s*|_stand_in\(batches\.last,\s*|Outcome\.dead_lettered\(|Permanent\(|PermanentFailure\(|reason\s=\s|return\s|FUTURE:\sFinal\s=\s\()"([a-z_]+)"(?=[,)\n])"""
-)
 
 
 REASONS = {**PLATFORM_REASONS, **BRIDGE_REASONS}
-
-
-NOT_REASONS = {"stored", "unchanged", "ignored", "parked"}
-
-
-def test_every_reason_that_is_raised_is_in_the_table() -> None:
-    files = [
-        *(ROOT / "libs/servicekit/log").glob("*.py"),
-        ROOT / "libs/servicekit/error_kinds.py",
-        ROOT / "libs/contracts/log_time.py",
-        *(ROOT / "services/chat_bridge").glob("*.py"),
-    ]
-    texts = [file.read_text() for file in files if file.name not in ("dead_letter_reasons.py", "outcome.py")]
-    raised = {reason for text in texts for reason in RAISED.findall(text)}
-    assert raised - NOT_REASONS == set(REASONS)
-
-
-def test_the_docs_show_the_table() -> None:
-    rows = dict(re.findall(r"^\| `([a-z_]+)` \| (.+) \|$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE))
-    assert {reason: f"{meaning} | {remedy}" for reason, (meaning, remedy) in REASONS.items()} == {
-        reason: rows.get(reason) for reason in REASONS
-    }
 
 
 def test_a_reason_of_another_release_has_no_meaning() -> None:

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.topics import EXPLICIT_RECEIVED, INBOUND_TOPICS, TOPICS
-from redaction import redactor as redactor_module
 from redaction.masks import redact_json, redacted
 from redaction.recognisers import cards
 from redaction.redactor import IDENTIFIERS, Redactor
@@ -174,22 +173,6 @@ def test_what_is_not_json_is_redacted_as_text(value: bytes) -> None:
     assert redactor().redact(value.replace(b"%s", CARD.encode()))[0] == value.replace(b"%s", b"[card]")
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        rb'{"x \"messageId" : "%s"}',
-        rb'{"messageId":"\\","content":"%s"}',
-        rb'{"content":"\\","messageId":"m","x":"%s"}',
-        rb'{"x":"\"messageId\":\"%s\""}',
-        rb'{"content":"messageId","x":"%s"}',
-        rb'{"xmessageId":"%s"}',
-    ],
-)
-def test_the_name_of_an_identifier_elsewhere_hides_nothing(value: bytes) -> None:
-    clean, _ = Redactor(RedactionSettings()).redact(value.replace(b"%s", CARD.encode()))
-    assert clean == value.replace(b"%s", b"[card]")
-
-
 @given(st.lists(st.sampled_from(['"', "\\", ":", ",", " ", "{", "}", '"messageId"', "userId", CARD, "a"]), max_size=14))
 def test_nothing_is_overlooked_because_of_identifiers(parts: list[str]) -> None:
     """The check of identifiers only saves time: the result is as without it, in JSON and in what is not JSON."""
@@ -198,16 +181,6 @@ def test_nothing_is_overlooked_because_of_identifiers(parts: list[str]) -> None:
     for value in (bare, wrapped):
         expected = redact_json(value, lambda text: redacted(text, [cards], ()), IDENTIFIERS)
         assert one.redact(value) == expected
-
-
-def test_the_digits_of_uuids_are_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise AssertionError("the event was redacted string by string")
-
-    monkeypatch.setattr(redactor_module, "redact_json", fail)
-    ids = {"eventId": "be616612-0859-4a3a-8012-123456789012", "userId": "62312105-2718-4801-8123-456789012345"}
-    value = json.dumps({**ids, "content": "hello"}).encode()
-    assert Redactor(RedactionSettings()).redact(value) == (value, {})
 
 
 def test_lone_surrogates_are_no_obstacle() -> None:
@@ -303,15 +276,11 @@ def test_an_event_of_an_uncertain_project_is_redacted_for_all(event: str, clean:
     ("variable", "value", "why"),
     [
         ("PATTERNS", '{"employee": "("}', "is not an RE2 pattern"),
-        ("PATTERNS", '{"employee": "(a)\\\\1"}', "is not an RE2 pattern"),
-        ("PATTERNS", '{"employee": "(?:a{1000}){1000}"}', "is not an RE2 pattern"),
         ("PATTERNS", '{"employee": "x*"}', "matches an empty text"),
         ("PATTERNS", '{"employee": "[a-z]+"}', "matches the mask"),
         ("PATTERNS", '{"card": "EMP"}', "built-in kind"),
         ("PATTERNS", json.dumps({f"p{n}": f"EMP{n}" for n in range(51)}), "at most 50 patterns"),
-        ("PATTERNS_OF", json.dumps({"acme/x": {f"p{n}": f"EMP{n}" for n in range(51)}}), "at most 50 patterns"),
         ("PATTERNS_OF", '{"acme": {"employee": "EMP"}}', "is not tenant/project"),
-        ("PATTERNS_OF", '{"acme/x": {"employee": "("}}', "is not an RE2 pattern"),
         ("KINDS", '["card", "name"]', "REDACTION_KINDS"),
     ],
 )
@@ -319,11 +288,6 @@ def test_unusable_settings_stop_the_start(monkeypatch: pytest.MonkeyPatch, varia
     monkeypatch.setenv(f"REDACTION_{variable}", value)
     with pytest.raises(StartError, match=why):
         read_settings(RedactionSettings)
-
-
-def test_fifty_patterns_are_allowed() -> None:
-    one = redactor(patterns={f"p{n}": f"EMP{n}x" for n in range(50)})
-    assert said(one, "EMP0x EMP49x EMP50x") == "[p0] [p49] EMP50x"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from contracts.topics import Consumer
 from servicekit import metrics
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
@@ -25,14 +24,6 @@ async def test_dead_letters_have_a_producer_of_their_own() -> None:
     letters = service.subscriptions[0].delivery._letters
     assert letters is not service.producer
     assert letters is not service.batch_producer
-
-
-async def test_a_subscription_is_found_by_its_group() -> None:
-    service = Service("feedback", ServiceContext("localhost:1"))
-    groups: tuple[Consumer, ...] = ("feedback", "feedback_erasures")
-    for group in groups:
-        service.consume(group, NoWork())
-    assert [service.subscription(group).group for group in groups] == list(groups)
 
 
 async def test_woken_work_does_not_wait_for_its_interval() -> None:

@@ -310,14 +310,3 @@ async def test_it_is_not_ready_once_batches_have_failed_for_half_a_minute() -> N
     broken = False
     await subscription.take(fetched(7))
     assert subscription.not_ready() is None
-
-
-async def test_failing_batches_are_forgotten_with_their_partitions() -> None:
-    def observer(_: Any) -> None:
-        raise ValueError
-
-    subscription = await assigned(Consumer(), NotingHandler(), observer)
-    await subscription.take(fetched(7))
-    await subscription.on_partitions_assigned([])
-    subscription.clock.forward(59)
-    assert subscription.not_ready() is None

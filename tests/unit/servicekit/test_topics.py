@@ -13,7 +13,7 @@ from aiokafka.admin.config_resource import ConfigResource
 from aiokafka.errors import IncompatibleBrokerVersion, TopicAuthorizationFailedError
 
 import servicekit.log.topics as topics
-from contracts.topics import DEAD_LETTER_PARTITIONS, TOPICS
+from contracts.topics import TOPICS
 from servicekit.errors import StartError
 from servicekit.log.topics import ensure_topics, partitions_by_topic
 
@@ -140,14 +140,6 @@ async def test_a_topic_that_cannot_be_created_is_named_with_the_error(monkeypatc
     assert str(raised.value) == f"The topic {TOPICS[0].name} cannot be created: TopicAuthorizationFailedError."
 
 
-@pytest.mark.parametrize("delay", [0, 1, 3])
-async def test_created_topics_are_waited_for_until_they_are_visible(
-    delay: int, pauses: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await ensured(Cluster(delay=delay), monkeypatch)
-    assert pauses == [0.2] * delay
-
-
 @pytest.mark.parametrize("missing", [TOPICS[0].name, TOPICS[-1].dead_letters])
 async def test_a_check_creates_nothing_and_names_a_missing_topic(
     missing: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch
@@ -178,16 +170,6 @@ async def test_a_missing_topic_is_created_as_large_as_the_others_become(monkeypa
     assert {cluster.topics[topic.name] for topic in TOPICS} == {24}
 
 
-async def test_existing_topics_get_more_partitions_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = Cluster()
-    cluster.topics = partitions_by_topic() | {TOPICS[1].name: 48}
-    await ensured(cluster, monkeypatch, partitions=24, extend=True)
-    counts = {topic.name: cluster.topics[topic.name] for topic in TOPICS}
-    assert counts.pop(TOPICS[1].name) == 48
-    assert set(counts.values()) == {24}
-    assert {cluster.topics[topic.dead_letters] for topic in TOPICS} == {DEAD_LETTER_PARTITIONS}
-
-
 @pytest.mark.parametrize(
     ("policy", "retention", "refused"),
     [
@@ -210,7 +192,3 @@ async def test_a_ledger_that_kafka_deletes_is_refused(
             await ensured(cluster, monkeypatch, create=False)
     else:
         await ensured(cluster, monkeypatch, create=False)
-
-
-def test_dead_letter_topics_have_partitions_of_their_own() -> None:
-    assert {partitions_by_topic()[topic.dead_letters] for topic in TOPICS} == {DEAD_LETTER_PARTITIONS}

@@ -17,8 +17,8 @@ from servicekit.clock import FixedClock
 from servicekit.errors import LogUnavailable
 from servicekit.log.messages import Message, Written
 from standalone.data_import.formats import FORMATS, Fact
-from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow, text_at
-from standalone.data_import.rows import ROW_LIMIT, header_of, rows_of
+from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
+from standalone.data_import.rows import header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid, Verdict, verdicts_of
 from standalone.operations import data_import
 from tests.support.command import agent_feedback_here
@@ -173,13 +173,6 @@ def test_a_time_may_be_a_number_of_a_named_unit(unit: Any, time: object, moment:
         assert format_instant(outcome.occurred_at) == moment
     else:
         assert outcome.reason == moment
-
-
-def test_the_unit_of_an_export_can_be_overridden() -> None:
-    mapping = mapped(format=FORMATS["open-webui"], columns={}, time_unit="milliseconds")
-    assert format_instant(event_of(mapping, OPEN_WEBUI | {"data": {"rating": 1, "model_id": "m"}}).occurred_at) == (
-        "1970-01-21T01:16:40.000000Z"
-    )
 
 
 def test_a_mapped_row_is_a_judgement_of_its_answer_at_its_time() -> None:
@@ -342,13 +335,6 @@ def test_rows_of_csv_have_the_lines_that_they_begin_in(tmp_path: Path) -> None:
     assert header_of(tmp_path / "x.tsv") == ["a", "b"]
 
 
-def test_a_line_of_json_that_is_too_large_does_not_hide_the_next(tmp_path: Path) -> None:
-    large = b"x" * (3 * ROW_LIMIT)
-    assert lines(tmp_path / "x.csv", b"a,b\n" + large + b",1\n2,3\n") == [(2, MISMATCH)]
-    content = b'{"a": "' + large + b'"}\n{"a": 1}\n'
-    assert lines(tmp_path / "x.jsonl", content) == [(1, f"it is larger than {ROW_LIMIT} bytes"), (2, {"a": 1})]
-
-
 def test_rows_of_json_lines(tmp_path: Path) -> None:
     content = b'\xef\xbb\xbf{"a": 1}\n\n[2]\nno\n{"a": "\xff"}\n{"a": 3}'
     expected = [
@@ -356,26 +342,6 @@ def test_rows_of_json_lines(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert lines(tmp_path / "x.ndjson", content) == expected
     assert lines(tmp_path / "x.json", content) == expected, "also under the name of an array"
-
-
-def test_rows_of_a_json_array(tmp_path: Path) -> None:
-    many = [{"n": n, "text": "é" * 40} for n in range(30)]
-    (tmp_path / "x.json").write_text(json.dumps(many, ensure_ascii=False, indent=1), "utf-8")
-    read = list(rows_of(tmp_path / "x.json"))
-    assert [row.content for row in read] == many
-    assert [row.line for row in read[:3]] == [1, 2, 3]
-    assert read[-1].read == (tmp_path / "x.json").stat().st_size
-    broken = lines(tmp_path / "x.json", b'\n [{"a": 1},\n7]')
-    assert broken == [(1, {"a": 1}), (2, "it is not a JSON object")]
-
-
-def test_files_without_columns_are_refused(tmp_path: Path) -> None:
-    for content in (b"", b"a,a\n1,2", b'"a\n'):
-        (tmp_path / "x.csv").write_bytes(content)
-        with pytest.raises(MappingInvalid):
-            header_of(tmp_path / "x.csv")
-    with pytest.raises(MappingInvalid):
-        list(rows_of(tmp_path / "x.xlsx"))
 
 
 class StopsAt(RecordingLog):
@@ -439,13 +405,6 @@ def test_a_dry_run_prints_the_verdict_and_the_rows_of_every_value(tmp_path: Path
     ]
 
 
-def test_a_file_with_many_values_counts_the_others_together(tmp_path: Path) -> None:
-    rows = [dict(ROW, answer=f"m{n}", thumb=f"text {n}") for n in range(70)]
-    printed = dry_run(tmp_path / "x.jsonl", rows)
-    assert "(other values) -> missing: 20 rows" in printed
-    assert sum("-> missing" in line for line in printed) == 51
-
-
 def test_two_rows_on_one_answer_of_one_person_are_never_one_judgement_silently(tmp_path: Path) -> None:
     """The other rows are versions of one row, another person's, and another answer's."""
     with_id = ("--column", "id=id", "--verdict", "1=ok", "--verdict", "0=not_ok")
@@ -503,21 +462,6 @@ def test_the_first_rejected_rows_are_told_and_the_others_counted(tmp_path: Path,
     source.write_text("?")
     ended = agent_feedback_here("import", source, *IMPORT, *mapping, "--verdict", "1=ok", "--dry-run")
     assert ended.err.strip().splitlines() == ["Would import 0 of 1 rows.", "Rejected 1:", "  line 1: it is not JSON."]
-
-
-@pytest.mark.parametrize(
-    ("rules", "value", "verdict"),
-    [
-        ([("2..2", "ok")], "2", "ok"), ([("1..3", "ok"), ("3..4", "ok")], "3.5", "ok"),
-        ([("1..2", "ok"), ("2.1..3", "not_ok")], "2.05", None), ([("-1..0", "not_ok")], "-0.5", "not_ok"),
-        ([("1..x", "ok")], "1..X", "ok"), ([("x..1", "ok"), ("7", "not_ok")], "7", "not_ok"),
-        ([(" Good ", "ok"), ("good", "ok")], "GOOD", "ok"), ([("3..4", "ok"), ("1..2", "not_ok")], "1", "not_ok"),
-    ],
-)  # fmt: skip
-def test_a_rule_is_a_number_a_range_or_a_text(
-    rules: list[tuple[str, str]], value: str, verdict: Verdict | None
-) -> None:
-    assert verdicts_of(rules).of(value) == verdict
 
 
 @pytest.mark.parametrize(
@@ -585,20 +529,6 @@ def test_further_facts_of_a_row_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "name", "text"),
-    [
-        ({"a": True}, "a", "true"), ({"a": False}, "a", "false"), ({"a": 1}, "a", "1"), ({"a": 0.5}, "a", "0.5"),
-        ({"a": float("nan")}, "a", None), ({"a": [1]}, "a", None), ({"a": {}}, "a", None), ({"a": None}, "a", None),
-        ({"a": " x "}, "a", " x "), ({"a": " "}, "a", None), ({}, "a", None), ({"a": {"b": {"c": 7}}}, "a.b.c", "7"),
-        ({"a": {"b": 7}}, "a.b.c", None), ({"a.b": "own", "a": {"b": "nested"}}, "a.b", "own"),
-        ({"a.b": None, "a": {"b": "nested"}}, "a.b", None),
-    ],
-)  # fmt: skip
-def test_a_cell_is_text_or_nothing(row: dict[str, Any], name: str, text: str | None) -> None:
-    assert text_at(row, name) == text
-
-
-@pytest.mark.parametrize(
     ("source", "kind", "giver"),
     [
         ("API", "HUMAN", "user"),
@@ -626,26 +556,12 @@ def test_the_author_of_a_score_is_the_most_certain_one(source: str, kind: str, g
             assert (found.reviews is not None) is (giver == "reviewer")
 
 
-def test_times_of_tools_without_an_offset_are_in_utc_unless_a_zone_is_named() -> None:
-    row = LANGFUSE | {"timestamp": "2026-01-02 03:04:05"}
-    assert format_instant(event_of(tool("langfuse", "user-feedback"), row).occurred_at).startswith(
-        "2026-01-02T03:04:05"
-    )
-    berlin = tool("langfuse", "user-feedback", zone="Europe/Berlin")
-    assert format_instant(event_of(berlin, row).occurred_at).startswith("2026-01-02T02:04:05")
-    assert reason(berlin, row | {"timestamp": "soon"}) == "its time is not a date and time such as 2026-01-31 12:00:00"
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--format", "excel"], "There is no format excel: it is one of mapped, langfuse, phoenix, langsmith, open-"),
         (["--column", "chat=c"], "--column has no fact chat: facts are id, conversation, turn, "),
-        (["--column", "time"], "--column time: write NAME=VALUE."),
-        (["--column", "=c"], "--column =c: write NAME=VALUE."),
-        (["--column", "time="], "--column time=: write NAME=VALUE."),
         (["--verdict", "1"], "--verdict 1: write NAME=VALUE."),
-        (["--verdict", "a=b=ok"], "Not mapped: "), (["--column", "time=at=x"], "Not mapped: "),
     ],
 )  # fmt: skip
 def test_wrong_options_of_an_import_are_told(tmp_path: Path, options: list[str], said: str) -> None:

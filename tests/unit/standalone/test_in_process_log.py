@@ -24,9 +24,6 @@ from standalone.embedded.backpressure import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
 
-TOPIC = "orders"
-
-
 # In a separate process, because other tests' threads and sockets change. An ended thread may stay in
 # /proc for a moment after it was joined, so the test waits for its end.
 HELD_AFTER_STOPS = """
@@ -58,11 +55,6 @@ def test_stop_gives_back_threads_and_sockets() -> None:
     done = subprocess.run([sys.executable, "-c", HELD_AFTER_STOPS], capture_output=True, text=True, timeout=60)
 
     assert done.returncode == 0, done.stderr
-
-
-def test_a_topic_without_partitions_is_refused() -> None:
-    with pytest.raises(ValueError, match="'orders' needs at least one partition"):
-        MemoryBroker({TOPIC: 0})
 
 
 # Backpressure: a log that silently drops records never drops unread ones, and nobody waits for stopped readers.
@@ -202,18 +194,6 @@ async def test_a_commit_that_goes_back_takes_no_room_away_again() -> None:
     assert backpressure.fullest == 0
 
 
-async def test_room_is_what_intake_may_still_send() -> None:
-    backpressure, _, producer = held()
-    assert backpressure.room(100 * INSIDE_BYTES), "a large body is written as room is made"
-    await producer.send(records(INSIDE_BYTES * 3 // 4))
-    assert backpressure.room(1000)
-    assert not backpressure.room(INSIDE_BYTES // 2)
-    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): 10_000})
-    assert backpressure.room(INSIDE_BYTES // 2)
-    backpressure.close()
-    assert not backpressure.room(1)
-
-
 async def test_who_waits_fails_once_the_readers_stop() -> None:
     backpressure, _, producer = held()
     work = asyncio.create_task(producer.send(records(MANY)))
@@ -273,15 +253,6 @@ async def test_a_small_record_never_overtakes_a_large_one_of_its_lane() -> None:
     assert [message.key for message in shelf.written] == list(sizes)
 
 
-def test_an_older_commit_behind_a_newer_one_takes_no_room_away() -> None:
-    backpressure, _, _ = held()
-    backpressure.expect((SLOW_TOPIC, 0), 1_000)
-    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): 10})
-    backpressure.committed("chat_bridge", {(SLOW_TOPIC, 0): 0})
-    backpressure.wrote((SLOW_TOPIC, 0), 1_000, 10)
-    assert backpressure.fullest == 0
-
-
 MIB = 1024 * 1024
 
 
@@ -306,14 +277,6 @@ def test_work_starts_if_the_fullest_partition_has_room(unconsumed: int, size: in
     backpressure.expect((SLOW_TOPIC, 0), 10)
     backpressure.expect((SLOW_TOPIC, 1), unconsumed)
     assert backpressure.room(size) is has_room
-
-
-def test_a_writer_from_outside_may_be_one_mebibyte_ahead() -> None:
-    assert OUTSIDE_BYTES == MIB
-    backpressure = Backpressure(OUTSIDE_BYTES)
-    backpressure.expect((SLOW_TOPIC, 0), 1)
-    assert backpressure.admits((SLOW_TOPIC, 0), MIB - 1)
-    assert not backpressure.admits((SLOW_TOPIC, 0), MIB)
 
 
 def test_dropped_records_of_a_topic_that_nobody_reads_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,24 +84,6 @@ def test_a_line_without_a_topic_is_not_published(line: bytes, reason: str) -> No
     assert route(line) == reason
 
 
-@pytest.mark.parametrize(
-    ("fields", "key"),
-    [
-        ({}, None),
-        ({"tenant": "a", "project": "p", "conversationId": "c"}, "a/p/c"),
-        ({"tenant": "a", "project": "p", "postId": "9"}, "a/p/post:9"),
-        ({"tenant": "a", "project": "p", "conversationId": "c", "postId": "9"}, "a/p/c"),
-        ({"tenant": "a", "project": "p", "conversationId": 7}, None),
-        ({"tenant": "a", "conversationId": "c"}, None),
-        ({"tenant": "a", "project": "p", "conversationId": "c" * (KEY_LIMIT - 4)}, "a/p/" + "c" * (KEY_LIMIT - 4)),
-        ({"tenant": "a", "project": "p", "conversationId": "c" * (KEY_LIMIT - 3)}, None),
-    ],
-)
-def test_a_line_has_the_key_of_its_conversation(fields: dict[str, Any], key: str | None) -> None:
-    line = json.dumps({"topic": TOPIC} | fields).encode()
-    assert route(b"  " + line + b"\r") == Routed(TOPIC, key, line)
-
-
 def events(folder: Path, name: str, *lines: bytes) -> Path:
     file = folder / name
     file.write_bytes(b"".join(line + b"\n" for line in lines))
@@ -213,10 +195,6 @@ def test_a_row_of_csv_may_be_as_large_as_the_limit(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_row_that_cannot_be_parsed_ends_the_file(tmp_path: Path) -> None:
-    assert found(tmp_path / "x.csv", b'a,b\n0,w\n1,"x\n2,y\n') == [(2, {"a": "0", "b": "w"}), (3, MISMATCH)]
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -260,12 +238,6 @@ def test_the_columns_are_those_of_the_first_row(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     assert header_of(tmp_path / name) == header
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_the_most_frequent_separator_of_the_first_line_counts(tmp_path: Path, separator: str) -> None:
-    (tmp_path / "x.csv").write_text(separator.join(("a", "b c", "d")) + "\n1,2;3")
-    assert header_of(tmp_path / "x.csv") == ["a", "b c", "d"]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b'""\n1', b",\n1,2", b"a,b,a\n", b'"a\n'])
@@ -351,10 +323,3 @@ def test_a_filter_of_an_export_has_a_name_and_a_value(tmp_path: Path) -> None:
     of = ("kto", "--tenant", "acme", "--project", "support", "--url", "http://service", "--token", "secret")
     result = CliRunner().invoke(app, ["export", *of, "--out", str(tmp_path / "out"), "--filter", "reaction"])
     assert result.exit_code == 2 and "NAME=VALUE" in result.output
-
-
-@pytest.mark.parametrize("text", ["{}", "no JSON", "[1]"])
-def test_another_file_is_no_manifest(tmp_path: Path, text: str) -> None:
-    (tmp_path / "x.json").write_text(text)
-    options = ("--manifest", str(tmp_path / "x.json"), "--url", "http://service", "--token", "secret")
-    assert CliRunner().invoke(app, ["export", "--out", str(tmp_path / "out"), *options]).exit_code == 2
