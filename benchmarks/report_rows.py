@@ -125,9 +125,9 @@ from generate_series(0, 59) agent, generate_series(0, 19) n
 """
 _ISSUE_TURNS: Final = """
 insert into issue_turns (tenant, project, conversation_id, turn_id, agent_id, agent_version, user_id, asker_id,
-    by_person, occurred_at, asked_at, encoder, vector, question, words, issue_id, nearness)
+    by_person, occurred_at, asked_at, encoder, vector, words, issue_id, nearness)
 select tenant, project, conversation_id, turn_id, agent_id, agent_version, user_id, user_id, origin = 'user',
-    occurred_at, occurred_at - 20, 'words', decode(repeat('00', 768), 'hex'), decode(repeat('00', 768), 'hex'),
+    occurred_at, occurred_at - 20, 'words', decode(repeat('00', 768), 'hex'),
     array['invoice', 'export'],
     case when n % 10 > 0 then substr(agent_id, 7)::int * 20 + n % 20 + 1 end, random()
 from (
@@ -136,16 +136,6 @@ from (
         order by occurred_at desc limit $1
     ) newest
 ) rejected
-"""
-_ISSUE_ANSWERS: Final = """
-insert into issue_answers (issue_id, tenant, project, conversation_id, turn_id, agent_version, occurred_at, is_rejected)
-select id, tenant, project, 'c' || id, 't' || n, 'v0', $1::bigint - n % 30 * 86400000000, n % 10 = 0
-from issues, generate_series(1, 1200) n
-"""
-_ISSUE_VERSIONS: Final = """
-insert into issue_versions (tenant, project, agent_id, agent_version, first_at)
-select tenant, project, agent_id, agent_version, min(occurred_at) from feedbacks
-where tenant = 'acme' and project = 'support' group by tenant, project, agent_id, agent_version
 """
 _RECOUNT: Final = """
 update issues i set turns = c.turns, people = c.people, first_at = c.first_at, last_at = c.last_at
@@ -203,8 +193,6 @@ async def fill(pool: Database, feedbacks: int, say: Say) -> None:
     await pool.execute(_DRAWS, ANSWERS, NOW, timeout=_HOUR)
     await pool.execute(_ISSUES, NOW)
     await pool.execute(_ISSUE_TURNS, ISSUE_TURNS, timeout=_HOUR)
-    await pool.execute(_ISSUE_ANSWERS, NOW // DAY * DAY)
-    await pool.execute(_ISSUE_VERSIONS, timeout=_HOUR)
     await pool.execute(_RECOUNT)
     await pool.execute(_SESSIONS, NOW, DAYS * DAY)
     await pool.execute(_ACCESSES, NOW)

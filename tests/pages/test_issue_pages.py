@@ -19,7 +19,7 @@ from reporting.pages.changes import growing_issues
 from reporting.pages.routes import pages_router
 from servicekit.clock import FixedClock
 from tests.support.chromium import expect, launched, needs_chromium, opened
-from tests.support.issue_turns import AT, NOW, TOPICS, issue_job, rejected_turn, rejected_turns
+from tests.support.issue_turns import AT, NOW, issue_job, rejected_turns
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import application, client
 from tests.support.reporting_events import START, Take, feedback
@@ -154,25 +154,6 @@ async def test_a_case_of_an_issue_leads_back_to_the_issue(read_models: asyncpg.P
             "Read the conversation"
         )
         assert f"issue={refund}" not in shown[: shown.index('class="back"')], "other pages show all issues"
-
-
-async def test_a_resolution_is_shown_with_its_proof(read_models: asyncpg.Pool, take: Take) -> None:
-    accepted = [one for n in range(100, 130, 3) for one in list(rejected_turn(n, TOPICS[0], version="2"))[:2]]
-    await take(*rejected_turns(0, 30), *accepted)
-    await issue_job(read_models).catch_up()
-    refund = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
-    async with visitor(read_models) as http:
-        change = f"/conversations/acme/support/issues/{refund}/change"
-        await http.post(change, json={"state": "resolved", "resolved_in": "2"})
-        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
-        assert "resolved in version 2" in text
-        assert "The resolution is proved." in text
-        await read_models.execute("update issues set state = 'regressed' where id = $1", refund)
-        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
-        assert "The resolution is proved." not in text
-        assert "but the issue came back" in text
-        await http.post(change, json={"state": "resolved", "resolved_in": "3"})
-        assert "No answers after the resolution" in (await http.get(ISSUE, params={**HERE, "issue": refund})).text
 
 
 @pytest.fixture

@@ -138,11 +138,11 @@ async def test_an_issue_regresses_by_a_person_or_two_verdicts_on_its_version_or_
     read_models: asyncpg.Pool, resolved_in: str | None, turns: Sequence[dict[str, Any]], state: str
 ) -> None:
     for n, version in enumerate("123"):
-        seen = {**BOT._asdict(), "agent_version": version, "first_at": START + n}
-        # A neighbour's versions came in another order.
-        await insert(read_models, "issue_versions", seen)
-        for other in ({"tenant": "globex"}, {"project": "p2"}, {"agent_id": "other"}):
-            await insert(read_models, "issue_versions", seen | other | {"first_at": START - n})
+        verdict = {**BOT._asdict(), "agent_version": version, "reaction": "ok", "occurred_at": START + n}
+        # The verdicts on a neighbour's versions came in another order.
+        different = ({"tenant": "globex"}, {"project": "p2"}, {"agent_id": "other"})
+        neighbours = (verdict | place | {"occurred_at": START - n} for place in different)
+        await insert(read_models, "feedbacks", verdict, *neighbours)
     id_ = await issue(read_models, *turns, state="resolved", resolved_in=resolved_in, state_at=SOLVED)
     others = {one: await issue(read_models, *turns, state=one, state_at=SOLVED) for one in ("open", "muted")}
     async with read_models.acquire() as connection:
@@ -193,7 +193,7 @@ async def test_the_time_of_a_state_is_that_of_its_last_change(
 
 
 async def test_merged_issues_follow_a_second_merge(read_models: asyncpg.Pool) -> None:
-    words = {"words": ["refund"], "centre": b"12", "topic": b"34"}
+    words = {"words": ["refund"], "centre": b"12"}
     first, second, third, other = [
         await issue(read_models, {"nearness": 0.5}, **words, **more) for more in ({}, {}, {}, {"agent_id": "other"})
     ]
@@ -216,14 +216,14 @@ async def test_merged_issues_follow_a_second_merge(read_models: asyncpg.Pool) ->
 
 async def test_a_split_moves_the_issues_own_turns_and_forgets_both_centres(read_models: asyncpg.Pool) -> None:
     turns = [{"conversation_id": f"c{n}", "turn_id": "t1", "nearness": 0.5} for n in range(3)]
-    id_ = await issue(read_models, *turns, centre=b"12", topic=b"34", assignee="ann")
-    other = await issue(read_models, {"conversation_id": "c9", "turn_id": "t1"}, centre=b"12", topic=b"34")
+    id_ = await issue(read_models, *turns, centre=b"12", assignee="ann")
+    other = await issue(read_models, {"conversation_id": "c9", "turn_id": "t1"}, centre=b"12")
     assert await split(read_models, AT, id_, [("c9", "t1"), ("c0", "t9")], NOW) is None
     made = await split(read_models, AT, id_, [("c0", "t1"), ("c0", "t1"), ("c9", "t1")], NOW)
     assert made is not None
     rows = [await row_of(read_models, one) for one in (id_, made, other)]
     assert [row["turns"] for row in rows[:2]] == [2, 1]
-    assert [(row["centre"], row["topic"]) for row in rows] == [(None, None), (None, None), (b"12", b"34")]
+    assert [row["centre"] for row in rows] == [None, None, b"12"]
     assert (rows[1]["agent_id"], rows[1]["state"], rows[1]["state_at"], rows[1]["assignee"]) == (
         "bot",
         "open",
@@ -355,7 +355,7 @@ async def test_an_erasure_removes_turns_that_a_person_asked_or_rejected_until_th
     read_models: asyncpg.Pool, person: dict[str, Any], stays: bool
 ) -> None:
     place = {"conversation_id": "c1", "turn_id": "t1"}
-    described = {"centre": b"12", "topic": b"34", "words": ["refund"]}
+    described = {"centre": b"12", "words": ["refund"]}
     id_ = await issue(
         read_models, {**place, "occurred_at": UNTIL + 1, "asked_at": UNTIL + 1, **person}, **described,
     )  # fmt: skip
@@ -366,8 +366,8 @@ async def test_an_erasure_removes_turns_that_a_person_asked_or_rejected_until_th
     assert [row[0] for row in left] == (["c1", "c2"] if stays else ["c2"])
     for one in (id_, merged):
         row = await row_of(read_models, one)
-        kept = (b"12", b"34", ["refund"]) if stays else (None, None, [])
-        assert (row["centre"], row["topic"], row["words"]) == kept
+        kept = (b"12", ["refund"]) if stays else (None, [])
+        assert (row["centre"], row["words"]) == kept
     assert (await row_of(read_models, other))["words"] == ["refund"]
     marked = await read_models.fetch(
         "select tenant, project, conversation_id, turn_id from changed_turns where reader = 'issues'"

@@ -197,7 +197,7 @@ async def test_an_erased_person_leaves_no_vector_and_no_word(read_models: asyncp
     left = await read_models.fetch("select user_id, asker_id from issue_turns")
     assert sorted(row["user_id"] for row in left) == ["u15", "u16", "u17"]
     rows = await issues(read_models, "true")
-    assert {(row["centre"], row["topic"], tuple(row["words"])) for row in rows} == {(None, None, ())}
+    assert {(row["centre"], tuple(row["words"])) for row in rows} == {(None, ())}
     await issue_job(read_models).catch_up()
     assert [row["turns"] for row in await issues(read_models)] == [1, 1, 1]
     assert all(row["centre"] for row in await issues(read_models))
@@ -209,22 +209,6 @@ async def test_a_person_in_the_ledger_is_not_written(read_models: asyncpg.Pool, 
     await read_models.execute("insert into erasures values ('acme', 'eve', 'r', $1)", NOW)
     await issue_job(read_models).catch_up()
     assert await read_models.fetchval("select count(*) from issue_turns") == 0
-
-
-async def test_topics_are_counted_by_version(read_models: asyncpg.Pool, take: Take) -> None:
-    accepted = [one for n in range(100, 106) for one in list(rejected_turn(n, TOPICS[0], version="2"))[:2]]
-    await take(*rejected_turns(0, 15), *accepted)
-    await issue_job(read_models).catch_up()
-    refund = (await by_topic(read_models))[0]
-    counts = await read_models.fetch(
-        "select agent_version, count(*) as turns, count(*) filter (where is_rejected) as rejected from issue_answers "
-        "where issue_id = $1 group by 1 order by 1", refund,
-    )  # fmt: skip
-    assert [tuple(row) for row in counts] == [("1", 5, 5), ("2", 6, 0)]
-    rows = "select issue_id, conversation_id, turn_id, agent_version, is_rejected from issue_answers order by 1, 2, 3"
-    before = await read_models.fetch(rows)
-    await issue_job(read_models, NOW + DAY).catch_up()
-    assert await read_models.fetch(rows) == before, "the next day's count replaces this one"
 
 
 @pytest.mark.parametrize(
@@ -271,9 +255,6 @@ async def test_the_api_lists_reads_and_changes_issues(
     assert (await http.post(f"{ISSUES}/{first}/change", json=body)).json() == {"id": first}
     one = (await http.get(f"{ISSUES}/{first}")).json()
     assert {name: one["issue"][name] for name in body} == body
-    assert one["resolution"]["before"] == one["issue"]["topic"] | {"turns": 5, "rejected": 5, "share": 1.0}
-    assert one["resolution"]["after"]["turns"] == 0
-    assert not one["resolution"]["proved"]
     turn = one["turns"][0]
     assert turn["question"].startswith("About ")
     assert (turn["answer"], turn["complaint"], turn["by_person"]) == ("Here you are.", "No.", True)
@@ -335,28 +316,6 @@ async def test_an_issues_turns_are_a_filter_of_searches_and_exports(
     assert {json.loads(line)["turn_id"] for line in lines} == {"t0", "t3", "t6", "t9", "t12"}
 
 
-async def test_the_kto_export_of_an_issue_has_the_accepted_answers_on_its_topic(
-    http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
-) -> None:
-    events = list(rejected_turns(0, 15))
-    for n, topic in ((100, TOPICS[0]), (101, TOPICS[1])):
-        question, answer, _ = rejected_turn(n, topic)
-        answered: dict[str, Any] = {
-            "conversation": f"c{n}",
-            "turn": f"t{n}",
-            "agent_message_id": f"a{n}",
-            "agent": "bot",
-        }
-        events += [question, answer, feedback(f"f{n}", kind="explicit", reaction="ok", **answered)]
-    await take(*events)
-    await issue_job(read_models).catch_up()
-    refund = (await by_topic(read_models))[0]
-    rejected = {"t0", "t3", "t6", "t9", "t12"}
-    for wanted, turns in (("kto", {*rejected, "t100"}), ("events", rejected)):
-        export = await http.get(f"/conversations/acme/support/exports/{wanted}", params={"issue": refund})
-        assert {json.loads(line)["turn_id"] for line in export.text.splitlines()} == turns, wanted
-
-
 async def test_a_form_of_another_site_changes_nothing(
     http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
 ) -> None:
@@ -386,7 +345,7 @@ THEIRS: Final[Mapping[str, tuple[AgentScope, dict[str, Any]]]] = {
 """Neighbours by what differs. Another agent's conversations are others, with the same turn and message ids."""
 
 
-TABLES: Final = ("issues", "issue_turns", "issue_agents", "issue_versions", "issue_answers")
+TABLES: Final = ("issues", "issue_turns", "issue_agents")
 
 
 PATH: Final = "/conversations/acme/support"
@@ -470,8 +429,7 @@ async def told(pool: asyncpg.Pool) -> dict[str, Any]:
     number = {id_: n for n, id_ in enumerate(ids, 1)}
     found: dict[str, Any] = {}
     for table in TABLES:
-        mine = "issue_id = any($1)" if table == "issue_answers" else "(tenant, project, agent_id) = ($1, $2, $3)"
-        rows = await pool.fetch(f"select * from {table} where {mine}", *([ids] if table == "issue_answers" else OURS))
+        rows = await pool.fetch(f"select * from {table} where (tenant, project, agent_id) = ($1, $2, $3)", *OURS)
         found[table] = sorted(
             repr({k: number.get(v, v) if k in ("id", "issue_id", "merged_into") else v for k, v in row.items()})
             for row in rows

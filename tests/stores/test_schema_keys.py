@@ -56,9 +56,7 @@ KEYS: Mapping[str, list[set[str]]] = {
     "reporting.audit_draws": [TURN | {"assignee"}, {"id", "tenant"}],
     "reporting.erasures": [PERSON],
     "reporting.issue_agents": [{"tenant", "project", "agent_id"}],
-    "reporting.issue_answers": [TURN],
     "reporting.issue_turns": [TURN],
-    "reporting.issue_versions": [{"tenant", "project", "agent_id", "agent_version"}],
     "reporting.messages": [MESSAGE],
     "reporting.sessions": [{"tenant", "id"}],
 }

@@ -598,8 +598,6 @@ export interface Ingested {
 export interface IssueDetail {
   /** The issue. */
   issue: IssueItem;
-  /** Rejection rates before and after; null unless the issue is resolved or regressed. */
-  resolution: ResolutionFigures | null;
   /** Turns of the issue, most typical first, at most 100. */
   turns: IssueTurnItem[];
 }
@@ -639,8 +637,6 @@ export interface IssueItem {
   last_at: string | null;
   /** Versions of the agent that gave the rejected answers. */
   versions: string[];
-  /** Rejection rate of the topic at the last daily count. */
-  topic: TopicShare;
   /** Number of rejected turns on each of the last 14 UTC days; the last one is today. */
   days: number[];
 }
@@ -1146,20 +1142,6 @@ export interface Replayed {
   due: number;
 }
 
-/** Rejection rates before and after an issue was resolved. */
-export interface ResolutionFigures {
-  /** Rejection rate of turns with earlier versions. */
-  before: TopicShare;
-  /** Rejection rate of turns with the resolving version or a later version. */
-  after: TopicShare;
-  /** Lower bound of after minus before, -1 to 1 (Newcombe, 95 %). */
-  low: number;
-  /** Upper bound of after minus before. */
-  high: number;
-  /** True if the rate is significantly lower after the resolution. */
-  proved: boolean;
-}
-
 /** Name of a rule. */
 export interface RuleName {
   /** Name of a rule. */
@@ -1415,20 +1397,6 @@ export interface Threshold {
   agreeing: number;
   /** agreeing / pairs; null without pairs. */
   agreement: number | null;
-}
-
-/** Rejection rate of the answered turns on a topic, with its 95 % confidence interval (Wilson). */
-export interface TopicShare {
-  /** Number of answered turns on the topic, among the agent's newest answers. */
-  turns: number;
-  /** Number of these turns that are rejected turns of the issue. */
-  rejected: number;
-  /** rejected / turns, 0 to 1; null without turns. */
-  share: number | null;
-  /** Lower bound of the share's interval, 0 to 1. */
-  low: number;
-  /** Upper bound of the share's interval, 0 to 1. */
-  high: number;
 }
 
 /** Metadata of a turn's answer. Fields are null if the platform did not provide them. */

@@ -10,7 +10,6 @@ from contracts.base import ID_PATTERN, Id, Label
 from contracts.instants import format_instant
 from reporting.http.bodies import RequestBody
 from reporting.issues.reading import Issue, IssuePage
-from reporting.issues.resolution import Share
 from reporting.issues.store import IssueState
 from reporting.model.responses import ResponseModel, Time
 
@@ -52,16 +51,6 @@ class SplitBody(RequestBody):
     turns: Annotated[list[TurnBody], Field(min_length=1, max_length=1_000, description="Turns of the new issue.")]
 
 
-class TopicShare(ResponseModel):
-    """Rejection rate of the answered turns on a topic, with its 95 % confidence interval (Wilson)."""
-
-    turns: Annotated[int, Field(description="Number of answered turns on the topic, among the agent's newest answers.")]
-    rejected: Annotated[int, Field(description="Number of these turns that are rejected turns of the issue.")]
-    share: Annotated[float | None, Field(description="rejected / turns, 0 to 1; null without turns.")]
-    low: Annotated[float, Field(description="Lower bound of the share's interval, 0 to 1.")]
-    high: Annotated[float, Field(description="Upper bound of the share's interval, 0 to 1.")]
-
-
 class IssueItem(ResponseModel):
     """An issue, which is a group of an agent's rejected turns on one topic."""
 
@@ -83,7 +72,6 @@ class IssueItem(ResponseModel):
     first_at: Annotated[Time | None, Field(description="Time of the first rejection; null without turns.")]
     last_at: Annotated[Time | None, Field(description="Time of the last rejection.")]
     versions: Annotated[list[str], Field(description="Versions of the agent that gave the rejected answers.")]
-    topic: Annotated[TopicShare, Field(description="Rejection rate of the topic at the last daily count.")]
     days: Annotated[
         list[int], Field(description="Number of rejected turns on each of the last 14 UTC days; the last one is today.")
     ]
@@ -115,35 +103,13 @@ class IssueTurnItem(ResponseModel):
     trace_id: Annotated[str | None, Field(description="The answer's trace.")]
 
 
-class ResolutionFigures(ResponseModel):
-    """Rejection rates before and after an issue was resolved."""
-
-    before: Annotated[TopicShare, Field(description="Rejection rate of turns with earlier versions.")]
-    after: Annotated[
-        TopicShare, Field(description="Rejection rate of turns with the resolving version or a later version.")
-    ]
-    low: Annotated[float, Field(description="Lower bound of after minus before, -1 to 1 (Newcombe, 95 %).")]
-    high: Annotated[float, Field(description="Upper bound of after minus before.")]
-    proved: Annotated[bool, Field(description="True if the rate is significantly lower after the resolution.")]
-
-
 class IssueDetail(ResponseModel):
     issue: Annotated[IssueItem, Field(description="The issue.")]
-    resolution: Annotated[
-        ResolutionFigures | None,
-        Field(description="Rejection rates before and after; null unless the issue is resolved or regressed."),
-    ]
     turns: Annotated[list[IssueTurnItem], Field(description="Turns of the issue, most typical first, at most 100.")]
 
 
 class IssueId(ResponseModel):
     id: Annotated[int, Field(description="The issue.")]
-
-
-def _share(share: Share) -> TopicShare:
-    return TopicShare(
-        turns=share.turns, rejected=share.rejected, share=share.share, low=share.sure.low, high=share.sure.high
-    )
 
 
 def _time(moment: int | None) -> str | None:
@@ -167,25 +133,14 @@ def item_of(issue: Issue) -> IssueItem:
         first_at=_time(issue.first_at),
         last_at=_time(issue.last_at),
         versions=list(issue.versions),
-        topic=_share(issue.topic),
         days=list(issue.days),
     )
 
 
 def detail_of(page: IssuePage) -> IssueDetail:
     """Convert an issue with its turns to its API model."""
-    proof = page.resolution
     return IssueDetail(
         issue=item_of(page.issue),
-        resolution=None
-        if proof is None
-        else ResolutionFigures(
-            before=_share(proof.before),
-            after=_share(proof.after),
-            low=proof.difference.low,
-            high=proof.difference.high,
-            proved=proof.is_proved,
-        ),
         turns=[
             IssueTurnItem(
                 conversation_id=turn.conversation_id,

@@ -73,10 +73,7 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
 
     @router.at("GET", ISSUE, READ, refuses=_UNKNOWN)
     async def issue_of(tenant: Name, project: Name, issue: IssuePath) -> IssueDetail:
-        """Get an issue with its turns.
-
-        For a resolved issue, the response also contains the rejection rates before and after the resolution.
-        """
+        """Get an issue with its turns."""
         scope = Project(tenant, project)
         detail = await find_issue(reads, scope, issue, clock.now())
         if detail is None:

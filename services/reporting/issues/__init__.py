@@ -1,1 +1,1 @@
-"""Issues: an agent's rejected turns grouped by topic, with titles, trends and proofs of resolution."""
+"""Issues: an agent's rejected turns grouped by topic, with titles and trends."""

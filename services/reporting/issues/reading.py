@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import asyncpg
 
 from contracts.instants import DAY
-from reporting.issues.resolution import Resolution, Share, TopicCount, resolution
 from reporting.issues.store import IssueState
 from reporting.model.selection import Project
 from reporting.sql import SQL
@@ -22,10 +21,7 @@ MOST_TURNS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Issue of an agent. Times are in microseconds.
-
-    `topic` counts the answered turns on the issue's topic and how many of them were rejected.
-    """
+    """Issue of an agent. Times are in microseconds."""
 
     id: int
     agent_id: str
@@ -43,7 +39,6 @@ class Issue:
     versions: Sequence[str]
     typical_question: str | None
     """Question of the turn nearest to the issue's centre, or None if it is unknown. It is set only in lists."""
-    topic: Share
     days: Sequence[int]
     """Number of rejected turns on each of the last TREND_DAYS UTC days, ending today."""
 
@@ -74,16 +69,10 @@ class IssueTurn:
 
 @dataclass(frozen=True, slots=True)
 class IssuePage:
-    """Issue with its turns, and the rejection rates before and after its resolution.
-
-    The turns nearest to the issue's centre come first.
-    """
+    """Issue with its turns. The turns nearest to the issue's centre come first."""
 
     issue: Issue
     turns: Sequence[IssueTurn]
-    versions: Sequence[str]
-    """All versions of the agent, in the order of their first answers."""
-    resolution: Resolution | None
 
 
 async def list_issues(
@@ -124,17 +113,8 @@ async def find_issue(
     if row is None:
         return None
     (issue_row,) = await _with_days(pool, project, [row], now)
-    versions = await pool.fetch(*SQL.versions_of_agent(**of, agent_id=issue_row.agent_id))
-    first_seen = {version["agent_version"]: version["first_at"] for version in versions}
-    counts = [TopicCount(**values) for values in await pool.fetch(*SQL.issue_counts_of(**of, id=issue))]
-    return IssuePage(
-        issue_row,
-        [IssueTurn(**values) for values in await pool.fetch(*SQL.turns_in_issue(**of, id=issue, limit=limit))],
-        list(first_seen),
-        resolution(counts, issue_row.resolved_in, issue_row.state_at, first_seen)
-        if issue_row.state in ("resolved", "regressed")
-        else None,
-    )
+    turns = await pool.fetch(*SQL.turns_in_issue(**of, id=issue, limit=limit))
+    return IssuePage(issue_row, [IssueTurn(**values) for values in turns])
 
 
 async def _with_days(pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record], now: int) -> list[Issue]:
@@ -144,10 +124,4 @@ async def _with_days(pool: asyncpg.Pool, project: Project, rows: Sequence[asyncp
         (row["issue_id"], row["day"] // DAY): row["turns"]
         for row in await pool.fetch(*SQL.count_issue_days(**project._asdict(), ids=ids, start=days.start * DAY))
     }
-    return [_issue(row, [counted.get((row["id"], day), 0) for day in days]) for row in rows]
-
-
-def _issue(row: asyncpg.Record, days: Sequence[int]) -> Issue:
-    values: dict[str, Any] = dict(row)
-    topic = Share(values.pop("topic_turns"), values.pop("topic_rejected"))
-    return Issue(**values, topic=topic, days=days)
+    return [Issue(**row, days=[counted.get((row["id"], day), 0) for day in days]) for row in rows]

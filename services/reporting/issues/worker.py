@@ -9,8 +9,6 @@ from typing import Final
 
 import structlog
 
-from contracts.instants import DAY
-from detector.encoders.embedder import Vectors
 from reporting.issues.encoding import CachingEncoder
 from reporting.issues.grouping import MOST, Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
 from reporting.issues.store import AgentScope, Rejection, Turn, place, recount, rejections, writing
@@ -24,9 +22,8 @@ _AT_ONCE: Final = 200
 """Maximum number of changed turns per transaction."""
 _MEMBERS: Final = 500
 """Maximum number of an issue's turns from which its centre and words are computed. The newest turns are used."""
-_ANSWERS: Final = 2_000
-"""Maximum number of an agent's answers that are compared with its issues each day. The newest answers are used."""
-_COUNTED_DAYS: Final = 90
+_ENCODED_AGAIN: Final = 2_000
+"""Maximum number of an agent's turns that get vectors of another encoder. The newest turns are used."""
 _PLACED_AT_ONCE: Final = 5_000
 _TEXT: Final = 1_000
 """Maximum length of an encoded text in characters. Messages are cut at the end, and answers at the beginning."""
@@ -65,8 +62,6 @@ class IssueWorker:
             left = await self._connection.fetch(*SQL.drop_issue_turns.bulk(sorted(gone), **of)) if gone else []
             touched = {row["issue_id"] for row in left if row["issue_id"] is not None}
             await self._connection.execute(*SQL.put_issue_turns.bulk(vectors, **of, encoder=self._encoder.name))
-            versions = [(rejection.agent_id, rejection.agent_version, rejection.asked_at) for rejection in readable]
-            await self._connection.execute(*SQL.note_versions.bulk(versions, **of))
             by_agent: dict[str, list[Turn]] = defaultdict(list)
             for rejection in readable:
                 by_agent[rejection.agent_id].append(rejection.turn)
@@ -84,24 +79,11 @@ class IssueWorker:
         vectors = turn_vectors(questions, answers, embed([rejection.complaint[:_TEXT] for rejection in rows]))
         return [
             (
-                *(
-                    rejection.conversation_id,
-                    rejection.turn_id,
-                    rejection.agent_id,
-                    rejection.agent_version,
-                    rejection.user_id,
-                    rejection.asker_id,
-                ),
-                *(
-                    rejection.by_person,
-                    rejection.occurred_at,
-                    rejection.asked_at,
-                    packed(vectors[n]),
-                    packed(questions[n]),
-                ),
-                " ".join(words_of(rejection.question, rejection.complaint)),
+                *(rejection.conversation_id, rejection.turn_id, rejection.agent_id, rejection.agent_version),
+                *(rejection.user_id, rejection.asker_id, rejection.by_person, rejection.occurred_at),
+                *(rejection.asked_at, packed(vector), " ".join(words_of(rejection.question, rejection.complaint))),
             )
-            for n, rejection in enumerate(rows)
+            for rejection, vector in zip(rows, vectors, strict=True)
         ]
 
     async def _join(self, agent: AgentScope, turns: Sequence[Turn]) -> set[int]:
@@ -142,7 +124,6 @@ class IssueWorker:
         issues = [row["id"] for row in await self._connection.fetch(*SQL.issues_of_agent(**of))]
         await self.describe(agent, issues)
         await self._join_waiting(agent)
-        await self._find_answers(agent)
         async with writing(self._connection):
             await recount(self._connection, agent.at, issues, self._clock.now())
             await self._connection.execute(*SQL.delete_empty_issues(**of))
@@ -154,7 +135,7 @@ class IssueWorker:
         """Encode the agent's newest turns that have vectors of another encoder."""
         of = agent._asdict()
         others = await self._connection.fetch(
-            *SQL.turns_of_other_encoders(**of, encoder=self._encoder.name, limit=_ANSWERS)
+            *SQL.turns_of_other_encoders(**of, encoder=self._encoder.name, limit=_ENCODED_AGAIN)
         )
         if others:
             turns = [(row["conversation_id"], row["turn_id"]) for row in others]
@@ -177,10 +158,8 @@ class IssueWorker:
                     continue
                 vectors = unpacked([turn["vector"] for turn in rows])
                 centre = centre_of(vectors)
-                topic = centre_of(unpacked([turn["question"] for turn in rows]))
-                described = {"centre": packed(centre.vector), "radius": centre.radius}
-                described |= {"topic": packed(topic.vector), "topic_radius": topic.radius}
-                await self._connection.execute(*SQL.describe_issue(id=issue, encoder=name, **described))
+                described = {"centre": packed(centre.vector), "radius": centre.radius, "encoder": name}
+                await self._connection.execute(*SQL.describe_issue(id=issue, **described))
                 near = zip(rows, (vectors @ centre.vector).tolist(), strict=True)
                 nearness = [(turn["conversation_id"], turn["turn_id"], value) for turn, value in near]
                 await self._connection.execute(*SQL.note_nearness.bulk(nearness, **of))
@@ -195,35 +174,6 @@ class IssueWorker:
         for start in range(0, len(turns), _PLACED_AT_ONCE):
             async with writing(self._connection):
                 await self._join(agent, turns[start : start + _PLACED_AT_ONCE])
-
-    async def _find_answers(self, agent: AgentScope) -> None:
-        """Store the answered and the rejected turns on the topic of each issue."""
-        of, start = agent._asdict(), self._clock.now() - _COUNTED_DAYS * DAY
-        answers = await self._connection.fetch(*SQL.answers_of_agent(**of, start=start, limit=_ANSWERS))
-        issues = await self._connection.fetch(*SQL.centres_of_agent(**of, encoder=self._encoder.name))
-        topics = [Centre(unpacked([row["topic"]])[0], row["topic_radius"]) for row in issues]
-        questions: Vectors = await asyncio.to_thread(self._encoder.embed, [row["question"] for row in answers])
-        near = nearest(questions, topics)
-        rejected = {
-            (row["conversation_id"], row["turn_id"]): row
-            for row in await self._connection.fetch(*SQL.placed_turns(**of))
-        }
-        earliest = min((row["occurred_at"] for row in answers), default=start)
-        turns = [
-            (row["issue_id"], *turn, row["agent_version"], row["occurred_at"], True)
-            for turn, row in rejected.items()
-            if row["occurred_at"] >= earliest
-        ]
-        turns += [
-            (issues[number]["id"], *turn, row["agent_version"], row["occurred_at"], False)
-            for row, number in zip(answers, near, strict=True)
-            if number is not None and (turn := (row["conversation_id"], row["turn_id"])) not in rejected
-        ]
-        versions = [(agent.agent_id, row["agent_version"], row["occurred_at"]) for row in answers]
-        async with self._connection.transaction():
-            await self._connection.execute(*SQL.note_versions.bulk(versions, **agent.at._asdict()))
-            await self._connection.execute(*SQL.delete_issue_answers(**of))
-            await self._connection.execute(*SQL.insert_issue_answers.bulk(turns, **agent.at._asdict()))
 
     async def describe_changed(self) -> None:
         """Recompute the centres, words and counts of issues whose turns were changed by an erasure or a person."""

@@ -156,7 +156,6 @@ class Filters(ListFilter):
         origins: Only verdicts of these origins; `origin` of a request becomes the only one.
         overruled: Also include machine verdicts that a review has overruled, with the machine's reaction.
         unreviewed: Only verdicts on turns without a review.
-        topic: Only verdicts on the turns of this issue, and acceptances of other answers on its topic.
         by_answer: Also include a person's verdict on one answer of a turn that a newer verdict on another answer of the
             turn replaces. Ignored if `overruled` or `judged` is set.
         among: Only the feedback records with these ids.
@@ -165,7 +164,6 @@ class Filters(ListFilter):
     origins: tuple[Origin, ...] | None = None
     overruled: bool = False
     unreviewed: Literal[True] | None = None
-    topic: int | None = None
     by_answer: bool = False
     among: tuple[UUID, ...] | None = None
 
@@ -216,7 +214,7 @@ class Filters(ListFilter):
         """
         of_verdicts = (
             *(self.reaction, self.tag, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
-            *(self.topic, self.judged),
+            self.judged,
         )
         by_people = self.origins is None or "user" in self.origins
         of_type = self.feedback_type is None or self.feedback_type in NO_VERDICTS
@@ -264,14 +262,6 @@ _CLAUSES: Final = {
         select from issue_turns i
         where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :issue
           and i.tenant = :tenant and i.project = :project)""",
-    "topic": """e.reaction is not null and (exists (
-        select from issue_turns i
-        where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :topic
-          and i.tenant = :tenant and i.project = :project)
-        or e.reaction = 'ok' and exists (
-        select from issue_answers i
-        where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :topic
-          and i.tenant = :tenant and i.project = :project))""",
     # `offset 0`: one index lookup per row. With few reviews, PostgreSQL would join them by reading the whole index.
     "unreviewed": """:unreviewed and e.reaction is not null and not exists (
         select from feedbacks r

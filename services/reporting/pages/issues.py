@@ -12,6 +12,7 @@ from fastapi import Response
 from contracts.extras import install_command
 from contracts.instants import DAY
 from contracts.scopes import REVIEW
+from reporting.figures.dimension_votes import first_verdicts
 from reporting.http.issues import ISSUE
 from reporting.issues.job import is_available
 from reporting.issues.reading import EXAMPLES, TREND_DAYS, Issue, find_issue, list_issues, waiting
@@ -59,8 +60,7 @@ async def show_issue(sources: PageSources, visit: Visit) -> Response:
         "issue.html",
         i=found.issue,
         turns=found.turns,
-        versions=found.versions,
-        proof=found.resolution,
+        versions=await first_verdicts(sources.current, visit.at, found.issue.agent_id) if reviewer else (),
         cases=partial(cases_of, visit),
         trend_start=trend_days(now)[0],
         trend_days=trend_days(now),

@@ -23,7 +23,7 @@ with gone as materialized (
     where tenant = :tenant and (user_id = :user_id and occurred_at <= :until or asker_id = :user_id and asked_at <= :until)
     limit :limit
 ), blanked as (
-    update issues set centre = null, topic = null, words = '{}'
+    update issues set centre = null, words = '{}'
     where coalesce(merged_into, id) in (select issue_id from gone)
 ), marked as (
     insert into changed_turns (reader, tenant, project, conversation_id, turn_id)

@@ -52,23 +52,23 @@ exists (select from erasures x where x.tenant = {row}.tenant
 
 -- name: put_issue_turns
 insert into issue_turns as held (tenant, project, conversation_id, turn_id, agent_id, agent_version, user_id, asker_id,
-    by_person, occurred_at, asked_at, encoder, vector, question, words)
+    by_person, occurred_at, asked_at, encoder, vector, words)
 select new.*
 from (
     select :tenant::text as tenant, :project::text as project, g.conversation_id, g.turn_id, g.agent_id, g.agent_version,
-        g.user_id, g.asker_id, g.by_person, g.occurred_at, g.asked_at, :encoder::text, g.vector, g.question,
+        g.user_id, g.asker_id, g.by_person, g.occurred_at, g.asked_at, :encoder::text, g.vector,
         string_to_array(g.words, ' ')
     from unnest(:conversation_id::text[], :turn_id::text[], :agent_id::text[], :agent_version::text[], :user_id::text[],
         :asker_id::text[], :by_person::boolean[], :occurred_at::bigint[], :asked_at::bigint[], :vector::bytea[],
-        :question::bytea[], :words::text[])
+        :words::text[])
         as g (conversation_id, turn_id, agent_id, agent_version, user_id, asker_id, by_person, occurred_at, asked_at,
-              vector, question, words)
+              vector, words)
 ) new
 where not {is_of_erased(new)}
 on conflict (conversation_id, turn_id, tenant, project) do update set agent_version = excluded.agent_version,
     user_id = excluded.user_id, asker_id = excluded.asker_id, by_person = excluded.by_person,
     occurred_at = excluded.occurred_at, asked_at = excluded.asked_at, encoder = excluded.encoder,
-    vector = excluded.vector, question = excluded.question, words = excluded.words, agent_id = excluded.agent_id,
+    vector = excluded.vector, words = excluded.words, agent_id = excluded.agent_id,
     issue_id = case when held.agent_id = excluded.agent_id then held.issue_id end
 
 -- name: drop_issue_turns
@@ -78,18 +78,8 @@ where t.conversation_id = gone.conversation_id and t.turn_id = gone.turn_id
   and t.tenant = :tenant and t.project = :project
 returning t.issue_id
 
--- name: note_versions
-insert into issue_versions as held (tenant, project, agent_id, agent_version, first_at)
-select :tenant, :project, agent_id, agent_version, min(first_at)
-from unnest(:agent_id::text[], :agent_version::text[], :first_at::bigint[]) as v (agent_id, agent_version, first_at)
-where agent_version is not null
-group by agent_id, agent_version
-order by agent_id, agent_version
-on conflict (agent_id, agent_version, tenant, project) do update set first_at = excluded.first_at
-where excluded.first_at < held.first_at
-
 -- name: centres_of_agent
-select coalesce(merged_into, id) as id, centre, radius, topic, topic_radius from issues
+select coalesce(merged_into, id) as id, centre, radius from issues
 where tenant = :tenant and project = :project and agent_id = :agent_id and encoder = :encoder and centre is not null
 order by id
 
@@ -131,29 +121,33 @@ from (
 ) c
 where i.id = c.id and i.tenant = :tenant and i.project = :project
 
+-- fragment: first_verdict_on(version)
+(
+    select occurred_at from feedbacks f
+    where f.tenant = i.tenant and f.project = i.project and f.agent_version = {version} and f.agent_id = i.agent_id
+      and (f.reaction is not null or f.value is not null)
+    order by f.occurred_at limit 1
+)
+
 -- name: regress_issues
 -- An issue has regressed if, after its resolution, a person rejected an answer or the machine rejected two. Only
--- answers of the resolving version or a later one count.
+-- answers of the resolving version or a later one count. Versions are ordered by their first verdicts.
 update issues i set state = 'regressed', state_at = :now
 where i.id = any(:ids::bigint[]) and i.tenant = :tenant and i.project = :project and i.state = 'resolved' and (
     select count(*) >= 2 or bool_or(t.by_person)
     from issue_turns t
-    left join issue_versions v on v.tenant = i.tenant and v.project = i.project and v.agent_id = i.agent_id
-        and v.agent_version = t.agent_version
-    left join issue_versions r on r.tenant = i.tenant and r.project = i.project and r.agent_id = i.agent_id
-        and r.agent_version = i.resolved_in
     where t.issue_id = i.id and t.tenant = i.tenant and t.occurred_at > i.state_at
-      and (i.resolved_in is null or v.first_at >= r.first_at))
+      and (i.resolved_in is null or {first_verdict_on(t.agent_version)} >= {first_verdict_on(i.resolved_in)}))
 
 -- name: turns_of_issue
 -- Skip turns of erased people whose rows are not deleted yet.
-select t.vector, t.question, t.words, t.conversation_id, t.turn_id from issue_turns t
+select t.vector, t.words, t.conversation_id, t.turn_id from issue_turns t
 where t.issue_id = :issue_id and t.tenant = :tenant and t.project = :project and t.encoder = :encoder
   and not {is_of_erased(t)}
 order by t.occurred_at desc, t.conversation_id, t.turn_id limit :limit
 
 -- name: describe_issue
-update issues set centre = :centre, radius = :radius, topic = :topic, topic_radius = :topic_radius, encoder = :encoder
+update issues set centre = :centre, radius = :radius, encoder = :encoder
 where id = :id
 
 -- name: note_nearness
@@ -223,44 +217,9 @@ where i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id and
   and not exists (select from issue_turns t where t.issue_id = i.id)
   and not exists (select from issues m where m.merged_into = i.id)
 
--- name: answers_of_agent
-select a.conversation_id, a.turn_id, a.agent_version, a.occurred_at, left(q.content, 1000) as question
-from (
-    select distinct on (m.conversation_id, m.turn_id) m.* from (
-        select * from messages
-        where tenant = :tenant and project = :project and sender_type = 'agent' and occurred_at >= :start
-          and coalesce(agent_id, sender_id) = :agent_id
-        order by occurred_at desc limit :limit
-    ) m
-    order by m.conversation_id, m.turn_id, m.occurred_at desc
-) a
-{question_of_answer(a)}
-where q.has_text and a.turn_id is not null
-
--- name: placed_turns
-select conversation_id, turn_id, agent_version, occurred_at, issue_id from issue_turns
-where tenant = :tenant and project = :project and agent_id = :agent_id and issue_id is not null
-
--- name: delete_issue_answers
-delete from issue_answers c using issues i
-where i.id = c.issue_id and i.tenant = :tenant and i.project = :project and i.agent_id = :agent_id
-
--- name: insert_issue_answers
-insert into issue_answers (issue_id, tenant, project, conversation_id, turn_id, agent_version, occurred_at, is_rejected)
-select g.issue_id, :tenant, :project, g.conversation_id, g.turn_id, g.agent_version, g.occurred_at, g.is_rejected
-from unnest(:issue_id::bigint[], :conversation_id::text[], :turn_id::text[], :agent_version::text[],
-    :occurred_at::bigint[], :is_rejected::boolean[])
-    as g (issue_id, conversation_id, turn_id, agent_version, occurred_at, is_rejected)
-
 -- fragment: issue_columns
 i.id, i.agent_id, i.words, i.state, i.resolved_in, i.state_at, i.assignee, i.note, i.merged_into, i.turns, i.people,
-    i.first_at, i.last_at, i.versions, c.topic_turns, c.topic_rejected
-
--- fragment: counts_of_issue
-left join lateral (
-    select count(*)::int as topic_turns, (count(*) filter (where n.is_rejected))::int as topic_rejected
-    from issue_answers n where n.issue_id = i.id and n.tenant = i.tenant
-) c on true
+    i.first_at, i.last_at, i.versions
 
 -- fragment: question_of(row)
 (
@@ -279,7 +238,7 @@ from (
     where i.tenant = :tenant and i.project = :project and i.merged_into is null and i.turns > 0
       and (:agent_id::text is null or i.agent_id = :agent_id) and (:states::text[] is null or i.state = any(:states))
     order by i.turns desc, i.id limit :limit
-) i {counts_of_issue}
+) i
 left join lateral (
     select t.conversation_id, t.turn_id from issue_turns t
     where t.issue_id = i.id and t.tenant = i.tenant order by t.nearness desc nulls last, t.occurred_at desc limit 1
@@ -317,7 +276,7 @@ where g.turns > g.turns_before
 order by g.turns_before - g.turns, i.id limit :limit
 
 -- name: find_issue
-select {issue_columns}, null as typical_question from issues i {counts_of_issue}
+select {issue_columns}, null as typical_question from issues i
 where i.tenant = :tenant and i.project = :project and i.id = :id
 
 -- name: count_waiting_turns
@@ -328,16 +287,6 @@ where tenant = :tenant and project = :project and issue_id is null and (:agent_i
 select issue_id, occurred_at / {day} * {day} as day, count(*)::int as turns from issue_turns
 where issue_id = any(:ids::bigint[]) and tenant = :tenant and project = :project and occurred_at >= :start
 group by 1, 2
-
--- name: issue_counts_of
-select agent_version as version, occurred_at / {day} * {day} as day, count(*)::int as turns,
-    (count(*) filter (where is_rejected))::int as rejected
-from issue_answers where issue_id = :id and tenant = :tenant and project = :project
-group by 1, 2 order by 2, 1
-
--- name: versions_of_agent
-select agent_version, first_at from issue_versions
-where tenant = :tenant and project = :project and agent_id = :agent_id order by first_at, agent_version
 
 -- name: turns_in_issue
 -- Turns nearest to the issue's centre come first. Each has its rejection, question and answer.
@@ -380,7 +329,7 @@ update issues set merged_into = :into, words = '{}'
 where (id = :id or merged_into = :id) and tenant = :tenant and project = :project
 
 -- name: clear_centres
-update issues set centre = null, topic = null
+update issues set centre = null
 where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
 
 -- name: split_issue

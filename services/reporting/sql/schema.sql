@@ -561,11 +561,8 @@ create table issues (
     encoder text not null,
     -- Mean vector of its turns; derived from people's texts
     centre bytea,
-    -- Mean vector of its questions
-    topic bytea,
     -- Minimum similarity to the centre at which another turn joins
     radius real not null default 1,
-    topic_radius real not null default 1,
     words text[] not null default '{}',
     -- open, resolved, muted, regressed
     state text not null default 'open',
@@ -603,7 +600,6 @@ create table issue_turns (
     asked_at bigint not null,
     encoder text not null,
     vector bytea not null,
-    question bytea not null,
     words text[] not null,
     issue_id bigint,
     -- Similarity to the issue's centre
@@ -626,33 +622,6 @@ create table issue_agents (
     grouped_at bigint not null,
     left_waiting integer not null,
     primary key (tenant, project, agent_id)
-);
-
--- Answered turns on the topic of an issue, its rejected turns included; of an agent's newest answers
-create table issue_answers (
-    issue_id bigint not null,
-    tenant text not null,
-    project text not null,
-    conversation_id text not null,
-    turn_id text not null,
-    agent_version text,
-    -- Time of the answer, or of the rejection
-    occurred_at bigint not null,
-    is_rejected boolean not null,
-    primary key (conversation_id, turn_id, tenant, project),
-    foreign key (issue_id) references issues(id) on delete cascade
-);
--- Lists of issues count the answers and the rejected ones from the index alone.
-create index issue_answers_issue on issue_answers (issue_id) include (tenant, is_rejected);
-
--- First answer of each version of an agent with issues: orders the versions
-create table issue_versions (
-    tenant text not null,
-    project text not null,
-    agent_id text not null,
-    agent_version text not null,
-    first_at bigint not null,
-    primary key (agent_id, agent_version, tenant, project)
 );
 
 -- Answers drawn at random for review. Only their reviews measure the machine. A rebuild of the reports keeps

@@ -13,9 +13,9 @@ where r.tenant = :tenant and r.grain in ('reason hour', 'reason day') and r.kind
         and r.reason = any(f.tags))
 
 -- name: held_issue_turns
--- Omit vectors, because they are computed from the texts. Words come from the question of `asker_id` or the rejection
+-- Omit the vector, because it is computed from the texts. Words come from the question of `asker_id` or the rejection
 -- of `user_id`.
-select to_jsonb(r) - '{vector,question}'::text[] as held from issue_turns r
+select to_jsonb(r) - '{vector}'::text[] as held from issue_turns r
 where r.tenant = :tenant and :user_id in (r.user_id, r.asker_id)
 
 -- name: held_deliveries

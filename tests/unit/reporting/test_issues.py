@@ -1,4 +1,4 @@
-"""Pure decisions of issues: groups, titles, and the proof of a resolution."""
+"""Pure decisions of issues: groups and titles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from contracts.instants import DAY
 from contracts.intervals import wilson
 from detector.encoders.embedder import Vectors, unit_rows
 from reporting.figures.clustering import ClusteredShare, PersonVotes, effective_size
@@ -16,7 +15,6 @@ from reporting.figures.ranking import AgentEvidence
 from reporting.figures.votes import Votes
 from reporting.issues.encoding import CachingEncoder
 from reporting.issues.grouping import Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
-from reporting.issues.resolution import Share, TopicCount, resolution
 from reporting.issues.words import titles, words_of
 from reporting.pages.overview import ranked_agents
 from reporting.pages.queries.breakdown import Breakdown
@@ -110,33 +108,6 @@ def test_words_leave_out_stop_words_and_the_complaint_beside_a_question() -> Non
     assert words_of("Wo ist die Garantie für den Toaster, und avec des enfants à Arles?", "") == [
         *("garantie", "toaster", "enfants", "arles")
     ]
-
-
-FIRST_SEEN = {"1": 0, "2": 5 * DAY, "3": 9 * DAY}
-
-
-def test_a_resolution_compares_versions_by_their_first_answer() -> None:
-    unknown = [TopicCount(None, 9 * DAY, 7, 7), TopicCount("0", 9 * DAY, 7, 7)]
-    counts = [
-        *unknown, TopicCount("1", 0, 50, 40), TopicCount("1", 8 * DAY, 10, 9), *unknown,
-        TopicCount("2", 6 * DAY, 40, 2), TopicCount("3", 9 * DAY, 20, 1), *unknown,
-    ]  # fmt: skip
-    found = resolution(counts, "2", 7 * DAY, FIRST_SEEN)
-    assert (found.before, found.after) == (Share(60, 49), Share(60, 3))
-    assert found.is_proved
-    assert found.before.share == pytest.approx(49 / 60)
-
-
-def test_a_version_that_has_not_answered_yet_proves_nothing() -> None:
-    found = resolution([TopicCount("1", 0, 50, 40)], "4", 7 * DAY, FIRST_SEEN)
-    assert (found.before, found.after) == (Share(50, 40), Share())
-    assert (found.after.share, found.is_proved, found.difference) == (None, False, (-1.0, 1.0))
-
-
-def test_without_a_version_the_day_of_the_resolution_divides() -> None:
-    counts = [TopicCount(None, 6 * DAY, 10, 9), TopicCount("1", 7 * DAY, 10, 1)]
-    found = resolution(counts, None, 7 * DAY + 5, {})
-    assert (found.before, found.after) == (Share(10, 9), Share(10, 1))
 
 
 def test_turns_that_are_almost_equal_are_clustered_as_one() -> None:
