@@ -24,8 +24,9 @@ class ReportingSettings(ReadSettings):
 
     broker: str = "localhost:9092"
     """Kafka bootstrap servers, `host:port` separated by commas."""
-    pool_size: int = Field(default=4, ge=2, le=100)
-    """Maximum number of database connections for the consumer."""
+    pool_size: int = Field(default=4, ge=3, le=100)
+    """Maximum number of database connections for the consumer and periodic work. Grouping issues and replicating
+    artifacts keep one each for minutes."""
     read_database_url: str | None = None
     """PostgreSQL URL of a streaming replica for reports and exports (docs/operations.md). If it is None, the primary is
     used."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,10 @@ RENAMED = {"feedback.messages.sender_id", "inference.messages.sender_id"}
 
 @asynccontextmanager
 async def stack_with_everything(url: str, folder: Path, **more: str) -> AsyncIterator[RunningStack]:
-    """Yield a stack with an object store, and a webhook whose receiver does not respond, so that deliveries wait."""
+    """Yield a stack with an object store, and a webhook whose receiver does not respond, so that deliveries wait.
+
+    Each service has one free connection for writes: work that waited for a second one would never end.
+    """
     hooks = folder / "webhooks.toml"
     hooks.write_text(
         '[[endpoint]]\nname = "learner"\nurl = "http://127.0.0.1:9/"\ntenant = "acme"\nsecrets = ["HOOK_SECRET"]\n'
@@ -93,7 +96,10 @@ async def stack_with_everything(url: str, folder: Path, **more: str) -> AsyncIte
     with pytest.MonkeyPatch.context() as environment:
         for name, value in settings.items():
             environment.setenv(name, value)
-        async with running_stack(url) as running:
+        async with running_stack(url) as running, AsyncExitStack() as occupied:
+            for service in running.stack.services.values():
+                for _ in range(service.parts.pool.get_max_size() - 1):
+                    await occupied.enter_async_context(service.parts.pool.acquire())
             yield running
 
 
@@ -154,8 +160,8 @@ async def _run_now(stack: RunningStack, name: str) -> None:
     Hours are not counted while a transaction is running or another run counts, so roll-ups are repeated until all are.
     """
     [task] = [one for one in stack.stack.services["reporting"].periodics.all if one.name == name]
-    await task.work()
     async with asyncio.timeout(PATIENCE_SECONDS):
+        await task.work()
         while name == "rollups" and (await stack.rows(DUE_HOURS))[0][0]:
             await asyncio.sleep(0.02)
             await task.work()

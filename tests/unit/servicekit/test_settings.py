@@ -87,7 +87,7 @@ def test_a_projects_table_that_is_not_sound_is_refused(text: str, monkeypatch: p
             ReportingSettings,
             {"REPORTING_READ_POOL_SIZE": "secret", "REPORTING_POOL_SIZE": "1"},
             "REPORTING_READ_POOL_SIZE: Input should be a valid integer, unable to parse string as an integer; "
-            "REPORTING_POOL_SIZE: Input should be greater than or equal to 2.",
+            "REPORTING_POOL_SIZE: Input should be greater than or equal to 3.",
         ),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
