@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
 from collections.abc import Iterator
 
 import asyncpg
@@ -50,6 +51,12 @@ def is_outage(error: BaseException) -> bool:
 def is_transient(error: BaseException) -> bool:
     """Return True if a retry may succeed, for example after a lost connection, a timeout, a full disk or a deadlock."""
     return isinstance(error, _TRANSIENT) and not isinstance(error, MessageSizeTooLargeError)
+
+
+def is_of_database(error: BaseException) -> bool:
+    """Return True if asyncpg raised `error`, such as the OSError of a socket that is gone."""
+    calls = traceback.walk_tb(error.__traceback__)
+    return any(str(frame.f_globals.get("__name__", "")).startswith("asyncpg.") for frame, _ in calls)
 
 
 _IN_WORDS: tuple[tuple[type[BaseException], str], ...] = (

@@ -83,7 +83,7 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
     # Imported late, because help and usage errors do not need these modules.
     import uvloop
 
-    from servicekit.error_kinds import in_words, is_transient
+    from servicekit.error_kinds import in_words, is_of_database, is_transient
     from servicekit.logging import configure_logging
 
     configure_logging(quiet=True) if log_level is None else configure_logging(log_level)
@@ -100,7 +100,8 @@ def run(work: Coroutine[Any, Any, T], log_level: str | None = None) -> T:
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         # Any other error of the operating system, such as a missing file, is not the database's.
-        if not is_transient(error) or (isinstance(error, OSError) and not isinstance(error, _OF_A_CONNECTION)):
+        of_connection = isinstance(error, _OF_A_CONNECTION) or is_of_database(error)
+        if not is_transient(error) or (isinstance(error, OSError) and not of_connection):
             raise
         say(f"The database or the log stopped answering ({in_words(error)}). Run the same command again.", "red")
         raise typer.Exit(FAILED) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from uuid import uuid4
 
 import asyncpg
@@ -16,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from servicekit import metrics
 from servicekit.db.database import ConnectionUsage, connection_usage
-from servicekit.error_kinds import in_words, is_transient
+from servicekit.error_kinds import in_words, is_of_database, is_transient
 from servicekit.errors import LogFull, Unavailable
 from servicekit.logging import frames, logger
 from servicekit.settings import Settings
@@ -110,19 +109,13 @@ async def answer_to(error: Exception, request: Request) -> Response:
     if isinstance(error, LogFull):
         return JSONResponse({"detail": str(error)}, 429, {"Retry-After": str(error.retry_after)})
     route = _route(request.scope)
-    if is_transient(error) and (not isinstance(error, OSError) or _is_of_database(error)):
+    if is_transient(error) and (not isinstance(error, OSError) or is_of_database(error)):
         log.warning("request_unavailable", route=route, error=type(error).__name__)
         return await refused(request, 503, unavailable(_as_unavailable(error)))
     name = uuid4().hex[:12]
     metrics.HTTP_FAILURES.labels(route).inc()
     log.error("request_failed", id=name, route=route, error=type(error).__name__, where=frames(error))
     return await refused(request, 500, f"This request failed on our side; the log names it {name}.")
-
-
-def _is_of_database(error: Exception) -> bool:
-    """Return True if asyncpg raised `error`. Any other error of the operating system is a bug of the route."""
-    frames_of = traceback.walk_tb(error.__traceback__)
-    return any(str(frame.f_globals.get("__name__", "")).startswith("asyncpg.") for frame, _ in frames_of)
 
 
 def _as_unavailable(error: Exception) -> Unavailable:

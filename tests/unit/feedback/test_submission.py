@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from contracts.erasure import Person
 from contracts.instants import MINUTE, format_instant
 from contracts.message_fields import TurnKey
 from contracts.provenance import Provenance
@@ -105,6 +106,17 @@ async def test_the_intake_publishes_what_the_registry_knows(question: str | None
     [event] = log.values(EXPLICIT_RECEIVED.name)
     assert (event["userType"], event.get("questionMessageId")) == ("paid", question)
     assert accepted.ts == format_instant(NOW - 5)
+
+
+async def test_a_person_over_the_limit_is_refused_before_the_registry_is_asked() -> None:
+    class Exhausted:
+        async def take(self, _person: Person) -> None:
+            raise RequestRefused(429, "Too many.", 1)
+
+    fakes: Any = (None, None, RecordingLog(), FixedClock(NOW), Exhausted())
+    with pytest.raises(RequestRefused) as refused:
+        await ExplicitIntake(*fakes, judge_at=None).take(KEY, TurnJudgement("ann", "ok"))
+    assert refused.value.status == 429
 
 
 class Once:

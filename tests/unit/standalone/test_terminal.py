@@ -71,6 +71,20 @@ def test_a_restart_of_a_dependency_ends_in_a_sentence(
     )
 
 
+def test_a_database_whose_socket_is_gone_ends_in_a_sentence_and_a_missing_file_does_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def read() -> None:
+        (tmp_path / "file").read_text("utf-8")
+
+    with pytest.raises(typer.Exit) as ended:
+        run(asyncpg.connect(f"postgresql:///postgres?host={tmp_path}"))
+    assert ended.value.exit_code == 1
+    assert "the database cannot be reached" in capsys.readouterr().err
+    with pytest.raises(FileNotFoundError):
+        run(read())
+
+
 @pytest.fixture
 def sigint_interrupts() -> Iterator[None]:
     """Let SIGINT raise KeyboardInterrupt: a shell starts background processes, such as a run of tests, without it."""
