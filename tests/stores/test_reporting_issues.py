@@ -316,6 +316,28 @@ async def test_an_issues_turns_are_a_filter_of_searches_and_exports(
     assert {json.loads(line)["turn_id"] for line in lines} == {"t0", "t3", "t6", "t9", "t12"}
 
 
+async def test_the_kto_export_of_an_issue_has_the_accepted_answers_on_its_topic(
+    http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
+) -> None:
+    events = list(rejected_turns(0, 15))
+    for n, topic in ((100, TOPICS[0]), (101, TOPICS[1])):
+        question, answer, _ = rejected_turn(n, topic)
+        answered: dict[str, Any] = {
+            "conversation": f"c{n}",
+            "turn": f"t{n}",
+            "agent_message_id": f"a{n}",
+            "agent": "bot",
+        }
+        events += [question, answer, feedback(f"f{n}", kind="explicit", reaction="ok", **answered)]
+    await take(*events)
+    await issue_job(read_models).catch_up()
+    refund = (await by_topic(read_models))[0]
+    rejected = {"t0", "t3", "t6", "t9", "t12"}
+    for wanted, turns in (("kto", {*rejected, "t100"}), ("events", rejected)):
+        export = await http.get(f"/conversations/acme/support/exports/{wanted}", params={"issue": refund})
+        assert {json.loads(line)["turn_id"] for line in export.text.splitlines()} == turns, wanted
+
+
 async def test_a_form_of_another_site_changes_nothing(
     http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
 ) -> None:

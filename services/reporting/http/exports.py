@@ -70,6 +70,8 @@ class ExportQuestion(FilterBody):
         if wanted == "detector":
             return self.filters.replace(origins=("machine",), overruled=True)
         filters = self.filters.replace(by_answer=True)
+        if wanted == "kto":  # without accepted answers, a model would only learn what not to say
+            filters = filters.replace(issue=None, topic=filters.issue)
         if not (self.origin or self.everyone):
             filters = filters.replace(origins=("user", "reviewer"))
         if filters.feedback_type or (wanted == "events" and self.records):

@@ -156,6 +156,8 @@ class Filters(ListFilter):
         origins: Only verdicts of these origins; `origin` of a request becomes the only one.
         overruled: Also include machine verdicts that a review has overruled, with the machine's reaction.
         unreviewed: Only verdicts on turns without a review.
+        topic: Only verdicts on the turns of this issue, and acceptances of the agent's answers to questions with at
+            least half of the words in the issue's title.
         by_answer: Also include a person's verdict on one answer of a turn that a newer verdict on another answer of the
             turn replaces. Ignored if `overruled` or `judged` is set.
         among: Only the feedback records with these ids.
@@ -164,6 +166,7 @@ class Filters(ListFilter):
     origins: tuple[Origin, ...] | None = None
     overruled: bool = False
     unreviewed: Literal[True] | None = None
+    topic: int | None = None
     by_answer: bool = False
     among: tuple[UUID, ...] | None = None
 
@@ -214,7 +217,7 @@ class Filters(ListFilter):
         """
         of_verdicts = (
             *(self.reaction, self.tag, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
-            self.judged,
+            *(self.topic, self.judged),
         )
         by_people = self.origins is None or "user" in self.origins
         of_type = self.feedback_type is None or self.feedback_type in NO_VERDICTS
@@ -240,6 +243,15 @@ SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~*
         where m.message_id in (e.answer_id, e.question_message_id) and m.conversation_id = e.conversation_id
           and m.tenant = e.tenant and m.project = e.project and m.content ~* all(:words::text[])))"""
 """SQL condition that the text, question or answer of a row contains all words."""
+
+
+def _in_issue(parameter: str) -> str:
+    return f"""exists (
+        select from issue_turns i
+        where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :{parameter}
+          and i.tenant = :tenant and i.project = :project)"""
+
+
 _CLAUSES: Final = {
     "agent_id": "e.agent_id = :agent_id",
     "agent_version": "e.agent_version = :agent_version",
@@ -258,10 +270,14 @@ _CLAUSES: Final = {
     "decided_by": "e.decided_by = :decided_by",
     "source": "e.source = :source",
     "given_by": "(e.user_type = 'agent') = (:given_by::text = 'agent')",
-    "issue": """e.reaction is not null and exists (
-        select from issue_turns i
-        where i.conversation_id = e.conversation_id and i.turn_id = e.turn_id and i.issue_id = :issue
-          and i.tenant = :tenant and i.project = :project)""",
+    "issue": f"e.reaction is not null and {_in_issue('issue')}",
+    "topic": f"""e.reaction is not null and ({_in_issue("topic")} or e.reaction = 'ok' and exists (
+        select from issues i
+        join messages q on q.message_id = e.question_message_id and q.conversation_id = e.conversation_id
+            and q.tenant = i.tenant and q.project = i.project
+        where i.id = :topic and i.tenant = :tenant and i.project = :project and i.agent_id = e.agent_id
+          and i.words <> '{{}}' and cardinality(i.words) <= 2 * (
+            select count(*) from unnest(i.words) as w (word) where strpos(lower(q.content), w.word) > 0)))""",
     # `offset 0`: one index lookup per row. With few reviews, PostgreSQL would join them by reading the whole index.
     "unreviewed": """:unreviewed and e.reaction is not null and not exists (
         select from feedbacks r
