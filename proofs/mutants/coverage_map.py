@@ -24,7 +24,6 @@ EVERYWHERE = ("-m", "not real and not browser and not bridges and not monitoring
 _OF_SCHEMAS = ("tests/stores/test_schema_keys.py",)
 """Tests of the tables."""
 _OF_DECLARATIONS = (
-    "tests/unit/contracts/test_schemas.py::test_what_is_exported_from_the_models_is_up_to_date",
     "tests/unit/test_size_limits.py",
     "tests/unit/test_time_limits.py",
 )

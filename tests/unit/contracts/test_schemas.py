@@ -29,7 +29,7 @@ BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
 
 
 STYLED = {(style.topic.name, style.example) for style in STYLES}
-"""Examples whose spelling differs from the normalised one: test_producer_styles.py."""
+"""Examples whose spelling differs from the normalised one."""
 
 
 GOLDEN = sorted(EXAMPLES.glob("*/v1/*.json"))

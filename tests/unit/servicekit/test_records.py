@@ -86,9 +86,6 @@ def test_our_own_events_are_read_strictly() -> None:
     assert isinstance(read(raw(created, example(created, "created", reviews=NONSENSE)), MODELS), Unreadable)
 
 
-# One table describes every reason of a dead letter; the code raises no other, and the documentation shows the same.
-
-
 REASONS = {**PLATFORM_REASONS, **BRIDGE_REASONS}
 
 

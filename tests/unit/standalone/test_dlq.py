@@ -14,15 +14,14 @@ from aiokafka import ConsumerRecord
 from rich.console import Console
 from typer.testing import CliRunner
 
-from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED, TOPICS
+from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.messages import Message, Written
 from servicekit.log.records import Coordinates, RawRecord
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.cli.app import app
 from standalone.cli.dlq import letters_table
-from standalone.operations import dlq
-from standalone.operations.dlq import Filter, Letter, facts_of, letter_of, letters, message_again, replay
+from standalone.operations.dlq import Filter, Letter, facts_of, letter_of, message_again, replay
 from tests.support.command import agent_feedback_here
 
 SECOND = 1_000_000
@@ -167,25 +166,6 @@ def test_a_list_shows_whole_names_and_takes_nothing_for_markup() -> None:
     assert max(map(len, lines)) <= 80
 
 
-async def test_letters_of_one_topic_are_read_from_its_own_topic_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[list[str]] = []
-    at = {one.dead_letters: one for one in TOPICS}
-
-    async def records_of(bootstrap: object, topics: list[str], say: object) -> AsyncIterator[list[ConsumerRecord]]:
-        assert bootstrap == "localhost:1"
-        read.append(topics)
-        for topic in topics:
-            raw = RawRecord(Coordinates(at[topic].name, 2, 40), b"k", b"{", (), 3 * SECOND)
-            found = [dead_letter(raw, service="s", reason=reason, error_class="permanent") for reason in ("a", "b")]
-            yield [record(one, 5, offset) for offset, one in enumerate(found)]
-
-    monkeypatch.setattr(dlq, "records_of", records_of)
-    for name in (CHAT_REPLY.name, CHAT_REPLY.dead_letters):
-        assert [one.topic async for one in letters("localhost:1", Filter(topic=name))] == [CHAT_REPLY.name] * 2
-    assert [one.position.offset async for one in letters("localhost:1", Filter(reason="b"))] == [1] * len(TOPICS)
-    assert read == [[CHAT_REPLY.dead_letters], [CHAT_REPLY.dead_letters], [one.dead_letters for one in TOPICS]]
-
-
 def test_a_letter_without_marks_names_only_its_topic() -> None:
     bare = letter_of(record(Message("feedback.created.dlq", None, b"x", []), 1, 7))
     assert facts_of(bare) == {
@@ -199,18 +179,6 @@ def test_a_letter_without_marks_names_only_its_topic() -> None:
 def test_a_letter_stands_for_fewer_than_a_thousand_million_records(count: bytes, records: int) -> None:
     several = letter_of(record(Message("feedback.created.dlq", None, b"x", [("count", count)]), 1, 0))
     assert facts_of(several)["records"] == records
-
-
-async def test_letters_are_sent_in_batches_of_two_hundred() -> None:
-    sizes: list[int] = []
-
-    class Sizes(Log):
-        async def send(self, messages: Sequence[Message]) -> list[Written]:
-            sizes.append(len(messages))
-            return await super().send(messages)
-
-    await replay(one_by_one([letter(b"%d" % n, offset=n) for n in range(401)]), Sizes())
-    assert sizes == [200, 200, 1]
 
 
 async def test_letters_with_another_key_or_another_split_of_key_and_value_are_no_duplicates() -> None:

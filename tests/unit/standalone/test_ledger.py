@@ -21,7 +21,6 @@ from feedback.reward import change_of
 from feedback.store import Save
 from standalone.operations import ledger as ledger_module
 from standalone.operations.ledger import (
-    ROUNDS,
     Ledger,
     agrees,
     differences,
@@ -72,13 +71,6 @@ def test_a_repeat_of_the_highest_behind_it_repairs_it() -> None:
     ledger, _ = read(5, 9, 7, 9)
     assert not ledger.stale
     assert ledger.ends == {TopicPartition(FEEDBACK_CREATED.name, 3): 4}
-
-
-def test_a_tombstone_takes_it_out_until_it_is_announced_again() -> None:
-    ledger, id_ = read(5, None)
-    assert not ledger.highest
-    ledger, id_ = read(5, None, 6)
-    assert ledger.highest[id_].revision == 6
 
 
 def test_what_comes_behind_the_tombstone_of_a_later_revision_is_stale() -> None:
@@ -228,14 +220,6 @@ AGREED = {
 }  # fmt: skip
 
 
-async def test_a_ledger_and_a_store_with_the_same_records_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = stored(5), stored_with()
-    topic, said = topic_with(monkeypatch, [announced(one, 0), announced(other, 1)]), list[str]()
-    facts = await verify("localhost:1", await store_with(one, other), said.append)
-    assert (facts, said, topic.pauses) == (AGREED, ["2 records read"], [])
-    assert agrees(facts)
-
-
 async def test_a_record_that_reaches_the_log_late_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = stored(5), stored_with()
     topic = topic_with(monkeypatch, [announced(one, 0)], [], [announced(other, 1)])
@@ -273,24 +257,6 @@ async def test_a_record_that_is_erased_meanwhile_is_not_stored_any_more(monkeypa
     assert (facts["stored"], facts["feedbacks"], facts["first_difference"]) == (0, 0, None)
 
 
-async def test_differences_that_stay_are_counted_and_the_first_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing, extra = stored(5), stored_with()
-    topic = topic_with(monkeypatch, [announced(extra, 0), record(b"junk", 1, b"no id"), record(b"x", 0, b"y", (), 1)])
-    facts = await verify("localhost:1", await store_with(missing))
-    assert len(topic.pauses) == ROUNDS == 5
-    assert {name: facts[name] for name in ("missing", "extra", "differing", "stale", "impossible")} == {
-        "missing": 1, "extra": 1, "differing": 0, "stale": 0, "impossible": 0,
-    }  # fmt: skip
-    first = min(missing.feedback_id, extra.feedback_id, key=str)
-    assert facts["first_difference"] == (
-        f"Feedback {first} is stored at revision 5 but not in the ledger."
-        if first == missing.feedback_id
-        else f"Feedback {first} is in the ledger at revision 7 but not stored."
-    )
-    assert facts["unreadable_at"] == [f"{FEEDBACK_CREATED.name}:1:0", f"{FEEDBACK_CREATED.name}:3:1"]
-    assert (facts["records"], facts["unreadable"], agrees(facts)) == (3, 2, False)
-
-
 @pytest.mark.parametrize(
     ("records", "held", "said"),
     [
@@ -319,10 +285,3 @@ async def test_an_unreadable_record_alone_is_a_difference(monkeypatch: pytest.Mo
     topic_with(monkeypatch, [announced(stored(5), 0), record(b"junk", 1, b"no id")])
     facts = await verify("localhost:1", await store_with(stored(5)))
     assert (facts["first_difference"], agrees(facts)) == (None, False)
-
-
-async def test_a_republication_tells_its_progress_by_page() -> None:
-    told: list[int] = []
-    one, other = stored(5), stored_with()
-    result = await republish(await store_with(one, other), RecordingLog(), told.append)
-    assert (result.announced, sum(told), result.raised) == (2, 2, None)

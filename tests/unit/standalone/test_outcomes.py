@@ -14,9 +14,8 @@ from rich.console import Console
 from contracts.topics import CHAT_MESSAGE, REACTION_RECEIVED, Consumer
 from servicekit.log.outcome import Observation, Outcome
 from standalone.one_process.outcomes import Outcomes, write_outcomes
-from standalone.one_process.replay import BATCH, Line, RejectedLine, ReplayResult, replay
+from standalone.one_process.replay import Line, RejectedLine, ReplayResult
 from standalone.one_process.summary import print_summary
-from tests.support.logs import RecordingLog
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
 
@@ -124,20 +123,6 @@ def test_ignored_records_of_bridge_and_feedback_and_all_dead_letters_are_counted
     assert outcomes.dead_letters == Counter({MESSAGE: 4})
 
 
-def test_without_keep_no_record_is_remembered() -> None:
-    outcomes = Outcomes()
-    outcomes(Observation("chat_bridge", MESSAGE, "chat:0:1", Outcome.STORED))
-    assert outcomes.of("chat:0:1") is None
-
-
-def test_of_a_message_that_the_feedback_service_reads_too_the_bridges_outcome_counts() -> None:
-    assert (
-        fate(("feedback", MESSAGE, Outcome.ignored("no agent")), ("chat_bridge", MESSAGE, Outcome.STORED))
-        == Outcome.STORED
-    )
-    assert fate(("chat_bridge", REACTION, WAITS), ("feedback", "feedback.reaction.received", Outcome.STORED)) == WAITS
-
-
 # The table at the end of a run.
 
 NONE: dict[str, int] = {"implicit": 0, "explicit": 0, "reaction": 0, "inferred": 0}
@@ -154,20 +139,6 @@ def facts(by_type: dict[str, int], cleared: int) -> dict[str, Any]:
         "report": dict.fromkeys(verdicts, 0),
         "seconds": 0.1,
     }
-
-
-@pytest.mark.parametrize(
-    ("by_type", "cleared", "shown"),
-    [
-        (NONE, 0, "0  0 cleared"),
-        ({**NONE, "reaction": 1_200, "inferred": 3}, 2, "1,203  1,200 reaction, 3 inferred; 2 cleared"),
-    ],
-)
-def test_stored_feedback_is_counted_by_its_kinds(by_type: dict[str, int], cleared: int, shown: str) -> None:
-    written = StringIO()
-    print_summary(Console(file=written, width=120), facts(by_type, cleared))
-    (line,) = [line for line in written.getvalue().splitlines() if line.startswith("feedback stored")]
-    assert line.split("feedback stored")[1].strip() == shown
 
 
 def test_every_row_of_the_table() -> None:
@@ -201,30 +172,3 @@ def test_every_row_of_the_table() -> None:
 def event(number: int, **more: object) -> str:
     fields = {"tenant": "acme", "project": "support", "conversationId": f"c{number}", **more}
     return json.dumps({"topic": CHAT_MESSAGE.name, "eventId": f"e{number}", **fields})
-
-
-async def test_progress_is_told_with_each_batch_and_adds_up_to_the_files(tmp_path: Path) -> None:
-    long, short = tmp_path / "long.jsonl", tmp_path / "short.jsonl"
-    long.write_text("".join(f"{event(n)}\n" for n in range(2 * BATCH + 1)))
-    short.write_text("no event\n")
-    log, account, told = RecordingLog(), ReplayResult(), list[tuple[int, int]]()
-    await replay([long, short], log, account, progress=lambda read: told.append((read, len(log.messages))))
-    assert [written for _, written in told] == [BATCH, 2 * BATCH, 2 * BATCH + 1, 2 * BATCH + 1]
-    sizes = [len(f"{event(n)}\n") for n in range(2 * BATCH + 1)]
-    assert [read for read, _ in told] == [sum(sizes[:BATCH]), sum(sizes[BATCH : 2 * BATCH]), sizes[-1], 9]
-    assert [message.key for message in log.messages] == [f"acme/support/c{n}" for n in range(2 * BATCH + 1)]
-    assert (account.lines, account.events) == (2 * BATCH + 2, 2 * BATCH + 1)
-    assert account.rejected == [RejectedLine(Line(str(short), 1), "not JSON")]
-    assert (account.places, account.seen) == ({}, []), "they are kept on request only"
-
-
-async def test_each_line_is_found_by_its_place_in_the_log(tmp_path: Path) -> None:
-    file = tmp_path / "events.jsonl"
-    file.write_text("\n".join(["[]", event(1), "", event(2)]))
-    account = ReplayResult()
-    await replay([file], RecordingLog(), account, keep_places=True)
-    assert account.seen == [Line(str(file), number) for number in (1, 2, 3, 4)]
-    assert account.places == {
-        f"{CHAT_MESSAGE.name}:0:0": Line(str(file), 2),
-        f"{CHAT_MESSAGE.name}:0:1": Line(str(file), 4),
-    }

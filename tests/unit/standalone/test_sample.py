@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from contracts.instants import DAY, parse_instant
-from contracts.topics import BY_NAME, CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
-from feedback.emojis import normalise
+from contracts.topics import BY_NAME
 from standalone.one_process.lines import Routed, route
 from standalone.sample import write_sample
 
@@ -81,38 +79,3 @@ def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     assert write_sample(path, NOW + DAY) == path
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["sample.jsonl"]
-
-
-def test_replies_are_messages_said_before_about_an_agents_message(sample: Events) -> None:
-    messages = {event["messageId"]: event for event in of(sample, CHAT_MESSAGE.name)}
-    replies = of(sample, CHAT_REPLY.name)
-    assert replies
-    for reply in replies:
-        said, original = messages[reply["messageId"]], messages[reply["originalMessageId"]]
-        assert said["replyToMessageId"] == original["messageId"]
-        assert said["content"] == reply["content"]
-        assert said["conversationId"] == original["conversationId"] == reply["conversationId"]
-        assert original["senderType"] == "agent"
-
-
-def test_reactions_come_after_what_they_are_about_and_go_only_where_they_are(sample: Events) -> None:
-    said = {event["messageId"]: event["occurredAt"] for event in reversed(of(sample, CHAT_MESSAGE.name))}
-    places = {event["messageId"]: event["conversationId"] for event in of(sample, CHAT_MESSAGE.name)}
-    held: set[tuple[str, str, str]] = set()
-    sound = [event for event in of(sample, CHAT_REACTION.name) if event.get("action") != "toggled"]
-    for event in sorted(sound, key=lambda event: event["occurredAt"]):
-        assert said.get(event["messageId"], "") < event["occurredAt"]
-        assert places.get(event["messageId"], event["conversationId"]) == event["conversationId"]
-        hold = (event["messageId"], event["userId"], normalise(event["emoji"]))
-        if event.get("action") == "removed":
-            held.remove(hold)
-        else:
-            assert hold not in held
-            held.add(hold)
-
-
-def test_the_answer_that_the_documentation_judges_is_in_it(sample: Events) -> None:
-    text = (Path(__file__).parents[3] / "docs" / "tokens.md").read_text(encoding="utf-8")
-    [(conversation, turn)] = re.findall(r"demo/support/(\S+)\nTURN=\$TALK/turns/(\S+)", text)
-    answers = [event for event in of(sample, CHAT_MESSAGE.name) if event["senderType"] == "agent"]
-    assert (conversation, turn) in {(event["conversationId"], event["turnId"]) for event in answers}

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -156,20 +155,6 @@ async def test_a_child_has_its_own_session_folder_and_environment(tmp_path: Path
         assert not await ended(process, 0)
     await end(process, [(signal.SIGKILL, 10)])
     assert await ended(process, 0)
-
-
-def test_a_child_is_started_from_the_main_thread_only(tmp_path: Path) -> None:
-    errors: list[str] = []
-
-    def start() -> None:
-        with pytest.raises(RuntimeError, match="main thread") as caught:
-            started(tmp_path, "true")
-        errors.append(str(caught.value))
-
-    thread = threading.Thread(target=start)
-    thread.start()
-    thread.join()
-    assert len(errors) == 1
 
 
 @pytest.mark.timeout(180)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +101,6 @@ def test_nobody_else_lists_a_state_folder(tmp_path: Path) -> None:
     assert _MODE & 0o066 == 0
 
 
-def test_a_folder_that_is_there_stays_as_open_as_it_is(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    with StateFolder(tmp_path):
-        assert mode(tmp_path) == 0o755
-
-
 # One holder of a file at a time, named by its process id.
 
 
@@ -123,25 +116,3 @@ def test_the_second_gets_it_after_the_first(tmp_path: Path) -> None:
     assert not first.take()
     second.give_back()
     second.give_back()
-
-
-def test_the_file_is_its_owners_and_names_the_holder_alone(tmp_path: Path) -> None:
-    lock = FileLock(tmp_path / "lock")
-    assert lock.take()
-    assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
-    assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
-    (tmp_path / "lock").write_text("7" * 300)
-    assert lock.holder() == "7" * 20, "a file of another program is not quoted whole"
-
-
-def test_an_attempt_that_fails_leaves_no_open_file(tmp_path: Path) -> None:
-    holder, other = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
-    assert holder.take()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert not other.take()
-    holder.give_back()
-    assert other.take()
-
-
-# A free port is returned once, since the first caller's server may not listen yet.

@@ -70,34 +70,3 @@ def test_an_unwritable_folder_is_an_error_in_a_sentence(tmp_path: Path) -> None:
     ended = written(tmp_path / "missing" / "ann.json")
     assert ended.code == 1
     assert "cannot be written" in ended.err and "Traceback" not in ended.err
-
-
-@pytest.mark.parametrize(
-    ("run", "options", "database"),
-    [
-        (None, (), None),
-        ("postgresql://own", (), "postgresql://own"),
-        ("postgresql://own", ("--database", "postgresql://given"), "postgresql://given"),
-        (None, ("--database", "postgresql://given"), "postgresql://given"),
-    ],
-)
-def test_the_databases_are_those_given_or_those_of_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: str | None, options: tuple[str, ...], database: str | None
-) -> None:
-    asked: list[Any] = []
-
-    async def archive_of(person: Any, _: Any, url: str | None, *__: Any) -> dict[str, Any]:
-        asked.append((*person, url))
-        return ARCHIVE
-
-    monkeypatch.setattr(subject_access, "archive_of", archive_of)
-    if run is not None:
-        (tmp_path / "run.json").write_text(json.dumps({"database": run}))
-    person = ("--tenant", "acme", "--user", "ann")
-    ended = agent_feedback_here("subject-access", *person, "-o", tmp_path / "ann.json", "--state", tmp_path, *options)
-    assert ended.code == 0, ended.err
-    assert asked == [("acme", "ann", database)]
-    assert [" ".join(line.split()) for line in ended.out.splitlines()] == [
-        "where rows", "reporting.messages 1", "feedback store 2", "log: chat.message.ingested 1", "object store 1",
-    ]  # fmt: skip
-    assert ended.err.strip() == f"Written to {tmp_path / 'ann.json'}."
