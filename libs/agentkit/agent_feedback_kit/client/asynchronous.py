@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import update_wrapper
 from importlib import import_module
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
 
@@ -25,25 +25,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _AsyncMethod(Generic[P, T]):
-    """Descriptor for a method of `AsyncClient` that performs an API call and returns the parsed response.
+def _method(
+    build: Callable[Concatenate[ProjectPlace, P], Call[T]],
+) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
+    """Return a method that performs the call that `build` returns for the method's arguments."""
 
-    Args:
-        build: Function that builds the `Call` from the arguments of the method.
-    """
+    async def call(client: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await client.send(build(client.project, *args, **kwargs))
 
-    def __init__(self, build: Callable[Concatenate[ProjectPlace, P], Call[T]]) -> None:
-        self._build = build
-
-    def __get__(self, client: AsyncClient | None, _: type[AsyncClient]) -> Callable[P, Awaitable[T]]:
-        if client is None:
-            return cast("Callable[P, Awaitable[T]]", self._build)
-
-        async def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return await client.send(self._build(client.project, *args, **kwargs))
-
-        update_wrapper(call, self._build)
-        return call
+    update_wrapper(call, build)
+    return call
 
 
 class AsyncClient:
@@ -53,18 +44,18 @@ class AsyncClient:
     raised.
     """
 
-    submit_feedback = _AsyncMethod(calls.submit_feedback)
-    submit_rating = _AsyncMethod(calls.submit_rating)
-    clear_feedback = _AsyncMethod(calls.clear_feedback)
-    own_feedback = _AsyncMethod(calls.own_feedback)
-    ingest = _AsyncMethod(calls.ingest)
-    end_session = _AsyncMethod(calls.end_session)
-    memory_status = _AsyncMethod(calls.memory_status)
-    detect = _AsyncMethod(calls.detect)
-    latest = _AsyncMethod(calls.latest)
-    search_strategies = _AsyncMethod(calls.search_strategies)
-    period = _AsyncMethod(calls.period)
-    search = _AsyncMethod(calls.search)
+    submit_feedback = _method(calls.submit_feedback)
+    submit_rating = _method(calls.submit_rating)
+    clear_feedback = _method(calls.clear_feedback)
+    own_feedback = _method(calls.own_feedback)
+    ingest = _method(calls.ingest)
+    end_session = _method(calls.end_session)
+    memory_status = _method(calls.memory_status)
+    detect = _method(calls.detect)
+    latest = _method(calls.latest)
+    search_strategies = _method(calls.search_strategies)
+    period = _method(calls.period)
+    search = _method(calls.search)
 
     def __init__(
         self,

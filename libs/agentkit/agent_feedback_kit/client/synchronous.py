@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import update_wrapper
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
 
@@ -21,25 +21,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Method(Generic[P, T]):
-    """Descriptor for a method of `Client` that performs an API call and returns the parsed response.
+def _method(build: Callable[Concatenate[ProjectPlace, P], Call[T]]) -> Callable[Concatenate[Client, P], T]:
+    """Return a method that performs the call that `build` returns for the method's arguments."""
 
-    Args:
-        build: Function that builds the `Call` from the arguments of the method.
-    """
+    def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return client.send(build(client.project, *args, **kwargs))
 
-    def __init__(self, build: Callable[Concatenate[ProjectPlace, P], Call[T]]) -> None:
-        self._build = build
-
-    def __get__(self, client: Client | None, _: type[Client]) -> Callable[P, T]:
-        if client is None:
-            return cast("Callable[P, T]", self._build)
-
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return client.send(self._build(client.project, *args, **kwargs))
-
-        update_wrapper(call, self._build)
-        return call
+    update_wrapper(call, build)
+    return call
 
 
 class Client:
@@ -49,18 +38,18 @@ class Client:
     raised.
     """
 
-    submit_feedback = _Method(calls.submit_feedback)
-    submit_rating = _Method(calls.submit_rating)
-    clear_feedback = _Method(calls.clear_feedback)
-    own_feedback = _Method(calls.own_feedback)
-    ingest = _Method(calls.ingest)
-    end_session = _Method(calls.end_session)
-    memory_status = _Method(calls.memory_status)
-    detect = _Method(calls.detect)
-    latest = _Method(calls.latest)
-    search_strategies = _Method(calls.search_strategies)
-    period = _Method(calls.period)
-    search = _Method(calls.search)
+    submit_feedback = _method(calls.submit_feedback)
+    submit_rating = _method(calls.submit_rating)
+    clear_feedback = _method(calls.clear_feedback)
+    own_feedback = _method(calls.own_feedback)
+    ingest = _method(calls.ingest)
+    end_session = _method(calls.end_session)
+    memory_status = _method(calls.memory_status)
+    detect = _method(calls.detect)
+    latest = _method(calls.latest)
+    search_strategies = _method(calls.search_strategies)
+    period = _method(calls.period)
+    search = _method(calls.search)
 
     def __init__(
         self,
