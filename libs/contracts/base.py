@@ -32,7 +32,8 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Sequence64 = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
-SenderType = Literal["human", "agent"]
+SenderType = Literal["human", "agent", "system"]
+"""A person, an agent, or the platform itself, as in "ann joined the channel"."""
 UserType = Label
 """A platform's own name for a person's role. Only `agent` has an effect: it marks the feedback of another agent."""
 PERSON: Final = "human"

@@ -72,8 +72,19 @@ Written = Annotated[
         "sticker."
     ),
 ]
-SenderId = Annotated[ProducerId, Field(description="The id of the person or agent that wrote the message.")]
-WrittenBy = Annotated[SenderType, Field(description="`human` if a person wrote the message, or `agent`.")]
+SenderId = Annotated[
+    ProducerId,
+    Field(
+        description="The id of the person or agent that wrote the message, or of the person whom a system line names."
+    ),
+]
+WrittenBy = Annotated[
+    SenderType,
+    Field(
+        description="`human` if a person wrote the message, `agent`, or `system` for a line of the platform, such as "
+        '"ann joined": it is no question and no feedback, and is erased with the person `senderId`.'
+    ),
+]
 
 
 class ProducerEvent(Event):

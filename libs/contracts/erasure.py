@@ -92,7 +92,7 @@ def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = No
 
 
 def author_of(event: Envelope | None) -> Person | None:
-    """Return the person who caused an event, for example the author of a message.
+    """Return the person who caused an event, for example the author of a message, or whom a system line names.
 
     Returns None for an agent's message, and for types of events that have no author.
     """
@@ -101,11 +101,11 @@ def author_of(event: Envelope | None) -> Person | None:
 
 
 def _writer(event: ChatMessageIngested | ChatMessageReplyIngested) -> Person | None:
-    return Person(event.tenant, event.sender_id) if event.sender_type == "human" else None
+    return None if event.sender_type == "agent" else Person(event.tenant, event.sender_id)
 
 
 def _author(event: PostPublished | PostCommented) -> Person | None:
-    return Person(event.tenant, event.author_id) if event.author_type == "human" else None
+    return None if event.author_type == "agent" else Person(event.tenant, event.author_id)
 
 
 def _user(

@@ -18,7 +18,6 @@ from contracts.base import (
     Model,
     Origin,
     Reaction,
-    SenderType,
     Sequence64,
     Text,
 )
@@ -67,7 +66,7 @@ class FeedbackReplyReceived(AboutAgent):
     """The message id of the reply."""
     reply_sender_id: Id
     """The sender of the reply."""
-    reply_sender_type: SenderType
+    reply_sender_type: Literal["human", "agent"]
     """`human` if a person wrote the reply, or `agent`."""
     reply_content: Text
     """The reply's text, truncated to 10,000 characters."""

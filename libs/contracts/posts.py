@@ -50,7 +50,7 @@ class AuthoredEvent(ProducerProvenance, PostEvent):
     author_id: ProducerId
     """The id of the person or agent that wrote it."""
     author_type: SenderType
-    """`human` if a person wrote it, or `agent`."""
+    """`human` if a person wrote it, `agent`, or `system` for a line of the platform, as in `chat.message.ingested`."""
     user_type: Role = None
     """The platform's own name for the author's role, such as `registered` or `moderator`."""
     agent_id: OptionalId = None

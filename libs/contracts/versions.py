@@ -66,6 +66,11 @@ def message_in(event: MessageEvent) -> ChatMessageIngested:
     )
 
 
+def is_system_line(event: MessageEvent) -> bool:
+    """Return True if the platform wrote the message, so that it is neither a person's nor an agent's."""
+    return message_in(event).sender_type == "system"
+
+
 def version_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> bytes:
     """Return a 37-byte sort key for the versions of a message, the highest of which wins.
 

@@ -51,7 +51,9 @@ def message_of(event: Translated, headers: Headers) -> Message:
 
 def _reply(
     event: ChatMessageReplyIngested, original: IndexedMessage, agent: str, content: str
-) -> FeedbackReplyReceived:
+) -> FeedbackReplyReceived | Outcome:
+    if event.sender_type == "system":
+        return Outcome.ignored("system_line")
     return FeedbackReplyReceived(
         **_about(event, original, agent, REPLY_RECEIVED),
         agent_message_content=content,

@@ -21,8 +21,8 @@ class RegisteredMessage:
     """Message in the registry: its highest version, at the position of the earliest one.
 
     Attributes:
-        turn_id: None for a person's message that names no turn. An agent's message without a turn has its own id.
-        content: The first OPENING characters of an agent's message. None for a person's message.
+        turn_id: None for a message of no agent that names no turn. An agent's message without a turn has its own id.
+        content: The first OPENING characters of an agent's message. None for any other message.
         has_text: False if the message is empty or deleted.
         thread_id: None for a message outside any thread.
     """
@@ -101,7 +101,7 @@ def registered(event: MessageEvent, logged: LogPosition = UNLOGGED) -> Registere
         sender_type=message.sender_type,
         agent_id=(message.agent_id or message.sender_id) if from_agent else None,
         content=message.content[:OPENING] if from_agent else None,
-        user_type=None if from_agent else message.user_type,
+        user_type=message.user_type if message.sender_type == "human" else None,
         provenance=provenance_of(message) if from_agent else NO_PROVENANCE,
         reply_to=message.reply_to_message_id if from_agent else None,
         thread_id=thread_of(message.message_id, message.thread_id),

@@ -9,7 +9,15 @@ from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
 from contracts.headers import Headers, derived_headers
 from contracts.provenance import NO_PROVENANCE, provenance_of
-from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, position_of, version_of
+from contracts.versions import (
+    UNLOGGED,
+    LogPosition,
+    MessageEvent,
+    is_system_line,
+    message_in,
+    position_of,
+    version_of,
+)
 from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message
 from inference.judging import Judging
@@ -43,6 +51,12 @@ class ConversationHandler(Handler):
         self.judging = Judging(turns, producer, detector, gate)
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        lines = [is_system_line(received.event) for received in batch]
+        written = [received for received, is_line in zip(batch, lines, strict=True) if not is_line]
+        outcomes = iter(await self._handle(written))
+        return [Outcome.ignored("system_line") if is_line else next(outcomes) for is_line in lines]
+
+    async def _handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         messages = [indexed(received.event, received.position) for received in batch]
         traces = {message.key: received.traceparent for received, message in zip(batch, messages, strict=True)}
         changed = await self._store.index(collapse(messages))
@@ -58,14 +72,14 @@ class ConversationHandler(Handler):
 
 
 def indexed(event: MessageEvent, logged: LogPosition = UNLOGGED) -> IndexedMessage:
-    """Convert a message event to its row in the message index."""
+    """Convert a message event by a person or an agent to its row in the message index."""
     sent = message_in(event)
     from_agent = sent.sender_type == "agent"
     message = Message(
         message_id=sent.message_id,
         turn_id=sent.turn_id or sent.message_id,
         sender_id=sent.sender_id,
-        role=sent.sender_type,
+        role="agent" if from_agent else "human",
         agent_id=sent.agent_id if from_agent else None,
         text=words_of(sent.content)[:TEXT_LIMIT],
         at=sent.occurred_at,

@@ -122,7 +122,7 @@ async def test_the_outcomes_of_a_run_name_the_bad_lines(tmp_path: Path) -> None:
     assert (ended.code, ended.facts["replayed"]["lines"], ended.facts["replayed"]["events"]) == (0, 6, 5)
     broken = [(row["line"], row["reason"], row.get("detail")) for row in rows if row["fate"] == "bad"]
     assert broken == [
-        (2, "invalid_event", "senderType: input should be 'human' or 'agent'"),
+        (2, "invalid_event", "senderType: input should be 'human', 'agent' or 'system'"),
         (3, "invalid_event", "messageId: field required"),
         (5, "not JSON", None),
         (6, "repeated_key", "a name stands twice in the object"),

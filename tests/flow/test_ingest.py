@@ -112,7 +112,7 @@ async def test_producers_are_told_of_their_refused_events(stack: RunningStack) -
         assert (await http.get("/conversations/globex/support/refused")).status_code == 403
     named = [(one["event_id"], one["field"], one["rule"], one["times"]) for one in answer.json()["items"]]
     assert sorted(named)[0] == ("", "", "invalid_json", 1)
-    assert ("from-the-log", "senderType", "input should be 'human' or 'agent'", 1) in named
+    assert ("from-the-log", "senderType", "input should be 'human', 'agent' or 'system'", 1) in named
     assert [one[1:] for one in named if one[0] == bad["eventId"]] == [("messageId", "field required", 2)]
     assert len(named) == 3
     assert "secret" not in answer.text

@@ -145,6 +145,7 @@ async def test_the_question_is_the_last_message_of_a_person_in_the_answers_threa
         message("q3", 92, turn_id="q3", has_text=False, **PERSON),
         message("q4", 93, turn_id="q4", thread_id="q1", **PERSON),
         message("q5", 200, turn_id="q5", **PERSON),
+        message("joined", 95, turn_id="joined", **PERSON | {"sender_type": "system"}),
     ]
     threads = {"a1": None, "a2": "q1", "a3": "q2", "a4": "q9"}
     answers = [message(name, turn_id=name, thread_id=thread) for name, thread in threads.items()]
@@ -192,6 +193,7 @@ async def test_a_follow_up_follows_the_last_answer_in_a_thread_of_one_person_and
     await store.index(
         [in_thread("a9", 50), in_thread("f2", 60, is_of_starter=False)]
     )  # an edit of f2, without its root
+    await store.index([in_thread("joined", 35, sender_type="system", sender_id="", agent_id=None, content=None)])
     elsewhere = [replace(in_thread("x", 15, is_of_starter=False), key=named("x", "globex"))]
     await store.index([*elsewhere, in_thread("x", 15, conversation="c2", is_of_starter=False)])
     keys = [named("f1"), named("f2"), named("a2"), named("never")]

@@ -183,6 +183,16 @@ async def test_an_erased_question_belongs_to_no_answer(read_models: Database) ->
     assert await left_out(read_models, "kto") == {"question_uncertain": 1}, "it is not trained on another question"
 
 
+async def test_a_line_of_the_platform_is_no_question_and_is_erased_with_the_person_it_names(
+    read_models: Database,
+) -> None:
+    line = question("joined", 1).model_copy(update={"sender_type": "system"})
+    await take(read_models, question("q", 0, sender="kai"), line, answer("a"))
+    assert await pairs(read_models) == {"a": "q"}
+    await ReportingErasures(read_models).erase({Person("acme", "ann"): START + 10_000_000})
+    assert await read_models.fetchval("select content from messages where message_id = 'joined'") == ""
+
+
 async def test_feedback_has_the_answers_properties_whatever_comes_first(read_models: Database) -> None:
     events = [
         answer(thread_id="q", strategy="short", attributes={"language": "de", "secret": "x"}),

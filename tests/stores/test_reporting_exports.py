@@ -218,6 +218,7 @@ async def test_a_prompt_alternates_between_the_person_and_the_agent(exported: Ex
         message("q1", turn="t1", content="Hi", at=0),
         message("a1", turn="t1", content="Hello", agent="bot", at=1),
         message("gone", turn="t1", content=DELETED, at=2),
+        message("joined", content="Bob joined the channel", at=2.5).model_copy(update={"sender_type": "system"}),
         message("q2", turn="t2", content="When does it open?", at=3),
         message("a2", turn="t2", content="At nine.", agent="bot", at=4),
         judged("a2", "t2"),

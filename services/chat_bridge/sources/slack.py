@@ -4,6 +4,7 @@
 - The id of a message is its `ts`, which is unique in the channel.
 - The thread id of a message in a thread is the `ts` of the thread's root. Reactions have no thread id.
 - Bots listed in the settings are agents. Messages of other bots are dropped.
+- Slack's own lines about a channel are system lines of the person whom they name.
 - A person's message in a thread is a reply to the thread's root.
 - An edit or a deletion is sent as the same message or reply with a later time. A deletion replaces the text.
 - Files are attachments. Only members of the workspace can open their URLs.
@@ -27,6 +28,8 @@ from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY
 _OPENED: Final = "assistant_app_thread"
 """Slack's subtype for the root of an assistant's thread, which has a title instead of words."""
 _WRITTEN: Final = (None, "bot_message", "file_share", "me_message", "thread_broadcast", _OPENED)  # may be unhashable
+_OF_SLACK: Final = ("channel_", "group_")
+"""Beginnings of Slack's subtypes for its own lines about a channel, such as "cal has joined the channel"."""
 _TOMBSTONE: Final = "tombstone"
 """Slack's subtype for a deleted message whose thread remains, and its mode for a deleted file."""
 _TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)
@@ -114,15 +117,18 @@ def _written(
     Args:
         changed_at: Time of the edit or deletion in microseconds. None for a new message.
     """
-    if message.get("subtype") not in _WRITTEN:
+    subtype = message.get("subtype")
+    is_system_line = isinstance(subtype, str) and subtype.startswith(_OF_SLACK)
+    if not is_system_line and subtype not in _WRITTEN:
         return Dropped("other_subtype")
     ts = text_in(message, "ts")
     content, files = content_of(message), _files(message)
-    if message.get("subtype") == _OPENED or (changed_at is not None and not content.strip() and not files):
+    if subtype == _OPENED or (changed_at is not None and not content.strip() and not files):
         content = DELETED
     if not (content.strip() or files):
         return Dropped("no_content")
-    agent = next((app.agents[id_] for id_ in _ids(message, "bot_id", "user") if id_ in app.agents), None)
+    ids = [] if is_system_line else _ids(message, "bot_id", "user")
+    agent = next((app.agents[id_] for id_ in ids if id_ in app.agents), None)
     if agent is None and (message.get("bot_id") or not message.get("user")):
         return Dropped("unknown_bot")
     event: ChatEvent = {
@@ -139,7 +145,7 @@ def _written(
     if agent is not None:
         event |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
         return event | ({"replyToMessageId": root} if root else {})
-    event |= {"senderId": text_in(message, "user"), "senderType": "human"}
+    event |= {"senderId": text_in(message, "user"), "senderType": "system" if is_system_line else "human"}
     if root is not None:
         event |= {"topic": CHAT_REPLY.name, "originalMessageId": root}
         return event | ({"original": _own_root(event)} if message.get("parent_user_id") == event["senderId"] else {})

@@ -149,7 +149,7 @@ class _Match:
         """Return the chat event without its event id, or the reason why there is none."""
         rule, of = self._rule, self._source
         author = self._id("author")
-        agent = of.map.agents.get(author)
+        agent = None if rule.writers == "system" else of.map.agents.get(author)
         if agent is None and rule.writers == "agents":
             return NOT_AN_AGENT
         conversation = "/".join([of.name, *(_escaped(self._scalar(path)) for path in rule.conversation)])
@@ -206,7 +206,7 @@ class _Match:
         if agent is not None:
             event |= {"topic": CHAT_MESSAGE.name, "senderId": agent, "senderType": "agent", "agentId": agent}
             return event | ({"replyToMessageId": parent} if parent else {})
-        event |= {"senderId": author, "senderType": "human"}
+        event |= {"senderId": author, "senderType": "system" if rule.writers == "system" else "human"}
         if parent is not None:
             return event | {"topic": CHAT_REPLY.name, "originalMessageId": parent}
         return event | {"topic": CHAT_MESSAGE.name}

@@ -129,8 +129,10 @@ class Rule(FileSettings):
     without: Where | None = Field(
         default=None, description="The path of a second list, whose items are left out of `each`."
     )
-    writers: Literal["anyone", "agents"] = Field(
-        default="anyone", description="`agents`: ignore authors that are not in `[agents]`, such as staff."
+    writers: Literal["anyone", "agents", "system"] = Field(
+        default="anyone",
+        description="`agents`: ignore authors that are not in `[agents]`, such as staff. `system`: the platform wrote "
+        "the message, which is no question and no feedback; the author is the person whom it names.",
     )
     conversation: Paths = Field(
         default_factory=list, description="One path or several: parts of the conversation's id after the map's name."

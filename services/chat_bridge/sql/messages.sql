@@ -19,7 +19,7 @@ begin
 end
 
 -- fragment: is_candidate
-q.conversation_id = m.conversation_id and q.tenant = m.tenant and q.project = m.project and q.sender_type <> 'agent'
+q.conversation_id = m.conversation_id and q.tenant = m.tenant and q.project = m.project and q.sender_type = 'human'
             and q.has_text
 
 -- fragment: latest_first
@@ -62,7 +62,8 @@ cross join lateral (
 ) answer
 where follow_up.is_of_starter and not exists (
     select from messages m where {is_in_thread}
-        and case when m.sender_type = 'agent' then m.agent_id is distinct from answer.agent_id else not m.is_of_starter end)
+        and case m.sender_type when 'agent' then m.agent_id is distinct from answer.agent_id
+            when 'human' then not m.is_of_starter end)
 
 -- name: last_answers
 -- The last answer before each time, in a conversation, by one agent or, without a name, by any.

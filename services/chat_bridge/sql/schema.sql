@@ -41,11 +41,11 @@ create table messages (
 );
 create index messages_by_age on messages using brin (stored_at);
 create index messages_of_thread on messages (conversation_id, coalesce(thread, ''), at desc, tenant, project)
-    where sender_type <> 'agent' and has_text;
+    where sender_type = 'human' and has_text;
 create index messages_in_threads on messages (thread, conversation_id, tenant, project, at desc) where thread is not null;
 create index messages_of_agents on messages (conversation_id, at desc, tenant, project)
     where sender_type = 'agent' and has_text;
-create index messages_of_turn on messages (turn_id, conversation_id, tenant, project) where sender_type <> 'agent';
+create index messages_of_turn on messages (turn_id, conversation_id, tenant, project) where sender_type = 'human';
 
 -- Replies and reactions whose original message has not arrived.
 create table parked (

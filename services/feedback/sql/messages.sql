@@ -17,7 +17,7 @@ begin
 end
 
 -- fragment: is_candidate
-q.conversation_id = m.conversation_id and q.tenant = m.tenant and q.project = m.project and q.sender_type <> 'agent'
+q.conversation_id = m.conversation_id and q.tenant = m.tenant and q.project = m.project and q.sender_type = 'human'
             and q.has_text
 
 -- fragment: latest_first
@@ -57,6 +57,6 @@ where tenant = :tenant and conversation_id = :conversation_id and turn_id is not
 
 -- name: turns_are_of_others
 select coalesce(bool_and(of_others), false) from (
-    select coalesce(bool_and(sender_id <> :user_id) filter (where sender_type <> 'agent'), false) as of_others
+    select coalesce(bool_and(sender_id <> :user_id) filter (where sender_type = 'human'), false) as of_others
     from messages where tenant = :tenant and conversation_id = :conversation_id and turn_id is not null
     group by project, turn_id) turns

@@ -1,7 +1,7 @@
 -- name: blank_messages
 update messages set content = '', sender_id = '', has_text = false where (message_id, conversation_id, tenant, project) in (
     select message_id, conversation_id, tenant, project from messages
-    where sender_id = :user_id and tenant = :tenant and sender_type = 'human' and said_at <= :until
+    where sender_id = :user_id and tenant = :tenant and sender_type <> 'agent' and said_at <= :until
     limit :limit)
 returning tenant, project, conversation_id, message_id
 

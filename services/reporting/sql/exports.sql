@@ -57,7 +57,7 @@ cross join lateral (
            and m.thread <> n.thread)
     ) near order by occurred_at desc, sequence desc, log_time desc, log_offset desc limit :limit
 ) p
-where p.has_text
+where p.has_text and p.sender_type <> 'system'
 order by n.n, p.occurred_at, p.sequence, p.log_time, p.log_offset
 
 -- name: better_answers

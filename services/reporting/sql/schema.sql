@@ -224,7 +224,7 @@ create index messages_conversation on messages (conversation_id, tenant, project
 -- A thread's id has up to 1 KiB, so the index has its hash.
 create index messages_of_thread
     on messages (conversation_id, tenant, project, hashtextextended(thread, 0::bigint), occurred_at, sequence);
-create index messages_person on messages (sender_id, tenant, project) where sender_type = 'human';
+create index messages_person on messages (sender_id, tenant, project) where sender_type <> 'agent';
 create index messages_terms on messages using gin (search_terms(tenant, project, content));
 create index messages_thread on messages (tenant, project, conversation_id, reply_to) where reply_to is not null;
 create index messages_turn on messages (tenant, project, conversation_id, turn_id);

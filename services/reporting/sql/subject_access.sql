@@ -1,6 +1,6 @@
 -- name: held_messages
 select to_jsonb(r) - '{version}'::text[] as held from messages r
-where r.tenant = :tenant and r.sender_id = :user_id and r.sender_type = 'human'
+where r.tenant = :tenant and r.sender_id = :user_id and r.sender_type <> 'agent'
 
 -- name: held_feedbacks
 select to_jsonb(r) as held from feedbacks r where r.tenant = :tenant and r.user_id = :user_id
@@ -48,7 +48,7 @@ select to_jsonb(r) as held from erasures r where r.tenant = :tenant and r.user_i
 -- Count a person's messages and feedback records in a tenant, and the projects that contain any of them.
 with said as (
     select project from messages
-    where sender_id = :user_id and tenant = :tenant and sender_type = 'human'
+    where sender_id = :user_id and tenant = :tenant and sender_type <> 'agent'
 ), given as (
     select project from feedbacks
     where tenant = :tenant and project = any(:projects::text[]) and user_id = :user_id

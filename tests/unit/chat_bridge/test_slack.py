@@ -525,6 +525,13 @@ def test_a_deletion_leaves_no_words() -> None:
     assert found["occurredAt"] == "2013-01-22T18:19:15.000001Z"
 
 
+@pytest.mark.parametrize("user", ["U123ABC456", "U0BOT"])
+def test_a_line_of_slack_is_neither_a_persons_nor_an_agents(user: str) -> None:
+    line = {"subtype": "channel_join", "user": user, "text": f"<@{user}> has joined the channel"}
+    event = event_of(MESSAGE | line)
+    assert (event["topic"], event["senderType"], event["senderId"]) == ("chat.message.ingested", "system", user)
+
+
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
@@ -533,7 +540,7 @@ def test_a_deletion_leaves_no_words() -> None:
         (MESSAGE | {"user": None}, "unknown_bot"),
         (MESSAGE | {"user": ""}, "unknown_bot"),
         (CHANGED | {"message": MESSAGE | {"user": None, "text": "Hello, world!"}}, "unknown_bot"),
-        (MESSAGE | {"subtype": "channel_join"}, "other_subtype"),
+        (MESSAGE | {"subtype": "reminder_add"}, "other_subtype"),
         (MESSAGE | {"text": "  "}, "no_content"),
         (MESSAGE | {"text": None}, "no_content"),
         ({"type": "app_mention", "user": "U1", "text": "hi", "ts": "1.000000", "channel": "C1"}, "other_event"),

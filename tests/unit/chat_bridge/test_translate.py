@@ -74,6 +74,11 @@ def test_what_is_said_of_a_persons_message_earns_nobody_anything() -> None:
     assert translate(reply(), replace(original(), sender_type="human")) == Outcome.ignored("not_about_an_agent")
 
 
+def test_a_line_of_the_platform_is_no_reply_and_earns_nobody_anything() -> None:
+    assert translate(reply(senderType="system"), original()) == Outcome.ignored("system_line")
+    assert translate(reply(), original(senderType="system")) == Outcome.ignored("not_about_an_agent")
+
+
 def test_a_reaction_keeps_its_emoji_as_it_was_written() -> None:
     event = translate(reaction(action="removed"), original())
     assert isinstance(event, FeedbackReactionReceived)

@@ -393,6 +393,12 @@ def test_messages_of_whatsapp_are_in_every_entry(sources: dict[str, MappedWebhoo
     assert (second["content"], second["attachments"]) == ("This one?", [{"type": "image/png"}])
 
 
+def test_a_changed_number_is_a_line_of_whatsapp(sources: dict[str, MappedWebhook]) -> None:
+    changed = {"body": "Kim changed from 46701 to 46702", "wa_id": "46702", "type": "user_changed_number"}
+    [event] = sound(whatsapp({"type": "system", "system": changed}), sources["whatsapp"])
+    assert (event["senderType"], event["senderId"], event["content"]) == ("system", "46701", changed["body"])
+
+
 def telegram(**more: Any) -> dict[str, Any]:
     said = {"message_id": 9, "date": 1_700_000_000, "from": {"id": 5}, "chat": {"id": -9}}
     return {"update_id": 1, "message": said | more}

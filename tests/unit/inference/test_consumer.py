@@ -23,6 +23,7 @@ from inference.settings import InferenceSettings
 from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
 from inference.turns.facts import facts_of
 from inference.turns.store import PreviousVerdict
+from servicekit.log.outcome import Outcome
 from tests.support.feedback_events import RecordingProducer
 from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import batch, message
@@ -85,6 +86,15 @@ async def test_a_verdict_names_the_question_behind_its_answer_whatever_else_was_
         if one.verdict == "rejected"
     }
     assert rejections == {("c1", "q3"): ("t2", "q2"), ("c2", "q2"): ("t1", "q1")}
+
+
+async def test_a_line_of_the_platform_is_neither_judged_nor_in_the_index(detector: Detector) -> None:
+    line = message("s1", content="No, that is wrong.", at=60).model_copy(update={"sender_type": "system"})
+    log, store = RecordingProducer(), MemoryConversationStore()
+    outcomes = await ConversationHandler(store, store, log, detector).handle(batch(QUESTION, ANSWER, line))
+    assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.ignored("system_line")]
+    assert log.sent == []
+    assert await store.find(MessageKey("acme", "support", "c1", "s1")) is None
 
 
 @pytest.mark.parametrize("writer", [{}, {"agent": "bot"}], ids=["a person", "an agent"])
