@@ -119,22 +119,6 @@ async def test_a_later_version_replaces_each_field_and_an_earlier_one_none(store
     assert await store.find([edit.key]) == {edit.key: found}
 
 
-@pytest.mark.parametrize("names", ["its reply", "its turn"])
-async def test_a_question_is_in_the_answers_own_conversation_project_and_tenant(
-    store: MessageStore, names: str
-) -> None:
-    place = {"tenant": "acme", "project": "p", "conversation_id": "c1"}
-    turn, reply_to = ("t9", "q1") if names == "its reply" else ("t1", None)
-    answer = message("a1", reply_to=reply_to)
-    asked = message("q1", 90, turn_id=turn, sender_id="", sender_type="human", agent_id=None, content=None)
-    for part in place:
-        await store.index([replace(asked, key=MessageKey(**place | {part: "another"}, message_id="q1"))])
-    await store.index([answer, message("q2", 80, turn_id=turn, sender_type="agent")])
-    assert (await store.find([answer.key]))[answer.key].question_message_id is None
-    await store.index([asked])
-    assert (await store.find([answer.key]))[answer.key].question_message_id == "q1"
-
-
 PERSON: dict[str, Any] = {"sender_id": "", "sender_type": "human", "agent_id": None, "content": None}
 
 
@@ -213,14 +197,6 @@ async def test_with_another_person_or_agent_in_the_thread_it_follows_none(
     assert await store.thread_answers([named("f1")]) == {}
 
 
-async def test_of_two_versions_the_greater_holds(store: MessageStore) -> None:
-    await store.index([message(at=100, content="first")])
-    assert await store.index([message(at=100, content="as late")]) == set()
-    assert await store.index([message(at=99, content="earlier")]) == set()
-    assert await store.index([message(at=101, content="later")]) == {message().key}
-    assert (await store.find([message().key]))[message().key].content == "later"
-
-
 async def test_a_later_message_that_says_the_same_changes_nothing(store: MessageStore) -> None:
     await store.index([message(at=100)])
     assert await store.index([message(at=200)]) == set()
@@ -282,36 +258,11 @@ async def test_only_the_tenants_asked_for_are_counted(store: MessageStore) -> No
     assert (sizes["acme"], sizes["globex"], sizes.get("nobody", 0)) == (4, 2, 0)
 
 
-async def test_what_is_unparked_is_gone_and_unknown_keys_are_fine(store: MessageStore) -> None:
-    await store.park([waiting("e1"), waiting("e2")])
-    await store.unpark([waiting("e1").key, waiting("e7").key])
-    await store.unpark([])
-    assert await store.parked() == 1
-    sizes = await store.parked_bytes(["acme", "globex"])
-    assert (sizes["acme"], sizes.get("globex", 0)) == (2, 0)
-
-
 async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(store: MessageStore) -> None:
     old, older, at_it = waiting("e1", parked_at=5), waiting("e2", parked_at=4), waiting("e3", parked_at=6)
     await store.park([old, older, at_it])
     assert await store.expired(6, 10) == [older, old]
     assert await store.expired(6, 1) == [older]
-
-
-async def test_what_is_parked_is_found_by_its_key(store: MessageStore) -> None:
-    first, again, other = waiting("e1"), waiting("e1", cause="elsewhere:0:9"), waiting("e2")
-    await store.park([first])
-    assert await store.parked_under([again.key, other.key]) == {first.key: first.cause}
-    assert await store.parked_under([]) == {}
-
-
-async def test_a_tenants_parked_events_are_read_page_by_page(store: MessageStore) -> None:
-    theirs = [waiting(f"e{n}") for n in range(5)]
-    await store.park([*theirs, waiting("e9", tenant="globex")])
-    pages = [list(page) async for page in store.scan_parked("acme", 2)]
-    assert [len(page) for page in pages] == [2, 2, 1]
-    assert [event for page in pages for event in page] == theirs
-    assert [page async for page in store.scan_parked("nobody", 2)] == []
 
 
 async def test_what_is_unparked_while_it_is_read_is_in_no_later_page(store: MessageStore) -> None:
@@ -321,15 +272,3 @@ async def test_what_is_unparked_while_it_is_read_is_in_no_later_page(store: Mess
         read += page
         await store.unpark([waiting(f"e{number}").key for number in (0, 1, 3)])
     assert read == [waiting(f"e{number}") for number in (0, 1, 2, 4)]
-
-
-async def test_pages_of_parked_events_cross_projects_and_topics(store: MessageStore) -> None:
-    topics = ("chat.message.reaction.ingested", "chat.message.reply.ingested")
-    parked = [
-        waiting(event, project=project, topic=topic) for project in "pq" for topic in topics for event in ("e1", "e2")
-    ]
-    await store.park(parked[::-1])
-    for size in (1, 3, 8):
-        assert [event.key async for page in store.scan_parked("acme", size) for event in page] == [
-            one.key for one in parked
-        ]

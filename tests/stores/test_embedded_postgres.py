@@ -8,15 +8,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
 
 from standalone.embedded import postgres_home
-from standalone.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError, _is_postgres_of, clear_if_stale
+from standalone.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError, clear_if_stale
 from tests.support.server_folders import server_folder
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -50,17 +48,6 @@ async def fetch(server: EmbeddedPostgres, query: str) -> object:
         return await connection.fetchval(query)
     finally:
         await connection.close()
-
-
-async def test_a_restart_keeps_what_was_committed(state: Path) -> None:
-    server = EmbeddedPostgres(state / "postgres")
-    async with server:
-        await execute(server, "CREATE TABLE kept (n int)", "INSERT INTO kept VALUES (7)")
-    assert (server.url, server.pid) == ("", None)
-
-    async with server:
-        assert await fetch(server, "SELECT n FROM kept") == 7
-    assert server.directory == state / "postgres"
 
 
 async def test_it_is_durable_and_has_no_network_port(state: Path) -> None:
@@ -139,16 +126,6 @@ async def test_the_server_of_a_killed_owner_makes_room_for_the_next(state: Path)
         assert await fetch(server, "SELECT 1") == 1
 
 
-async def test_a_pid_file_left_by_a_dead_server_is_no_obstacle(state: Path) -> None:
-    server = EmbeddedPostgres(state / "postgres")
-    async with server:
-        left = (server.directory / "postmaster.pid").read_text().splitlines()
-    (server.directory / "postmaster.pid").write_text("\n".join([str(os.getpid()), *left[1:]]) + "\n")
-
-    async with server:
-        assert await fetch(server, "SELECT 1") == 1
-
-
 def test_a_pid_file_stays_while_any_process_works_in_the_directory(tmp_path: Path) -> None:
     file = tmp_path / "postmaster.pid"
     file.write_text(f"{os.getpid()}\n")
@@ -160,46 +137,6 @@ def test_a_pid_file_stays_while_any_process_works_in_the_directory(tmp_path: Pat
     assert not file.exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "user", "counts"), [("postgres", 70, True), ("postgres", 71, False), ("python", 70, False)]
-)
-def test_a_closed_process_counts_if_it_is_postgres_of_the_owner(
-    name: str, user: int, counts: bool, tmp_path: Path
-) -> None:
-    (tmp_path / "status").write_text(f"Name:\t{name}\nState:\tS (sleeping)\nUid:\t{user}\t9\t9\t9\nTainted\n")
-    assert _is_postgres_of(70, tmp_path) is counts
-    (tmp_path / "status").unlink()
-    assert not _is_postgres_of(70, tmp_path), "it has ended"
-
-
-def test_a_copy_of_the_programs_that_another_run_makes_first_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state, installed = tmp_path / "system", tmp_path / "installed"
-    for part in (postgres_home._TREE, postgres_home._LIBRARIES):
-        (installed / part / "include").mkdir(parents=True)
-        (installed / part / "file").touch()
-    monkeypatch.setattr(postgres_home, "SYSTEM_STATE", state)
-    copied = shutil.copytree
-    root = state / f"postgresql-18-{metadata.version(postgres_home._DISTRIBUTION)}"
-
-    def copytree(source: Path, target: Path, **options: Any) -> None:
-        copied(source, target, **options)
-        (root / "of another run").mkdir(parents=True, exist_ok=True)
-
-    monkeypatch.setattr(shutil, "copytree", copytree)
-    assert postgres_home._copied_root(installed) == root
-    assert [*state.iterdir()] == [root], "nothing else is left"
-    assert [*root.iterdir()] == [root / "of another run"]
-    shutil.rmtree(root)
-    monkeypatch.setattr(shutil, "copytree", copied)
-    assert postgres_home._copied_root(installed) == root
-    assert [*state.iterdir()] == [root]
-    files = {one.relative_to(root) for one in root.rglob("*") if one.is_file()}
-    assert files == {part / "file" for part in (postgres_home._TREE, postgres_home._LIBRARIES)}
-    assert not [*root.rglob("include")]
-
-
 async def test_what_postgres_complains_of_is_said(state: Path) -> None:
     server = EmbeddedPostgres(state / "postgres")
     async with server:
@@ -208,20 +145,6 @@ async def test_what_postgres_complains_of_is_said(state: Path) -> None:
 
     with pytest.raises(EmbeddedPostgresError, match=r"did not start on .*: database files are incompatible"):
         await server.start()
-
-
-async def test_a_missing_wheel_is_said(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_home, "_PACKAGE", "no_such_package")
-
-    with pytest.raises(EmbeddedPostgresError, match="pip install"):
-        await EmbeddedPostgres(state / "postgres").start()
-
-
-async def test_another_thread_than_the_main_one_is_refused(state: Path) -> None:
-    server = EmbeddedPostgres(state / "postgres")
-
-    with pytest.raises(EmbeddedPostgresError, match="main thread"):
-        await asyncio.to_thread(asyncio.run, server.start())
 
 
 @needs_root

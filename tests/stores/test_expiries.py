@@ -27,7 +27,7 @@ from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import FixedClock
-from servicekit.db.retention import Expiry, Retention
+from servicekit.db.retention import BATCH, Expiry, Retention
 from servicekit.log.dead_letters import LateOutcomes
 from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert
@@ -209,3 +209,34 @@ async def test_a_project_may_keep_messages_for_another_number_of_days(pools: Map
     for path in ("acme", "acme/a/b", "acme/o'hara"):
         with pytest.raises(ValidationError):
             ReportingSettings(project_message_days={path: 1})
+
+
+async def test_a_sweep_deletes_more_than_one_batch_and_zero_days_keep_all(postgres_url: str) -> None:
+    async with empty_schema(postgres_url, "reporting") as pool:
+        await pool.execute(
+            "insert into forgotten (feedback_id, revision) select gen_random_uuid(), 1 from generate_series(1, $1)",
+            BATCH + 3,
+        )
+        kept = Retention(
+            "reporting", pool, FixedClock(NOW), reporting.service.PROGRAM.expiries(ReportingSettings(tombstone_days=0))
+        )
+        assert await kept.sweep() == {}
+        retention = Retention(
+            "reporting", pool, FixedClock(NOW), reporting.service.PROGRAM.expiries(ReportingSettings())
+        )
+        due = await retention.due()
+        assert due == {**dict.fromkeys(due, 0), "forgotten": BATCH + 3}
+        assert {"deliveries", "access_log"} < due.keys()
+        assert await retention.sweep() == {"forgotten": BATCH + 3}
+
+
+async def test_a_table_that_fails_keeps_no_other_from_its_turn(postgres_url: str) -> None:
+    async with empty_schema(postgres_url, "reporting") as pool:
+        await pool.execute("insert into forgotten (feedback_id, revision) values (gen_random_uuid(), 1)")
+        broken = Expiry("no_such_table", 1, "true")
+        retention = Retention(
+            "reporting", pool, FixedClock(NOW), [broken, *reporting.service.PROGRAM.expiries(ReportingSettings())]
+        )
+        with pytest.raises(asyncpg.UndefinedTableError):
+            await retention.sweep()
+        assert await pool.fetchval("select count(*) from forgotten") == 0

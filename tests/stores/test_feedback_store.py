@@ -45,13 +45,6 @@ async def test_an_empty_store_holds_nothing(store: Store) -> None:
     assert await store.totals() == Totals()
 
 
-async def test_of_two_inserts_the_first_stays(store: Store) -> None:
-    first, second = record(text="first"), record(text="second", revision=2)
-    assert (await store.save([insert(first)])).ids == {first.feedback_id}
-    assert (await store.save([insert(second)])).ids == set()
-    assert await held(store, first) == [first]
-
-
 async def test_a_save_replaces_the_revision_it_was_loaded_with(store: Store) -> None:
     old, new = record(revision=7, created=7, text="old"), record(revision=8, created=7, text="new")
     await store.save([insert(old)])
@@ -109,11 +102,6 @@ async def test_a_stored_verdict_brings_the_review_of_its_turn(store: Store, revi
     assert sorted(changes.on_turns, key=lambda record: record.key) == [verdict, review]
 
 
-async def test_a_save_of_what_is_gone_loses(store: Store) -> None:
-    assert (await store.save([Save(record(revision=9), 8)])).ids == set()
-    assert await held(store, record()) == [None]
-
-
 async def test_a_batch_may_succeed_in_part(store: Store) -> None:
     await store.save([insert(record("taken", revision=3)), insert(record("stale", revision=3))])
     saves = [
@@ -126,14 +114,6 @@ async def test_a_batch_may_succeed_in_part(store: Store) -> None:
     found = await held(store, record("taken"), record("free"), record("stale"), record("taken too"))
     assert [one and one.revision for one in found] == [3, 1, 3, None]
     assert [one and one.current_entry.payload.text for one in found] == [None, "free", None, None]
-
-
-async def test_a_writer_that_lost_to_the_same_revision_gets_nothing_back(store: Store) -> None:
-    await store.save([insert(record(revision=1)), insert(record("other", revision=1))])
-    assert (await store.save([Save(record(revision=2, text="winner"), 1)])).ids == {record().feedback_id}
-    both = [Save(record(revision=2, text="loser"), 1), Save(record("other", revision=2), 1)]
-    assert (await store.save(both)).ids == {record("other").feedback_id}
-    assert [one and one.current_entry.payload.text for one in await held(store, record())] == ["winner"]
 
 
 async def test_racing_writers_all_get_their_changes_in(store: Store) -> None:
@@ -210,27 +190,11 @@ async def test_every_field_comes_back_as_it_was(store: Store) -> None:
     assert found.slots["❤"].payload.provenance == Provenance()
 
 
-async def test_a_replaced_record_comes_back_whole_too(store: Store) -> None:
-    await store.save([insert(replace(FULL, slots={"": entry()}, revision=1, created_revision=1))])
-    assert (await store.save([Save(FULL, 1)])).ids == {FULL.feedback_id}
-    assert await held(store, FULL) == [FULL]
-
-
 def on_turn(source: str, name: str, turn: str = "t1", *, present: bool = True, **parts: str) -> Record:
     origins: dict[str, Origin] = {"inference": "machine", "review": "reviewer"}
     origin = origins.get(source, "user")
     about = Key("acme", "support", "c1", source, "ann", "", name)._replace(**parts)
     return Record(about, "explicit", origin, {"": entry(present=present, turn_id=turn)}, 1, 1)
-
-
-async def test_an_overruled_verdict_is_stored_and_counted_as_cleared(store: Store) -> None:
-    verdict, review = on_turn("inference", "m1"), on_turn("review", "t1")
-    await store.save([insert(verdict), insert(review)])
-    overruled = replace(verdict, revision=2, overruled_by=review.feedback_id)
-    assert (await store.save([Save(overruled, 1)])).ids == {verdict.feedback_id}
-    assert await held(store, verdict) == [overruled]
-    totals = await store.totals()
-    assert (totals.stored, totals.cleared, totals.by_reaction) == (2, 1, Counter(ok=1))
 
 
 async def test_ids_of_the_greatest_length_fit(store: Store) -> None:
@@ -305,20 +269,3 @@ async def test_totals_count_live_ones_by_type_and_reaction(store: Store) -> None
         by_type=Counter(explicit=2, reaction=1, implicit=1, inferred=1),
         by_reaction=Counter(ok=2, not_ok=1, neutral=1),
     )
-
-
-async def test_totals_count_the_reaction_that_replaced_another(store: Store) -> None:
-    await store.save([insert(record(revision=1, reaction="ok"))])
-    await store.save([Save(record(revision=2, reaction="not_ok"), 1)])
-    assert (await store.totals()).by_reaction == {"not_ok": 1}
-
-
-async def test_two_thousand_records_are_one_save(store: Store) -> None:
-    records = [record(f"n{n}", text=f"text {n}") for n in range(2_000)]
-    everything = {one.feedback_id for one in records}
-    assert (await store.save([insert(one) for one in records])).ids == everything
-    again = [Save(replace(one, revision=2), 1) for one in records]
-    assert (await store.save(again)).ids == everything
-    found = await store.load(everything)
-    assert {one.revision for one in found.values()} == {2}
-    assert found[records[1_234].feedback_id].current_entry.payload.text == "text 1234"

@@ -59,26 +59,10 @@ async def of_person(store: Store, person: Person, pages: int = 500) -> list[list
     return [list(page) async for page in store.scan_person(person, pages)]
 
 
-async def test_a_stub_keeps_its_ids_and_its_revision(store: Store) -> None:
-    stub = replace(record(revision=9, created=0), slots={})
-    await store.save([Save(record(revision=8, text=SECRET), 0)])
-    assert (await store.save([Save(stub, 8)])).ids == {stub.feedback_id}
-    assert await store.load([stub.feedback_id]) == {stub.feedback_id: stub}
-
-
 async def test_stubs_are_in_no_scan_and_count_as_forgotten_only(store: Store) -> None:
     await store.save([Save(replace(record("gone"), slots={}), 0), Save(record("here"), 0)])
     assert await scanned(store) == [record("here")]
     assert await store.totals() == Totals(1, 0, 1, Counter(explicit=1), Counter(ok=1))
-
-
-async def test_a_stub_may_be_filled_again(store: Store) -> None:
-    stub = replace(record(revision=9, created=0), slots={})
-    await store.save([Save(stub, 0)])
-    filled = record(revision=10, created=10, text="new words")
-    assert (await store.save([Save(filled, 9)])).ids == {filled.feedback_id}
-    assert await store.load([filled.feedback_id]) == {filled.feedback_id: filled}
-    assert await scanned(store) == [filled]
 
 
 async def test_a_persons_records_are_those_of_all_projects_of_one_tenant(store: Store) -> None:
@@ -143,18 +127,6 @@ async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(
     )
 
 
-async def test_a_late_old_change_does_not_bring_a_forgotten_feedback_back(
-    handler: FeedbackHandler, store: Store, log: RecordingProducer
-) -> None:
-    await handler.handle(batch(explicit("ok", at=0, text=SECRET)))
-    await handler.handle(batch(erasure(at=100)))
-    assert await handler.handle(batch(received(explicit("not_ok", at=50, event="x2", text=SECRET), logged=900))) == [
-        ERASED
-    ]
-    assert await scanned(store) == []
-    assert set(log.last.values()) == {None}
-
-
 async def test_after_a_loss_of_the_store_a_tombstone_ends_what_was_announced_before_the_erasure(
     handler: FeedbackHandler, store: Store, log: RecordingProducer
 ) -> None:
@@ -214,18 +186,6 @@ async def test_more_records_than_a_page_are_all_forgotten(
     assert await store.totals() == Totals(forgotten=1_200)
     assert len(log.last) == 1_200
     assert set(log.last.values()) == {None}
-
-
-async def test_an_uncertain_commit_announces_the_tombstone_once_more(
-    handler: FeedbackHandler, log: RecordingProducer
-) -> None:
-    said = batch(explicit(text=SECRET))
-    await handler.handle(said)
-    await handler.handle(batch(erasure(at=10)))
-    log.sent.clear()
-    await handler.commit_lost(said)
-    await handler.commit_lost(batch(erasure(at=10)))
-    assert [message.value for message in log.sent] == [None, None]
 
 
 class ErasedMeanwhile:
@@ -302,11 +262,6 @@ async def test_the_newest_state_is_announced_last_though_an_older_one_was_on_its
     slow = FeedbackHandler(store, Overtaken(log, handler), DEFAULT_REWARDS)
     await (slow.commit_lost(said) if what == "commit_lost" else slow.handle(batch(erasure(at=10))))
     assert [json.loads(one.value)["emoji"] for one in log.sent if one.value] == ["👍", "❤", "👍", "❤"]
-
-
-async def test_the_ledgers_time_is_the_logs(handler: FeedbackHandler, store: Store) -> None:
-    await handler.handle([received(erasure(at=0), logged=500)])
-    assert (await store.changes({}, [ANN], [])).erased == {ANN: START + 500 * 1_000_000}
 
 
 async def test_an_erasure_that_was_noted_but_not_carried_out_changes_the_records_once(

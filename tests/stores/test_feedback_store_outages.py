@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs, urlsplit
 
-import asyncpg
 import pytest
 from bson.errors import InvalidDocument
 from pymongo.errors import (
@@ -242,14 +241,6 @@ async def test_what_the_address_asks_for_cannot_weaken_a_promise(mongo_url: str)
         await client.close()
 
 
-async def test_the_table_holds_one_feedback_per_id(postgres_url: str) -> None:
-    async with postgres_on_a_line(postgres_url) as (store, _):
-        await store.save([Save(record("once"), 0)])
-        with pytest.raises(asyncpg.UniqueViolationError):
-            assert isinstance(store, PostgresStore)
-            await store.pool.execute("insert into feedback select * from feedback")
-
-
 # The scheme of FEEDBACK_STORE_URL selects the store.
 
 
@@ -258,11 +249,6 @@ async def service() -> AsyncIterator[Service]:
     service = Service("feedback", ServiceContext(bootstrap="127.0.0.1:1"))
     yield service
     await service.resources.aclose()
-
-
-async def test_postgres(service: Service, postgres_url: str) -> None:
-    store = await open_store(postgres_url, service)
-    assert isinstance(store, PostgresStore)
 
 
 @pytest.mark.real

@@ -125,17 +125,6 @@ async def test_the_order_of_arrival_does_not_matter(store: ConversationStore) ->
         assert (one.message.text, one.message.at) == ("said", 50)
 
 
-async def test_so_many_messages_are_read_before_and_after_each(store: ConversationStore) -> None:
-    names = [f"{number:03}" for number in range(200)]
-    await store.index([said(name, at) for at, name in enumerate(names)])
-    found = await around(store, "040", "150", "153", after=2)
-    assert ids(found) == names[40 - NEIGHBOURHOOD : 43] + names[150 - NEIGHBOURHOOD : 156]
-    assert [one.evaluation for one in found] == [200] * len(found)
-    assert ids(await around(store, "001", after=0)) == ["000", "001"]
-    assert ids(await store.before(Scope(HERE, ""), (9).to_bytes(8), 3)) == ["006", "007", "008"]
-    assert await store.around({key("gone")}, 2) == {}
-
-
 @settings(
     max_examples=60,
     deadline=None,
@@ -368,15 +357,6 @@ async def test_processes_that_race_end_with_the_same_verdicts(group: Group) -> N
         await asyncio.gather(*(group.take(detector) for detector in (OLD, NEW, WORDS, OLD)))
         assert group.standing["q2"] == ("accepted", NEW.version)
         assert group.standing.get("q3", (None, None))[0] is None
-
-
-async def test_a_repeated_judgement_is_the_same_event_and_a_later_detectors_another(group: Group) -> None:
-    await group.take(OLD)
-    first = [event.event_id for event in group.events]
-    await group.take(OLD)
-    assert [event.event_id for event in group.events] == first * 2
-    await group.take(NEW)
-    assert not {event.event_id for event in group.events[len(first) * 2 :]} & set(first)
 
 
 async def test_another_language_model_is_another_detector(group: Group) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import permutations
 from typing import Any
 from uuid import UUID
@@ -34,7 +33,6 @@ from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, rea
 from inference.turns.vectors import TurnVectors
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Written
-from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.filled_rows import insert
 from tests.support.logs import NOW, example
@@ -167,12 +165,6 @@ async def test_a_verdict_stands_until_a_later_look_says_otherwise(turns: Postgre
     assert await status(turns, "t2") == ("neutral", 0.5, None)
 
 
-async def test_a_verdict_with_an_equal_stamp_replaces_the_one_before(turns: PostgresTurnIndex) -> None:
-    await turns.take([], [verdict("rejected", 0.9, "t1", 5)], DETECTOR)
-    await turns.take([], [verdict("accepted", 0.7, "t1", 5)], DETECTOR)
-    assert await status(turns) == ("accepted", 0.7, None)
-
-
 async def test_of_two_messages_about_a_turn_the_announced_one_stands(turns: PostgresTurnIndex) -> None:
     await turns.take(
         [], [verdict("rejected", 0.9, "t1", 5, by="m1"), verdict("accepted", 0.5, "t1", 5, by="m2")], DETECTOR
@@ -190,28 +182,6 @@ async def test_a_person_beats_the_machine_and_taking_back_falls_back(turns: Post
     assert await status(turns) == ("rejected", 0.9, "t-m9")
     assert await turns.take_reactions([judged(1, "accepted", 1)]) == set()
     assert await status(turns) == ("rejected", 0.9, "t-m9")
-
-
-async def test_where_the_newest_judgement_is_taken_back_the_one_before_counts(turns: PostgresTurnIndex) -> None:
-    await turns.take_reactions([judged(1, "rejected", 1, at=60), judged(2, "accepted", 1, at=70)])
-    assert await status(turns) == ("accepted", 1.0, None)
-    await turns.take_reactions([judged(2, None, 2, at=80)])
-    assert await status(turns) == ("rejected", 1.0, None)
-
-
-async def test_a_persons_newest_of_explicit_and_live_emoji_is_their_verdict(turns: PostgresTurnIndex) -> None:
-    emoji = partial(judged, explicit=False, user="ann")
-    await turns.take([], [verdict("rejected", 0.9, "t1", 5)], DETECTOR)
-    await turns.take_reactions([emoji(1, "accepted", 1, at=60)])
-    assert await status(turns) == ("accepted", 1.0, None)
-    await turns.take_reactions([judged(2, "rejected", 1, at=70, user="ann")])
-    assert (await status(turns))[:2] == ("rejected", 1.0)
-    await turns.take_reactions([emoji(1, "accepted", 2, at=80)])
-    assert (await status(turns))[:2] == ("accepted", 1.0)
-    await turns.take_reactions([emoji(1, None, 3, at=90)])
-    assert (await status(turns))[:2] == ("rejected", 1.0), "an emoji that was taken away leaves the one before"
-    await turns.take_reactions([judged(2, None, 2, at=95, user="ann"), emoji(3, "accepted", 1, at=94)])
-    assert (await status(turns))[:2] == ("rejected", 0.9), "an explicit null that is newest leaves none of the person's"
 
 
 async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurnIndex, pool: Any) -> None:
@@ -240,13 +210,6 @@ async def test_feedback_on_an_unseen_turn_makes_a_stub_that_the_message_fills(tu
     await turns.take([facts_of(message("a", 20, "At nine.", turn="t1", agent=True))], [], DETECTOR)
     filled = await turns.find(key("t1"))
     assert filled is not None and (filled.status, filled.assistant_text) == ("rejected", "At nine.")
-
-
-async def test_a_forgotten_person_leaves_no_judgement(turns: PostgresTurnIndex, pool: Any) -> None:
-    await turns.take_reactions([judged(1, "rejected", 1), judged(2, "accepted", 1, at=10)])
-    await turns.take_reactions((), {UUID(int=1): 1, UUID(int=77): 1})
-    assert await status(turns) == ("accepted", 1.0, None)
-    assert await pool.fetchval("select count(*) from user_reactions") == 1
 
 
 async def test_search_gives_accepted_before_neutral_by_quality_and_none_rejected(turns: PostgresTurnIndex) -> None:
@@ -279,13 +242,6 @@ async def test_the_latest_turns_come_newest_first(turns: PostgresTurnIndex) -> N
     await turns.take([facts_of(message("q", 4, "x", turn="t4"))], [], DETECTOR)
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 2)] == ["t3", "t2"]
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 2, 5)] == ["t2", "t1"]
-
-
-async def test_of_turns_of_the_same_time_the_greatest_id_is_the_latest(turns: PostgresTurnIndex) -> None:
-    for name in ("t2", "t3", "t1"):
-        await turns.take([facts_of(message(f"a{name}", 5, "x", turn=name, agent=True))], [], DETECTOR)
-    assert [turn.key.turn_id for turn in await turns.latest(HERE, 5, 2)] == ["t3", "t2"]
-    assert await turns.latest(HERE, 4, 2) == []
 
 
 async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(
@@ -412,13 +368,6 @@ async def test_one_of_several_verdicts_on_a_turn_is_shown(
     assert found.machine.detected_in_turn_id == f"t-{shown}"
 
 
-async def test_of_reactions_of_the_same_time_the_greatest_id_counts(turns: PostgresTurnIndex) -> None:
-    await turns.take_reactions([judged(2, "accepted", 1), judged(1, "rejected", 1), judged(3, None, 1)])
-    assert await status(turns) == ("accepted", 1.0, None)
-    await turns.take_reactions([judged(4, "rejected", 1, user="u2")])
-    assert (await status(turns))[:2] == ("rejected", 1.0)
-
-
 async def test_a_judged_message_returns_its_verdict_and_the_turn_that_was_announced(
     turns: PostgresTurnIndex, pool: Any
 ) -> None:
@@ -431,10 +380,6 @@ async def test_a_judged_message_returns_its_verdict_and_the_turn_that_was_announ
     assert first == PreviousVerdict(None, 0, False, "t7", "bot")
     [second] = (await turns.take([], [(placed, said)], DETECTOR)).values()
     assert second == PreviousVerdict(DETECTOR, 5, True, "t7", "bot")
-
-
-def elsewhere(place: ConversationKey, facts: Facts) -> Facts:
-    return replace(facts, key=TurnKey(*place, facts.key.turn_id))
 
 
 CONVERSATION = [
@@ -481,14 +426,6 @@ async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: Po
 TOPIC = "feedback.created"
 
 
-@pytest_asyncio.fixture
-async def reaction_pool(postgres_url: str) -> AsyncIterator[Any]:
-    opened = await open_pool(postgres_url, "inference", SCHEMA, size=2)
-    await opened.execute("truncate messages, turns, verdicts, user_reactions")
-    yield opened
-    await opened.close()
-
-
 def record() -> RawRecord:
     return RawRecord(Coordinates(TOPIC, 0, 1), None, None, (), NOW)
 
@@ -507,57 +444,33 @@ async def reaction_status(pool: Any) -> str | None:
     return found
 
 
-async def test_what_is_said_after_a_tombstone_in_the_same_batch_stays(reaction_pool: Any) -> None:
-    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
-    outcomes = await events.handle([judged_reaction(1, "ok"), ended(), judged_reaction(3, "not_ok")])
-    assert outcomes[2] == Outcome.STORED
-    assert await reaction_status(reaction_pool) == "rejected"
-    assert await reaction_pool.fetchval("select feedback_id from user_reactions") == ended().event.feedback_id
-
-
 @pytest.mark.parametrize("together", [True, False])
-async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(reaction_pool: Any, together: bool) -> None:
+async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(pool: Any, together: bool) -> None:
     """A tombstone is written to all partitions, so its copies may be read after a later revision."""
-    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
+    events = UserReactionHandler(PostgresTurnIndex(pool, VECTOR))
     said: list[Received[Any]] = [judged_reaction(3, "not_ok"), ended(2)]
     for part in [said] if together else [[one] for one in said]:
         await events.handle(part)
-    assert await reaction_status(reaction_pool) == "rejected"
+    assert await reaction_status(pool) == "rejected"
     await events.handle([ended(3)])
-    assert await reaction_pool.fetchval("select count(*) from user_reactions") == 0
+    assert await pool.fetchval("select count(*) from user_reactions") == 0
 
 
-@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
-@pytest.mark.parametrize("together", [True, False])
-async def test_the_highest_revision_counts_in_any_order(
-    reaction_pool: Any, order: tuple[int, ...], together: bool
-) -> None:
-    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
-    said = [judged_reaction(revision, "not_ok" if revision == 3 else "ok") for revision in order]
-    batches = [said] if together else [[one] for one in said]
-    outcomes = [outcome for part in batches for outcome in await events.handle(part)]
-    assert await reaction_status(reaction_pool) == "rejected"
-    assert outcomes[order.index(3)] == Outcome.STORED
-    late = order[order.index(3) + 1 :]
-    assert all(outcomes[order.index(revision)] == Outcome.UNCHANGED for revision in late)
-    assert await events.handle([judged_reaction(3, "not_ok")]) == [Outcome.UNCHANGED], "a repetition changes nothing"
-
-
-async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(reaction_pool: Any) -> None:
-    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
+async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) -> None:
+    events = UserReactionHandler(PostgresTurnIndex(pool, VECTOR))
     inferred = example(TOPIC, "created", feedbackType="inferred", origin="machine")
     verdict = Received(FeedbackCreated.model_validate_json(inferred), record())
     outcomes = await events.handle([verdict])
     assert outcomes == [NO_REACTION]
-    assert await reaction_pool.fetchval("select count(*) from user_reactions") == 0
+    assert await pool.fetchval("select count(*) from user_reactions") == 0
 
 
-async def test_a_tombstone_takes_back_what_was_said_before_it(reaction_pool: Any) -> None:
-    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
+async def test_a_tombstone_takes_back_what_was_said_before_it(pool: Any) -> None:
+    events = UserReactionHandler(PostgresTurnIndex(pool, VECTOR))
     await events.handle([judged_reaction(1, "not_ok")])
-    assert await reaction_status(reaction_pool) == "rejected"
+    assert await reaction_status(pool) == "rejected"
     await events.handle([ended()])
-    assert await reaction_status(reaction_pool) == "neutral"
+    assert await reaction_status(pool) == "neutral"
 
 
 def test_a_cleared_reaction_keeps_no_words() -> None:
@@ -567,27 +480,6 @@ def test_a_cleared_reaction_keeps_no_words() -> None:
     found = reaction_of(FeedbackCreated.model_validate_json(value))
     assert found is not None
     assert (found.status, found.text, found.tags, found.correction) == (None, None, (), None)
-
-
-def reviewed(reviewer: str, reaction: str | None, *, at: str, revision: int = 1) -> Received[FeedbackCreated]:
-    said = {"origin": "reviewer", "source": "review", "feedbackType": "explicit", "userId": reviewer, "occurredAt": at}
-    change = "cleared" if reaction is None else "created"
-    own = {"feedbackId": str(UUID(int=len(reviewer))), "reaction": reaction, "change": change, "revision": revision}
-    return Received(FeedbackCreated.model_validate_json(example(TOPIC, "created", **said, **own)), record())
-
-
-async def test_a_review_sets_the_status_unless_a_person_has_judged_the_turn(reaction_pool: Any) -> None:
-    events = UserReactionHandler(PostgresTurnIndex(reaction_pool, TurnVectors(WordLlamaEmbedder())))
-    await events.handle([reviewed("rita", "not_ok", at="2036-01-01T00:00:00Z")])
-    assert await reaction_status(reaction_pool) == "rejected"
-    await events.handle([reviewed("samuel", "neutral", at="2036-01-02T00:00:00Z")])
-    assert await reaction_status(reaction_pool) == "neutral"
-    await events.handle([reviewed("samuel", None, at="2036-01-03T00:00:00Z", revision=2)])
-    assert await reaction_status(reaction_pool) == "rejected"
-    await events.handle([judged_reaction(1, "ok")])
-    assert await reaction_status(reaction_pool) == "accepted", "whatever a reviewer says, and whenever"
-    await events.handle([ended()])
-    assert await reaction_status(reaction_pool) == "rejected"
 
 
 # Vector search in the index of turns.
@@ -606,19 +498,6 @@ class Renamed:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         return WORDS.embed(texts)
-
-
-@pytest_asyncio.fixture
-async def nearby_pool(postgres_url: str) -> AsyncIterator[Any]:
-    opened = await open_pool(postgres_url, "inference", SCHEMA, size=2)
-    await opened.execute("truncate messages, turns, verdicts, user_reactions")
-    yield opened
-    await opened.close()
-
-
-@pytest_asyncio.fixture
-async def nearby_turns(nearby_pool: Any) -> PostgresTurnIndex:
-    return PostgresTurnIndex(nearby_pool, TurnVectors(WORDS))
 
 
 def turn(
@@ -646,9 +525,9 @@ async def names(turns: PostgresTurnIndex, looked: PersonTurns, text: str) -> lis
 
 
 async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowhere_else(
-    nearby_turns: PostgresTurnIndex,
+    turns: PostgresTurnIndex,
 ) -> None:
-    await nearby_turns.take(
+    await turns.take(
         [
             turn("t1", 10),
             turn("t2", 20, conversation="c2"),
@@ -673,16 +552,16 @@ async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowher
         DETECTOR,
     )
     looked = PersonTurns("acme", "p", "ann", 10, 40)
-    assert await names(nearby_turns, looked, "y") == [("t1", 4), ("t2", 2), ("t3", 2), ("t4", 1)]
-    assert await names(nearby_turns, PersonTurns("acme", "p", "eve", 0, 100), "y") == []
+    assert await names(turns, looked, "y") == [("t1", 4), ("t2", 2), ("t3", 2), ("t4", 1)]
+    assert await names(turns, PersonTurns("acme", "p", "eve", 0, 100), "y") == []
 
 
-async def test_the_nearest_answers_and_the_latest_are_picked(nearby_turns: PostgresTurnIndex) -> None:
-    await nearby_turns.take([turn("museum", 1, answer="The museum opens at nine.")], [], DETECTOR)
-    await nearby_turns.take(
+async def test_the_nearest_answers_and_the_latest_are_picked(turns: PostgresTurnIndex) -> None:
+    await turns.take([turn("museum", 1, answer="The museum opens at nine.")], [], DETECTOR)
+    await turns.take(
         [turn(f"t{n:03}", n, answer=f"Your train {n} leaves from platform two.") for n in range(2, 90)], [], DETECTOR
     )
-    found = await nearby_turns.nearby(ALL, "No, the museum opens at ten.")
+    found = await turns.nearby(ALL, "No, the museum opens at ten.")
     assert NEAREST <= len(found) <= NEAREST + LATEST
     nearest = max(found, key=lambda one: one.cosine)
     assert (nearest.key.turn_id, nearest.turns_back) == ("museum", 89)
@@ -692,42 +571,42 @@ async def test_the_nearest_answers_and_the_latest_are_picked(nearby_turns: Postg
 
 
 async def test_of_a_name_that_many_share_the_latest_turns_are_looked_at(
-    nearby_turns: PostgresTurnIndex, monkeypatch: pytest.MonkeyPatch
+    turns: PostgresTurnIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inference.turns.search_postgres, "SCANNED_TURNS_LIMIT", 2)
-    await nearby_turns.take([turn(f"t{n}", n) for n in range(1, 5)], [], DETECTOR)
-    assert await names(nearby_turns, ALL, "y") == [("t3", 2), ("t4", 1)]
+    await turns.take([turn(f"t{n}", n) for n in range(1, 5)], [], DETECTOR)
+    assert await names(turns, ALL, "y") == [("t3", 2), ("t4", 1)]
 
 
 async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unlike(
-    nearby_turns: PostgresTurnIndex, nearby_pool: Any
+    turns: PostgresTurnIndex, pool: Any
 ) -> None:
     facts = [turn("t1", 1, "When does it open?", "At nine.", strategy="s")]
-    await nearby_turns.take(facts, [], DETECTOR)
-    others = PostgresTurnIndex(nearby_pool, TurnVectors(Renamed()))
+    await turns.take(facts, [], DETECTOR)
+    others = PostgresTurnIndex(pool, TurnVectors(Renamed()))
     asked = StrategyFilter("acme", "p", text="When does it open?")
     assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [0.0]
     assert await others.search(asked, 5) == []
     await others.take(facts, [], DETECTOR)
     assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [pytest.approx(1, abs=1e-3)]
-    assert [one.cosine for one in await nearby_turns.nearby(ALL, "At nine.")] == [0.0]
+    assert [one.cosine for one in await turns.nearby(ALL, "At nine.")] == [0.0]
     assert [one.key.turn_id for one in await others.search(asked, 5)] == ["t1"]
-    await nearby_pool.execute("update turns set user_vector = null, user_embedder = null, assistant_vector = null")
+    await pool.execute("update turns set user_vector = null, user_embedder = null, assistant_vector = null")
     assert await others.search(asked, 5) == []
     assert [(one.key.turn_id, one.cosine) for one in await others.nearby(ALL, "At nine.")] == [("t1", 0.0)]
 
 
-async def test_texts_that_say_nothing_are_like_nothing(nearby_turns: PostgresTurnIndex) -> None:
-    await nearby_turns.take(
+async def test_texts_that_say_nothing_are_like_nothing(turns: PostgresTurnIndex) -> None:
+    await turns.take(
         [turn("t1", 1, "", "🙂", strategy="s"), turn("t2", 2, "?", "At nine.", strategy="s")], [], DETECTOR
     )
-    assert [one.cosine for one in await nearby_turns.nearby(ALL, "At nine.")] == [pytest.approx(1, abs=1e-3), 0.0]
-    assert {one.cosine for one in await nearby_turns.nearby(ALL, "🙂")} == {0.0}
-    assert await nearby_turns.search(StrategyFilter("acme", "p", text="🙂"), 5) == []
+    assert [one.cosine for one in await turns.nearby(ALL, "At nine.")] == [pytest.approx(1, abs=1e-3), 0.0]
+    assert {one.cosine for one in await turns.nearby(ALL, "🙂")} == {0.0}
+    assert await turns.search(StrategyFilter("acme", "p", text="🙂"), 5) == []
 
 
-async def test_strategies_are_found_by_questions_like_the_one_asked(nearby_turns: PostgresTurnIndex) -> None:
-    await nearby_turns.take(
+async def test_strategies_are_found_by_questions_like_the_one_asked(turns: PostgresTurnIndex) -> None:
+    await turns.take(
         [
             turn("same", 1, "When does the museum open?", strategy="a", quality_score=0.6),
             turn("reworded", 2, "What are the museum's opening hours?", strategy="b", quality_score=0.7),
@@ -738,32 +617,21 @@ async def test_strategies_are_found_by_questions_like_the_one_asked(nearby_turns
         [],
         DETECTOR,
     )
-    found = await nearby_turns.search(StrategyFilter("acme", "p", text="When does the museum open?"), 10)
+    found = await turns.search(StrategyFilter("acme", "p", text="When does the museum open?"), 10)
     assert [one.key.turn_id for one in found] == ["reworded", "same", "tied"]
     assert [one.similarity for one in found][1] == pytest.approx(1, abs=1e-3)
-    assert (await nearby_turns.search(StrategyFilter("acme", "p"), 10))[0].key.turn_id == "unrelated"
-    assert (await nearby_turns.search(StrategyFilter("acme", "p"), 10))[0].similarity is None
-    assert (
-        await nearby_turns.search(StrategyFilter("acme", "p", user_id="bob", text="When does the museum open?"), 10)
-        == []
-    )
+    assert (await turns.search(StrategyFilter("acme", "p"), 10))[0].key.turn_id == "unrelated"
+    assert (await turns.search(StrategyFilter("acme", "p"), 10))[0].similarity is None
+    assert await turns.search(StrategyFilter("acme", "p", user_id="bob", text="When does the museum open?"), 10) == []
 
 
-async def test_the_best_of_the_fifty_most_similar_questions_is_found(nearby_turns: PostgresTurnIndex) -> None:
+async def test_the_best_of_the_fifty_most_similar_questions_is_found(turns: PostgresTurnIndex) -> None:
     asked = "When does the museum open?"
     same = [turn(f"t{n:02}", n, asked, strategy="s", quality_score=0.1) for n in range(1, 50)]
     other = turn("other", 60, "When does the museum open today?", strategy="s", quality_score=0.9)
-    await nearby_turns.take([*same, other], [], DETECTOR)
+    await turns.take([*same, other], [], DETECTOR)
     wanted = StrategyFilter("acme", "p", text=asked)
-    assert [one.key.turn_id for one in await nearby_turns.search(wanted, 1)] == ["other"]
-    await nearby_turns.take([turn("t50", 50, asked, strategy="s", quality_score=0.2)], [], DETECTOR)
-    assert [one.key.turn_id for one in await nearby_turns.search(wanted, 1)] == ["t50"]
-    assert [one.key.turn_id for one in await nearby_turns.search(wanted, 51)][:2] == ["other", "t50"]
-
-
-async def test_an_embedder_of_another_size_is_refused() -> None:
-    class Wide(Renamed):
-        dimension = 384
-
-    with pytest.raises(ValueError, match="256"):
-        TurnVectors(Wide())
+    assert [one.key.turn_id for one in await turns.search(wanted, 1)] == ["other"]
+    await turns.take([turn("t50", 50, asked, strategy="s", quality_score=0.2)], [], DETECTOR)
+    assert [one.key.turn_id for one in await turns.search(wanted, 1)] == ["t50"]
+    assert [one.key.turn_id for one in await turns.search(wanted, 51)][:2] == ["other", "t50"]

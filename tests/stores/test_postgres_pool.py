@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
 import pytest
 
-from servicekit.db.database import Database
 from servicekit.db.pools import Plan, open_pool
-from servicekit.db.statements import Statement, Statements
 from servicekit.errors import StartError
 from standalone.operations.service_databases import migrate_all
 from tests.support.databases import SCHEMAS, new_database
@@ -27,17 +23,6 @@ async def test_a_connection_comes_back_without_another_round_trip(postgres_url: 
     await pool.execute("select 'the last word'")
     assert [tuple(row) for row in await watcher.fetch(SAID)] == [("select 'the last word'", "idle")]
     await watcher.close()
-    await pool.close()
-
-
-async def test_a_transaction_left_open_is_ended(postgres_url: str, tmp_path: Path) -> None:
-    file = "create table kept (n int)"
-    pool = await open_pool(postgres_url, "left_open", file, size=1)
-    with pytest.raises(asyncpg.DivisionByZeroError):
-        async with pool.acquire() as connection:
-            await connection.execute("begin; insert into kept values (1)")
-            await connection.execute("select 1 / 0")
-    assert await pool.fetchval("select count(*) from kept") == 0
     await pool.close()
 
 
@@ -147,11 +132,6 @@ def unheard(_: str) -> None:
     pass
 
 
-async def test_migrate_creates_the_tables_of_every_service_once(own_database: str) -> None:
-    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMAS, True)
-    assert await migrate_all(own_database, say=unheard) == dict.fromkeys(SCHEMAS, False)
-
-
 async def test_migrate_creates_the_schema_that_is_missing(own_database: str) -> None:
     await migrate_all(own_database, say=unheard)
     connection = await asyncpg.connect(own_database)
@@ -193,35 +173,6 @@ async def test_tables_of_another_version_are_refused_and_left_alone(own_database
 # Functions of statement files in PostgreSQL, which are created with the tables.
 
 
-@asynccontextmanager
-async def adding(url: str, folder: Path, more: int) -> AsyncIterator[tuple[Database, Statement]]:
-    """Open a pool for a new schema with a function that adds numbers to a table, and returns each plus `more`."""
-    (folder / "schema.sql").write_text("create table numbers (n int);\n")
-    (folder / "any.sql").write_text(
-        "-- function: add_numbers returns setof int\n"
-        "begin\n"
-        "    insert into numbers select * from unnest(:n::int[]);\n"
-        f"    return query select n + {more} from numbers;\n"
-        "end\n"
-    )
-    statements = Statements(folder)
-    connection = await asyncpg.connect(url)
-    await connection.execute("drop schema if exists functions cascade")
-    await connection.close()
-    async with await open_pool(url, "functions", statements.schema) as pool:
-        yield pool, statements.add_numbers
-
-
-async def added(pool: Database, function: Statement, *numbers: int) -> list[int]:
-    return sorted(row[0] for row in await Database.call(pool, function, [(n,) for n in numbers]))
-
-
-async def test_a_statement_of_a_function_sees_those_before_it(postgres_url: str, tmp_path: Path) -> None:
-    async with adding(postgres_url, tmp_path, 10) as (pool, function):
-        assert await added(pool, function, 1, 2) == [11, 12]
-        assert await added(pool, function, 3) == [11, 12, 13]
-
-
 async def test_statements_have_snapshots_of_their_own_whatever_the_database_sets(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -232,10 +183,3 @@ async def test_statements_have_snapshots_of_their_own_whatever_the_database_sets
         await connection.close()
         async with await open_pool(url, "functions", "select") as pool:
             assert await pool.fetchval("show transaction_isolation") == "read committed"
-
-
-async def test_a_function_that_fails_writes_nothing(postgres_url: str, tmp_path: Path) -> None:
-    async with adding(postgres_url, tmp_path, 2**31 - 1) as (pool, function):
-        with pytest.raises(asyncpg.NumericValueOutOfRangeError):
-            await added(pool, function, 1)
-        assert await pool.fetchval("select count(*) from numbers") == 0

@@ -11,9 +11,7 @@ from prometheus_client import REGISTRY
 import chat_bridge.service
 from chat_bridge.refused import EventRefusal
 from chat_bridge.refused_store import SHOWN, RefusedEvents
-from chat_bridge.settings import ChatBridgeSettings
 from servicekit.db.pools import open_pool
-from servicekit.db.retention import Retention
 from tests.support.hand_clock import HandClock
 
 SCHEMA = chat_bridge.sql.SQL.schema
@@ -57,21 +55,6 @@ async def test_a_tenant_keeps_its_newest_refusals_and_takes_none_of_anothers_roo
     assert await listed(events, "globex") == [("e-0", 1)]
 
 
-async def test_refusals_of_one_time_are_listed_by_topic_event_field_and_rule(pool: asyncpg.Pool) -> None:
-    events = RefusedEvents(pool, HandClock())
-    expected = [
-        told(rule, topic, event_id, field)
-        for topic in ("chat.message.ingested", "chat.message.reply.ingested")
-        for event_id in ("e-1", "e-2")
-        for field in ("a", "b")
-        for rule in ("r", "s")
-    ]
-    for one in expected[::3] + expected[2::3] + expected[1::3]:
-        await events.note([one])
-    rows = await events.since("acme", "support", 0)
-    assert [EventRefusal("acme", "support", *row[:4]) for row in rows] == expected
-
-
 async def test_the_newest_are_listed_and_no_more_than_a_thousand(pool: asyncpg.Pool) -> None:
     clock = HandClock()
     events = RefusedEvents(pool, clock)
@@ -81,14 +64,6 @@ async def test_the_newest_are_listed_and_no_more_than_a_thousand(pool: asyncpg.P
     found = await listed(events)
     assert len(found) == 1_000
     assert found[0] == (f"e-{SHOWN}", 1)
-
-
-async def test_a_moment_includes_what_was_refused_at_it(pool: asyncpg.Pool) -> None:
-    clock = HandClock()
-    events = RefusedEvents(pool, clock)
-    await events.note([refusal(1)])
-    now = clock.now()
-    assert [len(await events.since("acme", "support", moment)) for moment in (now - 1, now, now + 1)] == [1, 1, 0]
 
 
 async def test_a_refusal_is_counted_at_its_latest_time_by_whatever_clock(pool: asyncpg.Pool) -> None:
@@ -115,25 +90,3 @@ async def test_refusals_are_counted_each_time_even_without_a_database(postgres_u
     await RefusedEvents(pool, HandClock()).note([one, other, one])
     await RefusedEvents(pool, HandClock()).note([])
     assert (counted(one) - before[0], counted(other) - before[1]) == (2, 1)
-
-
-async def test_one_batch_beyond_the_bound_is_cut_to_it(pool: asyncpg.Pool) -> None:
-    events = RefusedEvents(pool, HandClock(), LIMIT)
-    await events.note([refusal(number) for number in range(3 * LIMIT)])
-    assert len(await listed(events)) == LIMIT
-
-
-async def test_a_refusal_is_listed_for_its_days(pool: asyncpg.Pool) -> None:
-    clock = HandClock()
-    events = RefusedEvents(pool, clock)
-    await events.note([refusal(1)])
-    clock.forward(1)
-    await events.note([refusal(2)])
-    retention = Retention(
-        "chat_bridge", pool, clock, chat_bridge.service.PROGRAM.expiries(ChatBridgeSettings(refused_days=2))
-    )
-    clock.forward(2 * 86_400 - 1)
-    assert await retention.sweep() == {}
-    clock.forward(1)
-    assert await retention.sweep() == {"refused": 1}
-    assert await listed(events) == [("e-2", 1)]

@@ -15,7 +15,7 @@ from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.reporting_database import empty_read_models
-from tests.support.reporting_events import batch, feedback, message, reply
+from tests.support.reporting_events import batch, feedback, message
 
 HERE = Project("acme", "support")
 Export = Callable[..., Awaitable[list[dict[str, Any]]]]
@@ -37,58 +37,6 @@ def judged(answer: str, turn: str, at: float = 50, reaction: str = "ok", **field
     return feedback(f"f-{answer}", turn=turn, agent_message_id=answer, at=at, reaction=reaction, **fields)
 
 
-def asked(example: dict[str, Any]) -> str:
-    return str(example["prompt"][-1]["content"])
-
-
-async def test_of_two_that_ask_at_once_each_answer_goes_with_its_own_turn(exported: Export) -> None:
-    found = await exported(
-        "kto",
-        message("q1", turn="t1", content="When does it open?", sender="ann", at=0),
-        message("q2", turn="t2", content="What does it cost?", sender="bob", at=1),
-        message("a1", turn="t1", content="At nine.", agent="bot", at=2),
-        message("a2", turn="t2", content="20 euros.", agent="bot", at=3),
-        judged("a1", "t1", 4),
-        judged("a2", "t2", 5),
-    )
-    assert {asked(one): one["completion"][0]["content"] for one in found} == {
-        "When does it open?": "At nine.",
-        "What does it cost?": "20 euros.",
-    }
-
-
-async def test_a_question_of_the_answers_own_moment_is_not_taken_for_an_older_one(exported: Export) -> None:
-    found = await exported(
-        "kto",
-        message("q1", turn=None, content="When does it open?", at=0),
-        message("q2", turn=None, content="What does it cost?", at=9),
-        message("a2", turn=None, content="20 euros.", agent="bot", at=9),
-        judged("a2", "a2"),
-    )
-    assert [asked(one) for one in found] == ["What does it cost?"]
-
-
-async def test_where_no_turns_are_named_an_answer_goes_with_what_it_replies_to(exported: Export) -> None:
-    """Ann and Bob ask in a busy channel, both get an answer in a thread, and Ann asks again in hers."""
-    found = await exported(
-        "kto",
-        message("q1", turn=None, content="When does it open?", sender="ann", at=0),
-        message("q2", turn=None, content="What does it cost?", sender="bob", at=1),
-        message("a1", turn=None, content="At nine.", agent="bot", at=2, reply_to_message_id="q1"),
-        reply("q3", "And on Sundays?", about="q1", at=3),
-        message("q4", turn=None, content="Hello?", sender="zoe", at=4),
-        message("a2", turn=None, content="20 euros.", agent="bot", at=5, reply_to_message_id="q2"),
-        message("a3", turn=None, content="At ten.", agent="bot", at=6, reply_to_message_id="q1"),
-        message("a4", turn=None, content="Lost.", agent="bot", at=8, reply_to_message_id="q0"),
-        *(judged(f"a{n}", f"a{n}") for n in range(1, 5)),
-    )
-    assert sorted((asked(one), one["completion"][0]["content"]) for one in found) == [
-        ("What does it cost?", "20 euros."),
-        ("When does it open?", "At nine."),
-        ("When does it open?", "At ten."),
-    ]
-
-
 async def test_a_long_threads_newest_messages_precede_the_request(exported: Export) -> None:
     root = message("root", turn=None, content="Help with tickets?", at=0)
     earlier = [message(f"m{at}", turn=None, content=f"Said at {at}.", at=at, thread_id="root") for at in range(1, 21)]
@@ -104,19 +52,6 @@ async def test_a_long_threads_newest_messages_precede_the_request(exported: Expo
     assert said == [*(f"Said at {at}." for at in range(2, 21)), "When does it open?"]
 
 
-async def test_what_was_taken_back_makes_no_example(exported: Export) -> None:
-    found = await exported(
-        "kto",
-        message("q1", turn="t1", content="When does it open?", at=0),
-        message("a1", turn="t1", content=DELETED, agent="bot", at=1),
-        message("q2", turn="t2", content=DELETED, at=2),
-        message("a2", turn="t2", content="20 euros.", agent="bot", at=3),
-        judged("a1", "t1"),
-        judged("a2", "t2"),
-    )
-    assert found == []
-
-
 async def test_two_requests_that_were_taken_back_are_not_the_same_request(exported: Export) -> None:
     found = await exported(
         "dpo",
@@ -128,34 +63,6 @@ async def test_two_requests_that_were_taken_back_are_not_the_same_request(export
         judged("a2", "t2", 6),
     )
     assert found == []
-
-
-@pytest.mark.parametrize(("edited_at", "examples_left"), [(4, 1), (6, 0)])
-async def test_a_verdict_is_about_the_words_that_were_judged(
-    exported: Export, edited_at: float, examples_left: int
-) -> None:
-    found = await exported(
-        "kto",
-        message("q1", turn="t1", content="When does it open?", at=0),
-        message("a1", turn="t1", content="At nine.", agent="bot", at=1),
-        judged("a1", "t1", 5, "not_ok"),
-        message("a1", turn="t1", content="At ten.", agent="bot", at=edited_at),
-    )
-    assert [one["completion"][0]["content"] for one in found] == ["At ten."] * examples_left
-
-
-@pytest.mark.parametrize(("edited_at", "examples_left"), [(1, 1), (3, 0)])
-async def test_an_answer_is_to_the_words_that_were_asked(
-    exported: Export, edited_at: float, examples_left: int
-) -> None:
-    found = await exported(
-        "kto",
-        message("q1", turn="t1", content="When does it close?", at=0),
-        message("a1", turn="t1", content="At nine.", agent="bot", at=2),
-        message("q1", turn="t1", content="When does it open?", at=edited_at),
-        judged("a1", "t1"),
-    )
-    assert [asked(one) for one in found] == ["When does it open?"] * examples_left
 
 
 @pytest.mark.parametrize(("origin", "chosen"), [("user", ["At ten."]), ("reviewer", ["At ten."]), ("machine", [])])
@@ -190,17 +97,6 @@ async def test_a_later_answer_is_to_the_same_request_in_its_own_turn(exported: E
     assert found == []
     found = await exported("dpo", message("a3", turn="t3", content="At ten.", agent="bot", at=7), judged("a3", "t3", 8))
     assert [one["chosen"][0]["content"] for one in found] == ["At ten."]
-
-
-async def test_an_answer_that_is_unknown_is_named_by_the_feedback(exported: Export) -> None:
-    [found] = await exported("events", judged("never came", "t1"))
-    assert (found["answer_message_id"], found["question_message_id"]) == ("never came", None)
-    [known] = await exported(
-        "events",
-        message("q1", turn="t1", content="When does it open?", at=0),
-        message("never came", turn="t1", content="At nine.", agent="bot", at=1),
-    )
-    assert (known["answer_message_id"], known["question_message_id"]) == ("never came", "q1")
 
 
 async def test_all_pages_are_exported_newest_first(exported: Export, monkeypatch: pytest.MonkeyPatch) -> None:

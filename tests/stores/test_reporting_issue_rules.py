@@ -23,7 +23,7 @@ from reporting.read_models.erasure import ReportingErasures
 from reporting.sql.connection import Connection
 from servicekit.clock import FixedClock
 from tests.support.filled_rows import insert
-from tests.support.issue_turns import AT, NOW, TOPICS, TopicEncoder, issue_job, rejected_turn, rejected_turns
+from tests.support.issue_turns import AT, NOW, TopicEncoder, issue_job, rejected_turns
 from tests.support.reporting_database import empty_read_models, truncate
 from tests.support.reporting_events import START, Event, Take, feedback, message
 
@@ -246,15 +246,6 @@ async def test_an_issue_without_turns_goes_unless_a_person_changed_it(
     async with issue_worker(read_models) as working:
         await working.group(BOT)
     assert await read_models.fetchval("select count(*) from issues where id = $1", id_) == stays
-
-
-async def test_issues_that_were_merged_stay_and_are_not_listed(read_models: asyncpg.Pool) -> None:
-    gone, left = await issue(read_models), await issue(read_models)
-    assert await merge(read_models, AT, gone, left, NOW)
-    async with issue_worker(read_models) as working:
-        await working.group(BOT)
-    assert await read_models.fetchval("select count(*) from issues") == 2
-    assert await list_issues(read_models, AT, NOW) == []
 
 
 async def test_issues_are_listed_by_turns_and_then_by_id(read_models: asyncpg.Pool) -> None:
@@ -532,25 +523,6 @@ async def test_turns_that_were_too_many_to_be_clustered_join_the_issues_of_the_o
     assert [row["turns"] for row in held] == [[n for n in range(15) if n % 3 == topic] for topic in range(3)]
     assert [one.turns for one in await list_issues(read_models, AT, NOW)] == [5, 5, 5]
     assert await read_models.fetchval("select left_waiting from issue_agents") == 0
-
-
-async def test_a_turn_joins_by_its_own_topic_beside_waiting_turns_of_neighbours_with_its_ids(
-    read_models: asyncpg.Pool, take: Take
-) -> None:
-    await take(*rejected_turns(0, 15))
-    await issue_job(read_models).catch_up()
-    neighbours = [{"tenant": "a"}, {"tenant": "z"}, {"project": "a"}, {"project": "z"}]
-    for number, neighbour in enumerate(neighbours, 18):
-        await take(*rejected_turn(number, TOPICS[1], name=" of theirs", **neighbour))
-    await issue_job(read_models).catch_up()
-    await take(*(one for number in range(18, 22) for one in rejected_turn(number, TOPICS[0])))
-    await issue_job(read_models).catch_up()
-    refund = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
-    held = await read_models.fetch(
-        "select tenant, project, issue_id from issue_turns where turn_id in ('t18', 't19', 't20', 't21')"
-    )
-    assert {row["issue_id"] for row in held if (row["tenant"], row["project"]) == AT} == {refund}
-    assert {row["issue_id"] for row in held if (row["tenant"], row["project"]) != AT} == {None}
 
 
 @pytest.mark.parametrize(

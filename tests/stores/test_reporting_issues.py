@@ -89,14 +89,6 @@ async def test_changed_turns_and_due_agents_are_work(read_models: asyncpg.Pool, 
     assert not await has_work(read_models)
 
 
-async def test_what_another_process_does_is_no_work(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*rejected_turns(0, 3))
-    async with read_models.acquire() as connection:
-        await connection.execute("select pg_advisory_lock(hashtext('agent-feedback issues'))")
-        assert not await has_work(read_models)
-    assert await read_models.fetchval("select count(*) from changed_turns where reader = 'issues'") == 3
-
-
 async def test_rejections_are_grouped_by_topic_and_new_ones_join(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*rejected_turns(0, 15))
     assert await issue_job(read_models).catch_up() == 15
@@ -120,21 +112,6 @@ async def test_a_replay_changes_nothing(read_models: asyncpg.Pool, take: Take) -
     await take(*said)
     assert await issue_job(read_models).catch_up() == 0
     assert (await read_models.fetch("select * from issue_turns order by turn_id"), await issues(read_models)) == before
-
-
-async def test_agents_projects_and_tenants_have_issues_of_their_own(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(
-        *rejected_turns(0, 15),
-        *rejected_turns(15, 15, agent="other"),
-        *rejected_turns(30, 15, tenant="globex"),
-        *rejected_turns(45, 15, project="p2"),
-    )
-    await issue_job(read_models).catch_up()
-    rows = await issues(read_models)
-    assert sorted({(row["tenant"], row["project"], row["agent_id"]) for row in rows}) == [
-        ("acme", "p2", "bot"), ("acme", "support", "bot"), ("acme", "support", "other"), ("globex", "support", "bot"),
-    ]  # fmt: skip
-    assert len(rows) == 12
 
 
 async def test_a_rejection_that_no_longer_counts_leaves_its_issue(read_models: asyncpg.Pool, take: Take) -> None:
@@ -169,46 +146,6 @@ async def test_what_people_merge_and_split_stays(read_models: asyncpg.Pool, take
     await take(*rejected_turns(15, 3))
     await issue_job(read_models, NOW + DAY).catch_up()
     assert sum(row["turns"] for row in await issues(read_models, f"id = {first}")) >= 11
-
-
-async def test_an_issue_that_returns_is_regressed(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*rejected_turns(0, 15))
-    await issue_job(read_models).catch_up()
-    ids = await by_topic(read_models)
-    for id_, version in zip(ids, ("2", "2", None), strict=True):
-        assert await change(
-            read_models, AT, id_, IssueChange("resolved", version, "ann", "Fixed."), START + 200 * SECOND
-        )
-    await take(*rejected_turns(15, 3, version="1", at=300))
-    await issue_job(read_models).catch_up()
-    states = {row["words"][0] if row["words"] else "": row["state"] for row in await issues(read_models)}
-    assert sorted(states.values()) == ["regressed", "resolved", "resolved"], "an old version proves nothing"
-    await take(*rejected_turns(18, 3, version="2", at=400))
-    await issue_job(read_models).catch_up()
-    assert {row["state"] for row in await issues(read_models)} == {"regressed"}
-    assert {(row["assignee"], row["note"]) for row in await issues(read_models)} == {("ann", "Fixed.")}
-
-
-async def test_an_erased_person_leaves_no_vector_and_no_word(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*rejected_turns(0, 15, user="eve"), *rejected_turns(15, 3))
-    await issue_job(read_models).catch_up()
-    assert all(row["words"] for row in await issues(read_models))
-    await ReportingErasures(read_models).erase({Person("acme", "eve"): NOW})
-    left = await read_models.fetch("select user_id, asker_id from issue_turns")
-    assert sorted(row["user_id"] for row in left) == ["u15", "u16", "u17"]
-    rows = await issues(read_models, "true")
-    assert {(row["centre"], tuple(row["words"])) for row in rows} == {(None, ())}
-    await issue_job(read_models).catch_up()
-    assert [row["turns"] for row in await issues(read_models)] == [1, 1, 1]
-    assert all(row["centre"] for row in await issues(read_models))
-
-
-async def test_a_person_in_the_ledger_is_not_written(read_models: asyncpg.Pool, take: Take) -> None:
-    """An erasure may begin between the reading of a text and the writing of its vector."""
-    await take(*rejected_turns(0, 15, user="eve"))
-    await read_models.execute("insert into erasures values ('acme', 'eve', 'r', $1)", NOW)
-    await issue_job(read_models).catch_up()
-    assert await read_models.fetchval("select count(*) from issue_turns") == 0
 
 
 @pytest.mark.parametrize(
@@ -302,18 +239,6 @@ async def test_a_neighbours_issue_is_neither_read_nor_changed(
             assert f"issue={one['id']}" not in listed.text and f"issue={ours['items'][0]['id']}" in listed.text
     assert await issues(read_models, "turns > 0 and (tenant, project) <> ('acme', 'support')") == theirs
     assert (await http.get(ISSUES)).json() == ours
-
-
-async def test_an_issues_turns_are_a_filter_of_searches_and_exports(
-    http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
-) -> None:
-    await take(*rejected_turns(0, 15))
-    await issue_job(read_models).catch_up()
-    refund = (await by_topic(read_models))[0]
-    found = (await http.post("/conversations/acme/support/feedback/search", json={"issue": refund})).json()
-    assert {one["turn_id"] for one in found["items"]} == {"t0", "t3", "t6", "t9", "t12"}
-    lines = (await http.get("/conversations/acme/support/exports/kto", params={"issue": refund})).text.splitlines()
-    assert {json.loads(line)["turn_id"] for line in lines} == {"t0", "t3", "t6", "t9", "t12"}
 
 
 async def test_the_kto_export_of_an_issue_has_the_accepted_answers_on_its_topic(

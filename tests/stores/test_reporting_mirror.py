@@ -16,7 +16,7 @@ from reporting.http.conversations import conversations_router
 from reporting.mirror.mirror import DELETE_AGAIN_AFTER, ArtifactReplicator
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.receipts import HeldReceipts
-from reporting.mirror.store_setting import mark_older_turns, set_store
+from reporting.mirror.store_setting import set_store
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -290,46 +290,6 @@ async def test_what_was_there_before_the_store_is_mirrored_and_so_are_logs_once_
     assert len(world.held()) == 1
 
 
-MANY = """
-insert into feedbacks (feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id,
-    user_type, agent_id, origin, feedback_type, source, reaction, confidence, tags, occurred_at, rn)
-select gen_random_uuid(), 1, 1, gen_random_uuid(), case when i % 2 = 0 then 'acme' else 'globex' end, 'support',
-    -- one conversation that is longer than what is marked at once, and others of a few turns
-    case when i <= 14000 then 'long' else 'c' || i / 6 end, 't' || i / 2, 'u', 'human', 'bot', 'machine',
-    'inferred', 'chat', case when i % 7 = 0 then null else 'ok' end, 1, '{}', 1, 'r' || i
-from generate_series(1, 320) i
-"""
-SAID = """
-insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, content,
-    occurred_at, sequence, version)
-select 'acme', 'support', 'm' || i / 4, 'm' || i, case when i % 5 > 0 then 't' || i end, 'human', 'u', 'x', 1, 1,
-    '\\x00'
-from generate_series(1, 160) i
-"""
-HELD = """
-insert into hosted_artifacts (name, tenant, project, conversation_id, turn_id, artifact, state)
-select 'h' || i, 'hooli', 'support', 'h' || i % 3, 't' || i, 'a', 'current' from generate_series(1, 110) i
-"""
-
-
-@pytest.mark.parametrize("turn_logs", [False, True])
-async def test_turns_older_than_the_store_are_marked_once(postgres_url: str, turn_logs: bool) -> None:
-    turn = "tenant, project, conversation_id, turn_id"
-    async with empty_read_models(postgres_url) as pool:
-        for statement in (MANY, SAID, HELD):
-            await pool.execute(statement)
-        await set_store(pool, "file:///nowhere", turn_logs=turn_logs)
-        async with pool.acquire() as connection:
-            await mark_older_turns(connection)
-            await mark_older_turns(connection)
-        expected = f"""
-            select {turn} from feedbacks where reaction is not null union select {turn} from hosted_artifacts
-            union select {turn} from messages where $1 and turn_id is not null order by 1, 2, 3, 4"""
-        assert await pool.fetch(
-            f"select {turn} from changed_turns where reader = 'mirror' order by 1, 2, 3, 4"
-        ) == await pool.fetch(expected, turn_logs)
-
-
 async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(
     make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,11 +328,6 @@ async def test_without_a_store_no_change_is_marked(make: Callable[..., Any]) -> 
 async def test_a_folder_that_the_store_makes_is_closed_to_others(tmp_path: Path) -> None:
     ObjectStore(f"file://{tmp_path}/made%20here")
     assert (tmp_path / "made here").stat().st_mode & 0o777 == 0o700
-
-
-async def test_the_store_of_a_wrong_address_is_no_start() -> None:
-    with pytest.raises(StartError):
-        ObjectStore("s3://")
 
 
 async def test_another_tenant_under_the_same_ids_is_another_folder(make: Callable[..., Any]) -> None:

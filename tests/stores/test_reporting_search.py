@@ -20,7 +20,6 @@ from reporting.model.words import patterns
 from reporting.parts import SCHEMA
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from reporting.sql import SQL
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
@@ -152,20 +151,6 @@ async def test_replies_are_found_like_verdicts_and_never_taken_for_one(http: htt
     assert [(body, await names(http, **body)) for body, _ in FILTERS_WITH_REPLIES] == FILTERS_WITH_REPLIES
 
 
-async def test_pages_of_verdicts_and_replies_show_each_once(http: httpx.AsyncClient, take: Take) -> None:
-    await take(*SAID, *REPLIES)
-    for body in ({}, {"text": "o"}):
-        whole = (await ask(http, **body))["items"]
-        shown, cursor = [], None
-        while True:
-            page = await ask(http, limit=1, cursor=cursor, **body)
-            shown += page["items"]
-            if (cursor := page["next_cursor"]) is None:
-                break
-        assert shown == whole
-        assert len(whole) > 1
-
-
 async def test_a_found_feedback_has_all_that_one_acts_on(http: httpx.AsyncClient, take: Take) -> None:
     await take(*SAID)
     (item,) = (await ask(http, tag="slow"))["items"]
@@ -200,15 +185,6 @@ async def test_a_found_feedback_has_all_that_one_acts_on(http: httpx.AsyncClient
     }
 
 
-async def test_what_a_newer_verdict_covers_is_not_found(http: httpx.AsyncClient, take: Take) -> None:
-    await take(
-        feedback("f1", turn="t1", reaction="ok", at=1),
-        feedback("f2", turn="t1", kind="explicit", reaction="not_ok", at=2),
-    )
-    assert await names(http) == ["f2"]
-    assert await names(http, reaction="ok") == []
-
-
 @pytest.mark.parametrize("limit", [1, 2, 3, 500])
 async def test_pages_show_each_once_though_more_comes_in(http: httpx.AsyncClient, take: Take, limit: int) -> None:
     await take(*(feedback(f"s{at}", turn=f"t{at}", at=at // 3) for at in range(10)))
@@ -233,13 +209,6 @@ async def test_what_a_newer_verdict_covers_is_not_found_by_its_text_nor_counted_
     assert [item["text"] for item in page["items"]] == ["other words", "the words at last"]
     rest = await ask(http, text="words", limit=2, cursor=page["next_cursor"])
     assert ([item["text"] for item in rest["items"]], rest["next_cursor"]) == (["the words"], None)
-
-
-async def test_a_page_of_long_texts_is_bounded(http: httpx.AsyncClient, take: Take) -> None:
-    await take(*(feedback(f"s{at}", turn=f"t{at}", text="x" * 10_000, at=at) for at in range(300)))
-    answer = await http.post(SEARCH, json={"limit": 500})
-    assert len(answer.content) < 2_500_000
-    assert answer.json()["next_cursor"] is not None
 
 
 async def test_a_text_is_looked_for_in_bounded_steps_and_found_whole(
@@ -438,26 +407,6 @@ def test_patterns_have_letters_and_digits_of_the_words_alone(words: str, expecte
     assert patterns(words) == expected
 
 
-async def test_turns_of_too_frequent_words_are_not_looked_up(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*EVENTS)
-    asked = {"tenant": "acme", "project": "support", "words": "train", "patterns": ["train"]}
-    every = await read_models.fetchrow(*SQL.feedback_about(**asked, most=search.MOST_TEXTS))
-    frequent = await read_models.fetchrow(*SQL.feedback_about(**asked, most=1))
-    assert every is not None
-    assert frequent is not None
-    assert len(every["ids"]) > len(frequent["ids"])
-    assert frequent["texts"] == 1
-
-
-async def test_whole_words_that_are_frequent_end_the_lookup(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*EVENTS)
-    asked = {"tenant": "acme", "project": "support", "words": "ghent", "patterns": ["ghent"]}
-    for most, texts, ids in ((1, 1, 0), (2, 1, 3)):
-        row = await read_models.fetchrow(*SQL.feedback_about(**asked, most=most))
-        assert row is not None
-        assert (row["texts"], len(row["ids"])) == (texts, ids), most
-
-
 async def test_common_words_do_not_change_what_is_found(http: httpx.AsyncClient, take: Take, read_models: Any) -> None:
     """The index does not look up a word that begins half of the messages, if there is another word."""
     turns = [f"c{number}" for number in range(30)]
@@ -500,20 +449,3 @@ async def test_reasons_of_verdicts_with_a_reason_are_paged(read_models: asyncpg.
     second = await reasons(read_models, AT, WEEK, wrong, limit=2, cursor=first.next_cursor)
     assert first.reasons + second.reasons == whole.reasons
     assert (await reasons(read_models, AT, WEEK, wrong.replace(tag="nothing"))).reasons == []
-
-
-@pytest.mark.parametrize("filters", [Filters(), Filters(user_id="ann")])
-async def test_reasons_without_rules_are_the_other_reasons(
-    read_models: asyncpg.Pool, take: Take, filters: Filters
-) -> None:
-    await take(
-        feedback("person", kind="explicit", turn="t1", reaction="not_ok", tags=("slow",)),
-        feedback("reviewer", kind="explicit", turn="t2", reaction="not_ok", origin="reviewer", tags=("wrong",)),
-        feedback("typed", kind="inferred", turn="t3", reaction="not_ok", correction_type="rephrased", tags=("r1",)),
-        feedback("ruled", kind="inferred", turn="t4", reaction="not_ok", tags=("r2",)),
-    )
-    found = (await reasons(read_models, AT, WEEK, filters)).reasons
-    assert {one.kind for one in found} == {"tag", "rule", "correction_type"}
-    without = (await reasons(read_models, AT, WEEK, filters, rules=False)).reasons
-    assert without == [one for one in found if one.kind != "rule"]
-    assert len(without) == 3

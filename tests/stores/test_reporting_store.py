@@ -11,7 +11,6 @@ import pytest
 from agent_feedback_kit.answers import Label
 from contracts.feedback import FeedbackErased, FeedbackSessionCreated
 from reporting.figures.counts import totals
-from reporting.model.projection import FeedbackRow
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -49,74 +48,12 @@ async def test_a_thumb_up_counts_once(projector: ProjectionHandler, read_models:
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
 
 
-async def test_a_higher_revision_holds_and_a_lower_one_is_superseded(
-    projector: ProjectionHandler, read_models: asyncpg.Pool
-) -> None:
-    newer = feedback("f1", revision=5, reaction="not_ok")
-    older = feedback("f1", revision=4, reaction="ok")
-    assert await projector.handle(batch(newer)) == [Outcome.STORED]
-    assert await projector.handle(batch(older)) == [Outcome.ignored("superseded")]
-    assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
-
-
 async def test_a_new_revision_that_shows_the_same_changes_nothing_shown(
     projector: ProjectionHandler, read_models: asyncpg.Pool
 ) -> None:
     await projector.handle(batch(feedback("f1", revision=1, reaction="ok")))
     assert await projector.handle(batch(feedback("f1", revision=2, reaction="ok"))) == [Outcome.UNCHANGED]
     assert await read_models.fetchval("select revision from feedbacks") == 2
-
-
-async def test_of_emoji_and_explicit_by_one_person_on_one_turn_the_newest_counts(
-    projector: ProjectionHandler, read_models: asyncpg.Pool
-) -> None:
-    emoji = feedback("f1", kind="reaction", reaction="ok", at=100)
-    explicit = feedback("f2", kind="explicit", reaction="not_ok", at=200)
-    await projector.handle(batch(emoji, explicit))
-    assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
-    later = feedback("f3", kind="reaction", reaction="ok", at=300)
-    await projector.handle(batch(later))
-    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
-
-
-async def test_a_newest_null_means_that_there_is_none(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
-    await projector.handle(
-        batch(
-            feedback("f1", kind="reaction", reaction="ok", at=100),
-            feedback("f2", kind="explicit", reaction=None, at=200),
-        )
-    )
-    assert await totals(read_models) == counts()
-
-
-async def test_a_cleared_emoji_uncovers_the_older_one(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
-    await projector.handle(batch(feedback("f1", kind="explicit", reaction="not_ok", at=100)))
-    await projector.handle(batch(feedback("f2", kind="reaction", reaction="ok", at=200)))
-    assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
-    await projector.handle(batch(feedback("f2", kind="reaction", reaction=None, at=300, revision=2)))
-    assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
-
-
-async def test_at_one_instant_the_greater_id_counts(projector: ProjectionHandler, read_models: asyncpg.Pool) -> None:
-    low = feedback("00000000-0000-0000-0000-000000000001", reaction="ok", at=100)
-    high = feedback("00000000-0000-0000-0000-000000000002", reaction="not_ok", at=100)
-    await projector.handle(batch(high, low))
-    assert await totals(read_models) == counts(conversations=1, user=1, not_ok=1)
-
-
-async def test_two_people_and_two_machines_on_one_turn_all_count(
-    projector: ProjectionHandler, read_models: asyncpg.Pool
-) -> None:
-    await projector.handle(
-        batch(
-            feedback("f1", user="ann", reaction="ok"),
-            feedback("f2", user="bob", reaction="neutral", kind="explicit"),
-            feedback("m1", user="ann", reaction="not_ok", kind="inferred"),
-            feedback("m2", user="ann", reaction="ok", kind="inferred"),
-            feedback("m3", user="ann", reaction=None, kind="inferred"),
-        )
-    )
-    assert await totals(read_models) == counts(conversations=1, user=2, machine=2, ok=2, not_ok=1, neutral=1)
 
 
 async def test_a_reply_is_kept_and_counts_nowhere(projector: ProjectionHandler, read_models: Database) -> None:
@@ -138,27 +75,6 @@ async def test_a_deleted_reply_is_shown_no_more(projector: ProjectionHandler, re
     assert await read_models.fetchval("select count(*) from live_feedback") == 0
 
 
-async def test_a_forgotten_reply_is_gone_and_stays_gone(
-    projector: ProjectionHandler, read_models: asyncpg.Pool
-) -> None:
-    said = feedback("f1", kind="implicit", revision=7, text="And in May?")
-    await projector.handle(batch(said))
-    await projector.handle([tombstone(str(said.feedback_id), 8)])
-    await projector.handle(batch(said))
-    assert await read_models.fetchval("select count(*) from feedbacks") == 0
-
-
-async def test_a_message_shows_its_latest_version_at_the_place_of_its_first(
-    projector: ProjectionHandler, read_models: asyncpg.Pool
-) -> None:
-    first, later = message("m1", content="first", at=100), message("m1", content="third", at=101)
-    assert await projector.handle(batch(first)) == [Outcome.STORED]
-    assert await projector.handle(batch(later)) == [Outcome.STORED]
-    assert await projector.handle(batch(first)) == [Outcome.UNCHANGED]
-    (held,) = await read_models.fetch("select content, occurred_at from messages")
-    assert tuple(held) == ("third", first.occurred_at)
-
-
 async def test_of_two_versions_of_one_moment_the_one_logged_later_is_kept_in_any_order(
     projector: ProjectionHandler, read_models: asyncpg.Pool
 ) -> None:
@@ -168,15 +84,6 @@ async def test_of_two_versions_of_one_moment_the_one_logged_later_is_kept_in_any
         for received in order:
             await projector.handle([received])
         assert await read_models.fetchval("select content from messages") == "later"
-
-
-async def test_an_edited_question_stays_before_its_answer(
-    projector: ProjectionHandler, read_models: asyncpg.Pool
-) -> None:
-    await projector.handle(batch(message("q1", at=1), message("a1", agent="agent-a", at=2)))
-    await projector.handle(batch(message("q1", content="What I meant.", at=3)))
-    lines = await read_models.fetch("select content from messages order by occurred_at, sequence")
-    assert [row["content"] for row in lines] == ["What I meant.", "Hello."]
 
 
 async def test_outcomes_stand_in_the_batchs_order(projector: ProjectionHandler) -> None:
@@ -270,16 +177,6 @@ def rated(name: str, label: Label) -> FeedbackSessionCreated:
         turn_count_at_end=1,
         source="api_end",
     )
-
-
-@pytest.mark.parametrize("relation", ["feedbacks", "effective"])
-async def test_table_and_view_have_a_column_for_every_field_of_a_row(read_models: asyncpg.Pool, relation: str) -> None:
-    """A view's columns are fixed at its creation, so a new column requires a new view."""
-    columns = await read_models.fetch(
-        "select column_name from information_schema.columns where table_schema = 'reporting' and table_name = $1",
-        relation,
-    )
-    assert set(FeedbackRow._fields) <= {row["column_name"] for row in columns}
 
 
 async def test_a_field_of_every_kind_is_kept_as_it_was_announced(

@@ -40,17 +40,6 @@ async def test_a_log_of_another_turn_is_not_held(read_models: asyncpg.Pool, diff
     assert await held(read_models, "held_hosted_artifacts") == []
 
 
-@pytest.mark.parametrize(
-    "different", [{"state": "doomed"}, {"state": "late"}, {"artifact": "ef:acme:support:bob:c1:t1:artifact:r"}], ids=str
-)
-async def test_a_deleted_log_and_the_object_of_somebody_else_are_not_held(
-    read_models: asyncpg.Pool, different: dict[str, Any]
-) -> None:
-    await insert(read_models, "feedbacks", {**TURN, "user_id": "eve"})
-    await insert(read_models, "hosted_artifacts", artifact(**different))
-    assert await held(read_models, "held_hosted_artifacts") == []
-
-
 COUNTED: Final = {**PLACE, "grain": "reason hour", "kind": "tag", "reason": "slow"}
 
 
@@ -61,22 +50,6 @@ async def test_counts_of_a_reason_are_held_of_whoever_wrote_it(
     await insert(read_models, "feedbacks", {**PLACE, "user_id": "eve", "tags": ["rude", "slow"]})
     await insert(read_models, "rollups", {**COUNTED, **different})
     assert len(await held(read_models, "held_rollups")) == 1
-
-
-@pytest.mark.parametrize("different", [{"grain": "hour"}, {"kind": "rule"}, {"reason": "long"}], ids=str)
-async def test_other_counts_are_not_held(read_models: asyncpg.Pool, different: dict[str, Any]) -> None:
-    await insert(read_models, "feedbacks", {**PLACE, "user_id": "eve", "tags": ["rude", "slow"]})
-    await insert(read_models, "rollups", {**COUNTED, **different})
-    assert await held(read_models, "held_rollups") == []
-
-
-@pytest.mark.parametrize("different", ELSEWHERE, ids=str)
-async def test_counts_of_a_reason_that_somebody_else_wrote_are_not_held(
-    read_models: asyncpg.Pool, different: dict[str, Any]
-) -> None:
-    await insert(read_models, "feedbacks", {**PLACE, "user_id": "eve", "tags": ["slow"], **different})
-    await insert(read_models, "rollups", COUNTED)
-    assert await held(read_models, "held_rollups") == []
 
 
 async def test_the_counts_before_an_erasure_are_of_one_person_in_the_named_projects(read_models: asyncpg.Pool) -> None:

@@ -12,7 +12,6 @@ import pytest
 from contracts.feedback import FeedbackCreated
 from reporting.http.conversations import conversations_router
 from reporting.model.projection import feedback_row, newest_feedbacks
-from reporting.model.selection import Project
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql import SQL
@@ -24,7 +23,6 @@ from tests.support.reporting_events import START, batch, feedback
 
 LATEST = "/conversations/acme/support/c1/feedback/latest"
 NOW = FixedClock(START + 3_600_000_000)
-AT = Project("acme", "support")
 
 
 class Projection:
@@ -71,29 +69,6 @@ class Timeline:
         return turns
 
 
-async def test_an_update_recorded_first_and_committed_last_is_seen(read_models: asyncpg.Pool) -> None:
-    async with client([conversations_router(read_models, NOW)]) as http:
-        timeline = Timeline(http)
-        early = await Projection(read_models, feedback("f1", turn="t1", recorded=1)).write()
-        late = await Projection(read_models, feedback("f2", turn="t2", recorded=2)).write()
-        await late.commit()
-        assert await timeline.poll() == ["t2"]
-        await early.commit()
-        assert await timeline.poll() == ["t1"]
-        assert await timeline.poll() == []
-
-
-async def test_updates_recorded_at_one_moment_are_all_seen(read_models: asyncpg.Pool) -> None:
-    async with client([conversations_router(read_models, NOW)]) as http:
-        timeline = Timeline(http, limit=1)
-        for turn in ("t1", "t2", "t3"):
-            await ProjectionHandler(PostgresReadModels(read_models)).handle(
-                batch(feedback(turn, turn=turn, recorded=5))
-            )
-            await timeline.poll()
-        assert sorted(timeline.seen) == ["t1", "t2", "t3"]
-
-
 @pytest.mark.parametrize("seed", range(12))
 async def test_however_projections_interleave_nothing_is_missed(read_models: asyncpg.Pool, seed: int) -> None:
     choose = random.Random(seed)
@@ -114,18 +89,6 @@ async def test_however_projections_interleave_nothing_is_missed(read_models: asy
                 await timeline.poll()
         await timeline.poll()
         assert sorted(timeline.seen) == sorted(f"t{at}" for at in range(12))
-
-
-async def test_an_update_between_two_pages_comes_with_the_next_watermark(read_models: asyncpg.Pool) -> None:
-    take = ProjectionHandler(PostgresReadModels(read_models)).handle
-    await take(batch(*(feedback(f"f{at}", turn=f"t{at}", recorded=at) for at in range(3))))
-    async with client([conversations_router(read_models, NOW)]) as http:
-        first = (await http.post(LATEST, json={"limit": 2})).json()
-        assert (len(first["items"]), first["watermark"]) == (2, None)
-        await take(batch(feedback("f0", turn="t0", reaction="not_ok", revision=2, recorded=1)))
-        rest = (await http.post(LATEST, json={"limit": 2, "cursor": first["next_cursor"]})).json()
-        again = (await http.post(LATEST, json={"watermark": rest["watermark"]})).json()
-        assert [(item["turn_id"], item["reaction"]) for item in again["items"]] == [("t0", "not_ok")]
 
 
 async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next_time(

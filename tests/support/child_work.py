@@ -27,15 +27,3 @@ def open_endless(_pool: object, _clock: object, started: str) -> Callable[..., A
         return await asyncio.to_thread(compute)
 
     return run
-
-
-def open_hanging_once(_pool: object, _clock: object, started: str) -> Callable[..., Awaitable[int]]:
-    """Return a function that never returns if it is called before the file `started` exists. It creates the file."""
-
-    async def run() -> int:
-        if not Path(started).exists():
-            Path(started).touch()
-            threading.Event().wait()
-        return 1
-
-    return run
