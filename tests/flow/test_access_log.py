@@ -117,28 +117,6 @@ async def test_administrators_see_the_entries_of_their_projects_alone(stack: Run
         assert "Access log" not in (await rita.get("/dashboard/access")).text
 
 
-async def test_a_change_of_a_key_is_logged_for_its_tenant(stack: RunningStack) -> None:
-    path = "/dashboard/access/keys"
-    async with stack.client("all") as local:
-        for form in (
-            {"name": "crm", "scope": ["review", "read"], "place": "acme/support", "days": "9"},
-            {"name": "cy", "scope": "read", "places": "*/*", "days": "9"},
-        ):
-            assert (await local.post(path, data=form)).status_code == 200, form
-        [key] = await stack.rows("select id from reporting.api_keys where name = 'crm'")
-        for change in ("renew", "revoke"):
-            assert (await local.post(path, data={change: str(key["id"])})).status_code == 200
-    assert [(about, tenant) for _, _, about, tenant, _ in await entries(stack)] == [
-        ("key crm: created with read review", "acme"),
-        ("key cy: created with read", "*"),
-        ("key crm: renewed", "acme"),
-        ("key crm: revoked", "acme"),
-    ]
-    async with stack.client("acme") as acme:
-        page = (await acme.get("/dashboard/access")).text
-        assert "key crm: created" in page and "account bo: removed" not in page
-
-
 async def test_commands_are_noted_with_the_operating_systems_user(stack: RunningStack) -> None:
     async def command(*arguments: str, code: int = 0) -> str:
         ended = await agent_feedback(*arguments, "--database", stack.database_url)

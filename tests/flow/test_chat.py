@@ -132,20 +132,6 @@ async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -
         assert (await platform.memory_status(person.conversation))["session_feedback_count"] == 1
 
 
-async def test_what_cannot_be_published_is_said_and_the_chat_goes_on(stack: RunningStack) -> None:
-    async with served(stack.app()) as url:
-        person = Terminal(url)
-        await person.ready()
-        await person.types("When do you open?", sees="The museum opens at nine")
-    await person.types("And the price?", sees="This exchange was not published")
-    await person.types("/up", sees="The platform did not accept that")
-    person.presses("/end\r")
-    await person.sees("did today feel helpful?")
-    person.presses("y\r")
-    await person.sees(FAREWELL)
-    assert await person.ends() == 0
-
-
 async def test_lines_may_come_through_a_pipe(stack: RunningStack, url: str) -> None:
     said = await piped(url, b"When do you open?\n/up\n/end\ns\n")
     assert "museum-guide> The museum opens at nine" in said
@@ -155,24 +141,6 @@ async def test_lines_may_come_through_a_pipe(stack: RunningStack, url: str) -> N
     assert "Noted: wrong." in said and FAREWELL in said
     said = await piped(url, b"When do you open?\n/exit\ny\ny\n")
     assert await source_of_rating(stack, said) == "cli_exit"
-
-
-async def test_a_reply_and_a_thread_reach_planner_and_platform(stack: RunningStack, url: str) -> None:
-    lines = b"When do you open?\nWhat does a ticket cost?\n/reply turn-1 That's wrong.\n/reply turn-9 No.\n/end\n\n"
-    said = await piped(url, lines, "--thread", "th")
-    assert "detected that Turn turn-1 was rejected" in said, said
-    assert "there is no turn-9" in said
-    [conversation] = re.findall(r"Conversation (chat-\w+)\.", said)
-    await stack.quiet()
-    async with kit.AsyncClient(url, token="all", tenant="demo", project="chat") as client:
-        [found] = (await client.search(conversation_id=conversation))["items"]
-    assert (found["turn_id"], found["reaction"], found["origin"]) == ("turn-1", "not_ok", "machine")
-    connection = await asyncpg.connect(stack.database_url)
-    try:
-        query = "select distinct thread from inference.messages where conversation_id = $1"
-        assert [row["thread"] for row in await connection.fetch(query, conversation)] == ["th"]
-    finally:
-        await connection.close()
 
 
 async def source_of_rating(stack: RunningStack, said: str) -> str:
@@ -267,17 +235,6 @@ async def test_a_root_that_comes_late_has_its_thread_judged_again(stack: Running
     await stack.quiet()
     [row] = await stack.rows("select user_text from inference.turns where conversation_id = 'late' and turn_id = 'a1'")
     assert row["user_text"] == "Which tram goes to the zoo?"
-
-
-async def test_a_transcript_shows_each_thread_behind_its_root(stack: RunningStack) -> None:
-    await stack.publish(*({**one, "conversationId": "page"} for one in two_threads()))
-    await stack.quiet()
-    async with stack.client() as http:
-        page = (await http.get("/dashboard/conversation?at=acme/support&id=page")).text
-    words = ("Which tram", "Tram 4 goes", "wrong", "tram 9", "Who waters", "Kim waters", "perfect")
-    places = [page.find(one) for one in words]
-    assert -1 not in places
-    assert places == sorted(places)
 
 
 # Messages of one time are in the order of the log.
@@ -377,20 +334,6 @@ async def machine_verdicts(stack: RunningStack, conversation: str) -> list[tuple
         for turn, shown in turns.items()
         for one in shown["feedbacks"]
         if one["origin"] == "machine"
-    ]
-
-
-async def test_two_channels_that_count_alike_keep_their_messages_and_reactions_apart(stack: RunningStack) -> None:
-    for channel, answer in (("ch-1", "It opens at nine."), ("ch-2", "It costs 20 euros.")):
-        await stack.publish(
-            named_text("1", channel, 1, "A question."),
-            named_text("2", channel, 2, answer, agent="bot"),
-            reaction("2", channel, "👎" if channel == "ch-2" else "👍"),
-        )
-    one, other = await turns_of(stack, "ch-1"), await turns_of(stack, "ch-2")
-    assert [(turn["assistant"]["text"], turn["feedbacks"][0]["reaction"]) for turn in (one["2"], other["2"])] == [
-        ("It opens at nine.", "ok"),
-        ("It costs 20 euros.", "not_ok"),
     ]
 
 

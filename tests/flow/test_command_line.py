@@ -12,13 +12,11 @@ import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
 
@@ -38,10 +36,6 @@ from tests.support.server_folders import server_folder
 from tests.support.waits import PATIENCE_SECONDS
 from tests.support.warm_command import warm_command
 
-LOOKING = """
-select pid from pg_stat_activity
-where datname = current_database() and wait_event_type = 'Lock' and query like '%from feedback%'
-"""
 GOOD = {
     "topic": "chat.message.ingested",
     "eventId": "event-1",
@@ -68,40 +62,6 @@ def test_a_port_in_use() -> None:
     assert ended.out == ""
     another = "choose another with --port (with make run: PORT=…)"
     assert ended.err.strip() == f"Port {port} on 127.0.0.1 is in use: {another}."
-
-
-def test_a_verdict_about_nothing_is_wrong_usage() -> None:
-    ended = agent_feedback_here("explain", " ")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.strip() == "Give a message."
-
-
-async def test_an_empty_file_and_lines_that_are_no_events(tmp_path: Path) -> None:
-    empty, mixed = tmp_path / "empty.jsonl", tmp_path / "mixed.jsonl"
-    empty.touch()
-    wrong: list[dict[str, Any]] = [
-        {**GOOD, "eventId": "event-2", "content": None},
-        {**GOOD, "eventId": "event-3", "content": "nul \u0000"},
-        {**GOOD, "eventId": "event-4", "content": "x" * 1_000_000},
-        {**GOOD, "eventId": "event-5", "occurredAt": "2999-01-01T00:00:00Z"},
-    ]
-    lines = ["{", "[]", "null", "", *map(json.dumps, wrong), json.dumps(GOOD)]
-    mixed.write_text("\n".join(lines))
-    async with state_folder() as state:
-        ended = await agent_feedback(
-            "up", "--exit", "--json", "--port", "0", "--state", state, "--replay", empty, "--replay", mixed
-        )
-    assert ended.code == 0, ended.err
-    facts = ended.facts
-    assert facts["replayed"]["lines"] == len(lines)
-    assert facts["replayed"]["events"] == 5
-    assert [(one["line"], one["reason"]) for one in facts["replayed"]["rejected"]] == [
-        (1, "not JSON"),
-        (2, "not a JSON object"),
-        (3, "not a JSON object"),
-        (4, "empty line"),
-    ]
-    assert facts["dead_letters"]["chat.message.ingested"] == 4
 
 
 async def test_the_outcomes_of_a_run_name_the_bad_lines(tmp_path: Path) -> None:
@@ -236,68 +196,6 @@ async def test_a_second_ctrl_c_ends_a_stop_that_waits_for_a_frozen_database() ->
     assert process.returncode == 130
 
 
-@pytest.mark.parametrize("interrupted", [False, True], ids=["ended by the server", "interrupted"])
-async def test_a_look_at_the_store_that_hangs_ends_in_a_sentence_or_at_once(
-    own_database: str, interrupted: bool
-) -> None:
-    async with state_folder() as state:
-        arguments = ("up", "--port", "0", "--state", str(state), "--database", own_database)
-        assert (await agent_feedback(*arguments, "--exit")).code == 0
-        held, other = await asyncpg.connect(own_database), await asyncpg.connect(own_database)
-        process = await asyncio.create_subprocess_exec(*warm_command(), *arguments, stderr=asyncio.subprocess.PIPE)
-        assert process.stderr is not None
-        try:
-            async with asyncio.timeout(HANG_SECONDS), held.transaction():
-                await held.execute("lock table feedback.feedback in access exclusive mode")
-                while (looking := await other.fetchval(LOOKING)) is None:
-                    assert process.returncode is None
-                    await asyncio.sleep(0.05)
-                if interrupted:
-                    process.send_signal(signal.SIGINT)
-                    async with asyncio.timeout(PATIENCE_SECONDS):
-                        said = (await process.communicate())[1].decode()
-                    assert "Traceback" not in said
-                else:
-                    await other.execute("select pg_terminate_backend($1)", looking)
-                    await line_with(process.stderr, "Waiting: the database cannot be reached ...")
-                    await held.execute("rollback; begin")
-                    await line_with(process.stderr, "Serving")
-                    process.send_signal(signal.SIGINT)
-                    assert "Traceback" not in (await process.communicate())[1].decode()
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await held.close()
-            await other.close()
-    assert process.returncode == 0
-
-
-async def test_a_database_that_does_not_answer_is_waited_for() -> None:
-    """One line reports it, then what to check and how to stop."""
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{silent.getsockname()[1]}"
-        async with state_folder() as state:
-            process = await asyncio.create_subprocess_exec(
-                *warm_command(),
-                *("up", "--port", "0", "--state", str(state), "--database", f"postgresql://me:secret@{address}/db"),
-                stderr=asyncio.subprocess.PIPE,
-            )
-            assert process.stderr is not None
-            seen = ""
-            async with asyncio.timeout(HANG_SECONDS):
-                while "Ctrl-C ends the wait" not in seen:
-                    seen += (await process.stderr.readline()).decode()
-                    assert process.returncode is None
-            process.send_signal(signal.SIGINT)
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                seen += (await process.communicate())[1].decode()
-    assert process.returncode == 0, seen
-    assert seen.count(f"Waiting for the database at postgresql://{address}/db") == 1, seen
-    assert seen.count("Still no answer") == 1, seen
-    assert "secret" not in seen
-
-
 async def test_serving_needs_the_token_and_survives_wrong_requests_until_a_stop_signal() -> None:
     async with state_folder() as state:
         async with serving(state, AGENT_FEEDBACK_TOKEN="let-me-in-please") as (url, token):
@@ -320,10 +218,6 @@ async def test_serving_needs_the_token_and_survives_wrong_requests_until_a_stop_
                 assert refused.headers["content-type"].startswith("application/json")
                 assert (await client.get("/health/ready")).status_code == 200
         assert not (state / "run.json").exists()
-
-
-def test_the_command_is_installed() -> None:
-    assert os.access(COMMAND, os.X_OK)
 
 
 @pytest.mark.parametrize("options", [("--sample",), ()], ids=["with the sample", "alone"])
@@ -359,24 +253,6 @@ def test_a_full_disk(size: str) -> None:
     assert (ended.code, ended.out) == (3, "")
     [sentence] = ended.err.strip().splitlines()
     assert "No space left on device" in sentence
-
-
-@pytest.mark.parametrize("program", [("standalone", "up", "--exit"), ("chat_bridge",)], ids=lambda program: program[0])
-async def test_ctrl_c_while_modules_are_imported(tmp_path: Path, program: tuple[str, ...]) -> None:
-    """The signal comes from a module that every program imports, placed before the real one on its path."""
-    (tmp_path / "pydantic.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        *program,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=tmp_path,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a background shell ignores it
-    )
-    async with asyncio.timeout(HANG_SECONDS):
-        out, err = await process.communicate()
-    assert (process.returncode, out, err) == (-signal.SIGINT, b"", b"")
 
 
 def test_a_token_that_could_be_guessed_starts_nothing() -> None:

@@ -12,7 +12,7 @@ from tests.flow.test_example_agents import example
 from tests.flow.test_posts import given
 from tests.support.post_events import Given
 from tests.support.running_stack import RunningStack
-from tests.support.served import nowhere, served
+from tests.support.served import served
 
 AT = "2026-01-02T10:00:{:02}.000Z"
 POSTS = 23
@@ -72,16 +72,3 @@ async def test_a_topic_of_a_forum_becomes_feedback_once(stack: RunningStack, mon
             assert await sent(forum_url, url) == 0
             await stack.quiet()
             assert await given(stack, "17") == expected
-
-
-async def test_a_forum_that_fails_is_one_sentence(
-    stack: RunningStack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("AGENT_FEEDBACK_TOKEN", "wrong")
-    async with served(forum()) as forum_url, served(stack.app()) as url:
-        assert await sent(forum_url, url) == 1
-        assert "answered 401" in capsys.readouterr().err
-        assert await sent(url, url) == 1
-        assert "answered" in capsys.readouterr().err
-    assert await sent(nowhere(), nowhere()) == 1
-    assert capsys.readouterr().err == "There was no answer: ConnectError.\n"

@@ -15,14 +15,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-import chat_bridge.service
 import feedback.service
 import inference.service
 import reporting.service
-from chat_bridge.erasure import erase_parked
-from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import Person
-from contracts.instants import MINUTE, format_instant
+from contracts.instants import MINUTE
 from feedback.registry_postgres import PostgresRegistry
 from inference.erasure import InferenceErasures
 from reporting.read_models.erasure import ReportingErasures
@@ -32,7 +29,7 @@ from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from tests.support.databases import SCHEMAS
 from tests.support.erasures import columns_holding, erased
 from tests.support.filled_rows import insert
-from tests.support.logs import NOW, example
+from tests.support.logs import NOW
 from tests.support.running_stack import RunningStack, message, running_stack
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -231,27 +228,8 @@ async def schema_of(url: str, module: Any) -> AsyncIterator[Database]:
         await pool.close()
 
 
-REACTION = "chat.message.reaction.ingested"
 MARGIN = 5 * MINUTE
 EVE = {Person("acme", "eve"): NOW}
-
-
-async def test_every_page_of_parked_events_is_looked_through(own_database: str) -> None:
-    """Events of eve are at both edges of every page among those of somebody else, and in another tenant."""
-    pages, erase_at_once = 3, 1_000
-    hers = {edge for page in range(pages) for edge in (page * erase_at_once, (page + 1) * erase_at_once - 1)}
-    async with schema_of(own_database, chat_bridge.service) as pool:
-        rows = [
-            {"tenant": tenant, "topic": REACTION, "event_id": f"{number:06}", "record_key": None, "traceparent": None,
-             "value": example(REACTION, "added", userId="eve" if number in hers else "bob", tenant=tenant,
-                              occurredAt=format_instant(NOW))}
-            for tenant in ("acme", "globex")
-            for number in range(pages * erase_at_once)
-        ]  # fmt: skip
-        await insert(pool, "parked", *rows)
-        assert await erase_parked(PostgresMessageStore(pool), EVE) == len(hers)
-        left = await pool.fetch("select tenant, count(*) from parked group by 1 order by 1")
-        assert [tuple(row) for row in left] == [("acme", len(rows) // 2 - len(hers)), ("globex", len(rows) // 2)]
 
 
 def _inference_erasures(pool: Database) -> InferenceErasures:
@@ -307,14 +285,3 @@ async def test_what_was_announced_of_a_message_is_forgotten_with_its_writers_id(
         rows = await pool.fetch("select sender_id, text, emitted_turn_id, emitted_agent_id from messages")
         expected = ("eve", "", "t1", "bot") if ids == "keep" else (pseudonyms(eve), "", None, None)
         assert {tuple(one) for one in rows} == {expected}
-
-
-async def test_waiting_webhooks_of_the_person_go_up_to_the_margin(own_database: str) -> None:
-    """Those that webhooks wait to send go before the tombstones come."""
-    kept = {("acme", "bob", NOW), ("globex", "eve", NOW), ("acme", "eve", NOW + MARGIN + 1)}
-    async with schema_of(own_database, reporting.service) as pool:
-        for tenant, who, at in (*kept, ("acme", "eve", NOW + MARGIN)):
-            await insert(pool, "deliveries", {"tenant": tenant, "user_id": who, "occurred_at": at})
-        assert await ReportingErasures(pool).erase(EVE) == 1
-        left = await pool.fetch("select tenant, user_id, occurred_at from deliveries")
-        assert {tuple(row) for row in left} == kept

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,13 +12,8 @@ import pytest_asyncio
 from contracts.ids import feedback_id
 from contracts.instants import parse_instant
 from servicekit.clock import SystemClock
-from servicekit.log.topics import partitions_by_topic
-from standalone.embedded.memory_broker import MemoryBroker
-from tests.support.command import COMMAND
-from tests.support.issuer import Issuer, accepting, issuer, issuers_file
-from tests.support.ports import free_port
+from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
-from tests.support.waits import PATIENCE_SECONDS
 
 BASE = "/conversations/acme/support"
 
@@ -88,14 +80,6 @@ async def test_a_later_judgement_replaces_and_null_takes_back(stack: RunningStac
     held = await own(stack, "c-change", "t1")
     assert (held["reaction"], held["text"]) == (None, None)
     assert await counts(stack, "c-change") == {}
-
-
-async def test_of_two_judgements_of_one_moment_the_later_request_holds(stack: RunningStack) -> None:
-    await stack.publish(*exchange("c-moment", "t1"))
-    for reaction in (None, "ok", "not_ok", "neutral", "ok"):
-        body = {"reaction": reaction, "ts": "2026-02-01T00:00:00Z"}
-        assert (await post(stack, "c-moment", "t1", body)).status_code == 202
-        assert (await own(stack, "c-moment", "t1"))["reaction"] == reaction
 
 
 async def test_turns_and_the_lack_of_them(stack: RunningStack) -> None:
@@ -213,43 +197,6 @@ async def test_only_named_sites_may_call_and_never_with_cookies(stack: RunningSt
         closed = await http.options(PATH, headers={**ask, "Origin": SITE})
         assert closed.status_code == 405
         assert "access-control-allow-origin" not in closed.headers
-
-
-async def test_a_service_of_its_own_asks_the_issuer(source: Issuer, postgres_url: str, tmp_path: Path) -> None:
-    port = free_port()
-    with MemoryBroker(partitions_by_topic()) as broker:
-        found = {name: value for name, value in os.environ.items() if name != "AGENT_FEEDBACK_TOKEN"} | {
-            "FEEDBACK_BROKER": broker.bootstrap,
-            "FEEDBACK_DATABASE_URL": postgres_url,
-            "FEEDBACK_STORE_URL": postgres_url,
-            "AUTH_ISSUERS": str(issuers_file(tmp_path, jwks_url=source.url)),
-            "AUTH_CORS_ORIGINS": SITE,
-        }
-        process = await asyncio.create_subprocess_exec(
-            COMMAND, "run", "feedback", "--port", str(port), env=found, stderr=asyncio.subprocess.DEVNULL
-        )
-        try:
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http, asyncio.timeout(60):
-                while not await _ready(http):
-                    await asyncio.sleep(0.1)
-                path = "/conversations/acme/support/nowhere/turns/t1/feedback"
-                ok = {"reaction": "ok"}
-                stranger = await http.post(path, json=ok, headers=bearer("agent-feedback"))
-                other = await http.post(path, json=ok, headers=bearer(source.token("rsa", tenant="globex")))
-                known = await http.post(path, json=ok, headers={**bearer(source.token("rsa")), "Origin": SITE})
-                assert [answer.status_code for answer in (stranger, other, known)] == [401, 403, 404]
-                assert known.headers["access-control-allow-origin"] == SITE
-        finally:
-            process.terminate()
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                await process.wait()
-
-
-async def _ready(http: httpx.AsyncClient) -> bool:
-    try:
-        return (await http.get("/health/ready")).status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 # Explicit feedback on a run that judges old files as of the day they were written.

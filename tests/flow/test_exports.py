@@ -77,13 +77,6 @@ async def test_an_answer_and_a_person_are_one_row_with_a_pseudonym_and_a_split(s
     assert {(one["person"], one["split"]) for one in others} == {(row["person"], row["split"])}
 
 
-async def test_only_events_with_records_include_replies(stack: RunningStack) -> None:
-    answer = message("x-4-3", "x-4", senderId="ann", content="thanks", replyToMessageId="x-4-1")
-    await said(stack, "x-4", ("ann", "Which bus?"), ("bot", "Bus 9."))
-    await stack.publish(answer)
-    assert {one["feedback_type"] for one in await exported(stack, "events", everyone=True)} <= {"explicit", "inferred"}
-
-
 async def test_an_erased_person_is_in_no_export(stack: RunningStack) -> None:
     await stack.publish(
         message("x-2-bob", "x-2", senderId="bob", content="bob asks", occurredAt="2026-01-01T09:59:00Z"),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -98,22 +95,6 @@ async def test_an_emoji_is_the_persons_verdict(stack: RunningStack) -> None:
     taken_back = reaction | {"eventId": "r-2", "occurredAt": "2026-01-01T10:06:00Z", "action": "removed"}
     await stack.publish(taken_back)
     assert (await metadata(stack, "c-emoji", "t1"))["user_feedback_status"] == "neutral"
-
-
-async def test_calibration_counts_an_emoji_as_a_persons_word(stack: RunningStack) -> None:
-    await stack.publish(
-        *turn_of("c-calib", 1, 0, "When does it open?", "It opens at nine."),
-        *turn_of("c-calib", 2, 2, "That's wrong, it opens at ten.", "At ten, sorry."),
-    )
-    thumb = {"topic": "chat.message.reaction.ingested", "eventId": "r-9", "occurredAt": "2026-01-01T10:07:00Z"}
-    about = {"messageId": "c-calib-1a", "conversationId": "c-calib", "tenant": "acme", "project": "support"}
-    window = "start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z"
-    async with stack.client() as http:
-        await stack.quiet()
-        before = (await http.get(f"{BASE}/feedback/calibration?{window}")).json()["pairs"]
-        await stack.publish(thumb | about | {"userId": "ann", "userType": "human", "emoji": "👎"})
-        await stack.quiet()
-        assert (await http.get(f"{BASE}/feedback/calibration?{window}")).json()["pairs"] == before + 1
 
 
 async def test_detect_tells_the_planner_and_publishes_nothing(stack: RunningStack) -> None:
@@ -246,38 +227,6 @@ async def test_a_message_is_called_by_its_turn_or_else_by_its_id(stack: RunningS
     assert (in_thread["target"], in_thread["planner_markdown"]) == (None, None)
 
 
-async def test_detect_in_an_unknown_conversation_says_nothing(stack: RunningStack) -> None:
-    found = (await post(stack, "c-unheard-of/detect", {"text": "that's wrong"})).json()
-    assert (found["feedback"]["feedback_type"], found["target"]) == ("neutral", None)
-    assert (found["rejections_in_a_row"], found["planner_markdown"]) == (0, None)
-
-
-async def test_the_documented_answer_of_detect_is_what_it_answers(stack: RunningStack) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "inference_http.md").read_text(encoding="utf-8")
-    asked, documented = map(json.loads, re.findall(r"```json\n(.*?)```", page.partition("/detect`")[2], re.DOTALL)[:2])
-    [planner] = re.findall(r"```markdown\n(.*?)```", page, re.DOTALL)
-    talk = [
-        ("m-11", "t-6", "20:00", "What is free today?", None),
-        ("m-12", "t-6", "20:05", "The city gallery is.", "bot"),
-        ("m-13", "t-7", "27:00", "When does it open?", None),
-        ("m-14", "t-7", "28:00", "It opens at nine.", "bot"),
-    ]
-    for name, turn, at, text, agent in talk:
-        known = {"occurredAt": f"2026-11-20T09:{at}Z", "strategy": agent and "lookup"}
-        await stack.publish(message(name, "c-42", turn=turn, agent=agent, content=text, **known))
-    await stack.quiet()
-    judged = await post(stack, "c-42/turns/t-6/feedback", {"reaction": "not_ok", "text": "Only on Sundays."})
-    assert judged.status_code == 202
-    await stack.quiet()
-    answered = (await post(stack, "c-42/detect", asked)).json()
-    # The encoder and the last digits depend on the machine.
-    assert "encoder" in answered["feedback"]
-    answered["feedback"]["encoder"] = documented["feedback"]["encoder"]
-    for part in (documented["feedback"]["scores"], documented["target"]):
-        part |= {name: pytest.approx(value, abs=0.01) for name, value in part.items() if isinstance(value, float)}
-    assert answered == documented | {"planner_markdown": planner}
-
-
 async def test_a_published_message_is_judged_in_its_thread(stack: RunningStack) -> None:
     """The channel has an answer too, and the request names neither thread nor time."""
     thread = {"threadId": "d-root"}
@@ -337,15 +286,6 @@ async def test_an_answer_that_is_passed_in_is_judged_before_it_is_published(stac
     assert bare["target"]["turn_id"] == "m1"
 
 
-async def test_the_question_of_a_passed_answer_shows_a_reworded_request(stack: RunningStack) -> None:
-    asked = {"text": "What are the opening hours of the city museum on Sunday?"}
-    previous = PREVIOUS | {"content": "There are three museums.", "question": "City museum opening hours Sunday?"}
-    with_question = await detected(stack, "reworded", **asked, previous=previous)
-    assert with_question["feedback"]["correction_type"] == "rephrased"
-    del previous["question"]
-    assert (await detected(stack, "reworded", **asked, previous=previous))["feedback"]["correction_type"] is None
-
-
 async def test_what_is_indexed_holds_over_what_is_passed(stack: RunningStack) -> None:
     await stack.publish(*exchange("indexed", "t1"))
     await stack.quiet()
@@ -364,19 +304,6 @@ async def test_the_caller_limits_the_wait(stack: RunningStack) -> None:
         for seconds in (-1, 61, "1", None):
             answer = await http.post("/conversations/acme/support/c/detect", json={**WRONG, "wait_seconds": seconds})
             assert answer.status_code == (200 if seconds is None else 422)
-
-
-async def test_a_malformed_previous_answer_is_refused(stack: RunningStack) -> None:
-    async with stack.client("runtime") as http:
-        for previous in (
-            {},
-            {"message_id": "", "content": "x"},
-            PREVIOUS | {"strategy": "a\nb"},
-            "m1",
-            {**PREVIOUS, "x": 1},
-        ):
-            answer = await http.post("/conversations/acme/support/c/detect", json={**WRONG, "previous": previous})
-            assert answer.status_code == 422
 
 
 async def test_an_index_that_does_not_get_on_is_owned_up_to(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

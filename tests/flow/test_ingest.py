@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -225,21 +224,3 @@ async def test_what_is_taken_is_what_the_consumers_take(stack: RunningStack) -> 
 async def test_the_body_must_say_what_it_is(stack: RunningStack, headers: dict[str, str], status: int) -> None:
     async with stack.client("chat") as http:
         assert (await http.post(PATH, content=b"", headers=headers)).status_code == status
-
-
-async def test_a_full_log_and_a_lost_one(postgres_url: str) -> None:
-    async with running_stack(postgres_url) as running:
-        body = lines(*exchange("c1", "t1"))
-        assert (await send(running, body)).status_code == 200
-        await running.quiet()
-        written = running.stack.produced["chat.message.ingested"]
-        running.broker.stop()
-        began = monotonic()
-        gone = await send(running, body)
-        assert (gone.status_code, gone.headers["retry-after"]) == (503, "5")
-        assert monotonic() - began < PATIENCE_SECONDS
-        running.backpressure.close()
-        full = await send(running, body)
-        assert full.status_code == 429
-        assert int(full.headers["retry-after"]) > 0
-        assert running.stack.produced["chat.message.ingested"] == written

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -15,10 +15,7 @@ import pytest_asyncio
 import agent_feedback_kit as kit
 from agent_feedback_kit import events
 from agent_feedback_kit.answers import FilterArguments
-from agent_feedback_kit.timeline.loading import refresh_on_load
-from agent_feedback_kit.timeline.model import Timeline, Turn
 from reporting.http.bodies import FilterBody
-from servicekit.log.messages import Message
 from tests.support.running_stack import RunningStack
 from tests.support.served import served
 
@@ -96,25 +93,6 @@ async def test_from_the_first_message_to_the_report(stack: RunningStack, call: C
         await call("submit_feedback", conversation, "no such turn", "ok")
 
 
-async def test_a_kafka_producer_takes_the_same_events(stack: RunningStack) -> None:
-    class Sends:
-        """The stack's own producer with aiokafka's method names."""
-
-        async def send_and_wait(self, topic: str, value: bytes, key: bytes) -> None:
-            await stack.stack.log.send([Message(topic, key.decode(), value)])
-
-    channel = kit.Channel("acme", "support", "kit-kafka")
-    await events.publish_to_kafka(
-        Sends(),
-        events.message(channel, "a", "At nine.", sender_id="bot", agent_id="bot"),
-        events.reaction(channel, "a", "👍", user_id="ann"),
-    )
-    await stack.quiet()
-    async with stack.client() as http:
-        own = await http.get("/conversations/acme/support/kit-kafka/turns/a/feedback", params={"user_id": "ann"})
-    assert own.json()["reaction"] == "ok"
-
-
 async def test_the_integration_in_the_readme_works_as_printed(url: str, stack: RunningStack) -> None:
     readme = (Path(__file__).parents[2] / "libs" / "agentkit" / "README.md").read_text("utf-8")
     program = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)[0]
@@ -128,32 +106,6 @@ async def test_the_integration_in_the_readme_works_as_printed(url: str, stack: R
     await stack.quiet()
     async with kit.AsyncClient(url, token="all", tenant="demo", project="support") as client:
         assert (await client.own_feedback("c-1", "t1"))["reaction"] == "not_ok"
-
-
-async def test_feedback_comes_back_at_the_next_load_until_it_is_worked_in(stack: RunningStack, url: str) -> None:
-    channel = kit.Channel("acme", "support", "kit-timeline")
-    async with kit.AsyncClient(url, token="all", tenant="acme", project="support") as client:
-        said = events.message(channel, "kit-timeline-a", "At nine.", sender_id="bot", agent_id="bot", turn_id="t1")
-        await events.publish_over_http(client, said)
-        await client.submit_feedback("kit-timeline", "t1", "not_ok", text="On Sundays?")
-        await stack.quiet()
-        timeline = Timeline((Turn("t1"),))
-
-        async def load(cache: Literal["hot", "cold"]) -> str:
-            nonlocal timeline
-            done = await refresh_on_load(client, "kit-timeline", timeline, cache, seconds=5)
-            timeline = done.timeline
-            return done.announcement or ""
-
-        for _ in range(2):
-            assert "text=On Sundays?" in await load("hot")
-        assert "incorporated" in await load("cold")
-        assert "reaction: not_ok\nOn Sundays?" in timeline.turns[0].blocks[-1].text
-        assert await load("cold") == await load("hot") == ""
-        await client.clear_feedback("kit-timeline", "t1")
-        await stack.quiet()
-        assert "reaction=null" in await load("cold")
-        assert len(timeline.turns[0].blocks) == 1
 
 
 def test_the_kit_has_every_filter_of_the_list_page() -> None:

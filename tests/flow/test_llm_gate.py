@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -139,37 +138,9 @@ def _same(answer: bytes, _: object) -> bytes:
     return answer
 
 
-WRONG = {
-    "no JSON": response(b"<html>busy</html>"),
-    "no completion": response(b'{"choices": []}'),
-    "deep": response(b"[" * 20_000),
-    "empty": response(b""),
-    "no content": completion(None),
-    "prose": completion("I think the user is unhappy."),
-    "another schema": completion({"label": "negative"}),
-    "more than asked": completion(REJECTED | {"note": "x"}),
-    "confidence 7": completion(REJECTED | {"confidence": 7}),
-    "confidence NaN": completion('{"is_feedback":true,"reaction":"ok","confidence":NaN,"about":null,"reason":"none"}'),
-    "maybe": completion(REJECTED | {"reaction": "maybe"}),
-    "about 99": completion(REJECTED | {"about": 99}),
-    "about 0": completion(REJECTED | {"about": 0}),
-    "text for a number": completion(REJECTED | {"confidence": "0.9"}),
-    "refused": response(b"{}", 400),
-    "too long a question": response(b"{}", 413),
-    "compressed": response(gzip.compress(b" " * 50_000_000), headers="Content-Encoding: gzip\r\n"),
-}
-
-
-BROKEN = {
-    "500": response(b"{}", 500),
-    "429": response(b"{}", 429),
-    "401": response(b"{}", 401),
-    "elsewhere": response(b"", 307, headers="Location: /v1/chat/completions\r\n"),
-    "reset": b"",
-    "cut off": response(b'{"choices": [', length=10_000, headers="Connection: close\r\n"),
-    "no HTTP": b"SSH-2.0-OpenSSH\r\n\r\n",
-    "large": response(b" " * 50_000_000),
-}
+WRONG = {"prose": completion("I think the user is unhappy."), "refused": response(b"{}", 400)}
+BROKEN = {"500": response(b"{}", 500), "reset": b"", "large": response(b" " * 50_000_000)}
+"""Responses without a sound answer; unit/inference/test_llm.py tries all others."""
 
 
 @pytest.mark.parametrize(
@@ -189,22 +160,6 @@ async def test_what_is_no_sound_answer_leaves_the_verdict_to_the_rules(
     server.respond = lambda _: completion(REJECTED)
     assert await gates().settle(judged) == verdicts_of(judged), "what was announced stands"
     assert len(server.asked) == 1
-
-
-async def test_it_is_asked_directly(
-    server: LlmServer, gates: Gates, detector: Detector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    [verdict] = await gates().settle(unsure(detector, "Odd, a friend took bus nine."))
-    assert verdict.decided_by == "llm"
-
-
-async def test_nobody_there(gates: Gates, detector: Detector) -> None:
-    judged = unsure(detector, "Odd, a friend said otherwise.")
-    before = counted()
-    assert await gates(url="http://127.0.0.1:9/v1").settle(judged) == verdicts_of(judged)
-    assert grown(before) == {"broken": 1}
 
 
 async def test_a_slow_one_is_not_waited_for(server: LlmServer, gates: Gates, detector: Detector) -> None:

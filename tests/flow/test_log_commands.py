@@ -12,9 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from contracts.feedback import FeedbackExplicitReceived
-from contracts.headers import LOG_TIME
 from contracts.instants import MINUTE, format_instant
-from contracts.topics import CHAT_REPLY, CHAT_TOPICS, EXPLICIT_RECEIVED, FEEDBACK_CREATED
+from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED
 from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.store import Store
@@ -28,7 +27,6 @@ from servicekit.log.records import Coordinates, RawRecord, Received
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import Service, ServiceContext
 from standalone.cli.app import app
-from standalone.cli.ledger import SHOWN
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.operations.dlq import Filter, letters, replay
 from tests.support.command import agent_feedback, serving, state_folder
@@ -117,24 +115,6 @@ async def test_letters_are_listed_with_their_meaning_and_shown_with_their_bytes(
     )  # fmt: skip
 
 
-async def test_of_many_letters_the_newest_are_listed(place: Place) -> None:
-    await place.bury(*["future"] * SHOWN)
-    assert "--json gives all" not in (await place.ended("dlq", "list"))[1]
-    await place.bury("invalid_json")
-    _, said = await place.ended("dlq", "list")
-    assert f"The newest 50 of {SHOWN + 1}; --json gives all." in said
-    assert said.count(f"{CHAT_REPLY.dead_letters}:0:") == 50
-    assert f"{CHAT_REPLY.dead_letters}:0:0 " not in said
-
-
-async def test_letters_are_sent_again_and_counted(place: Place) -> None:
-    await place.bury("invalid_json", "future")
-    code, said = await place.ended("dlq", "replay", "--reason", "future")
-    assert code == 0
-    assert said.startswith("Sent 1 of 1 letters; 0 were duplicates, 0 contained no record, 0 are too large")
-    assert (await place.ended("dlq", "replay", "--yes"))[1].startswith("Sent 2 of 2 letters")
-
-
 async def test_the_ledger_is_compared_and_the_store_announced_again(place: Place) -> None:
     await place.judge("t1", "t2")
     code, said = await place.on_store("ledger", "verify")
@@ -147,18 +127,6 @@ async def test_the_ledger_is_compared_and_the_store_announced_again(place: Place
     assert await place.on_store("ledger", "republish") == (0, "Announced 3 feedback records.")
     code, said = await place.on_store("ledger", "verify")
     assert (code, said.endswith("agree on 3 feedback records.")) == (0, True)
-
-
-async def test_what_is_no_announcement_is_named_until_a_null_follows(place: Place) -> None:
-    await place.judge("t1")
-    [junk] = await place.producer.send([Message(FEEDBACK_CREATED.name, "no id", b"junk", partition=2)])
-    code, said = await place.on_store("ledger", "verify")
-    assert code == 1
-    assert f"1 records of the ledger are not announcements: {FEEDBACK_CREATED.name}:2:{junk.offset}" in said
-    assert "missing" not in said, "the announcements themselves agree"
-    await place.producer.send([Message(FEEDBACK_CREATED.name, "no id", None, partition=2)])
-    code, said = await place.on_store("ledger", "verify")
-    assert (code, said.endswith("The ledger and the store agree on 1 feedback records.")) == (0, True)
 
 
 # `agent-feedback erase` against a serving run.
@@ -220,23 +188,3 @@ async def test_what_a_replayed_letter_says_is_as_old_as_its_first_record(postgre
             held = {row[0] for row in await stack.rows(f"select {column} from {table}")}
             assert words["bob"] in held, "its time has come, and nobody asked for bob to be erased"
             assert words["eve"] not in held
-
-
-async def test_a_letter_of_a_letter_keeps_the_first_time(postgres_url: str) -> None:
-    clock = Forward()
-    async with running_stack(postgres_url, lambda around: replace(around, clock=clock)) as stack:
-        began = clock.now()
-        far = format_instant(clock.now() + 600 * MINUTE)
-        await stack.publish(message("m1", "c1", occurredAt=far))
-        for minutes in (0, 30, 60):
-            clock.ahead = minutes * MINUTE
-            if minutes:
-                await replay(letters(stack.broker.bootstrap, Filter()), stack.stack.log)
-            await stack.quiet()
-        assert [one for one in stack.seen if one.outcome == Outcome.dead_lettered("future")]
-        found = [letter async for letter in letters(stack.broker.bootstrap, Filter(topic=CHAT_TOPICS[0].name))]
-        assert len(found) == 3
-        first_logged = {int(dict(letter.headers)["timestamp"]) for letter in found}
-        assert len(first_logged) == 1
-        assert began <= first_logged.pop() <= SystemClock().now()
-        assert LOG_TIME not in {name for letter in found for name, _ in letter.headers}

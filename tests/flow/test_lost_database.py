@@ -85,19 +85,3 @@ async def test_a_serving_run_ends_with_a_sentence_when_its_database_ends() -> No
     assert err.strip().splitlines()[-1] == ("The database that this run started has ended: start the run again."), err
     assert process.returncode == 1
     assert "Traceback" not in err
-
-
-async def test_a_serving_run_ends_if_the_database_that_it_started_has_ended() -> None:
-    async with state_folder() as state:
-        process = await asyncio.create_subprocess_exec(
-            *IMPATIENT, "up", "--port", "0", "--state", str(state), stdout=PIPE, stderr=PIPE
-        )
-        assert process.stderr is not None
-        async with asyncio.timeout(90):
-            await line_with(process.stderr, "Starting the services")
-            [server] = [pid for pid in children_of(process.pid) if is_postgres(pid)]
-            os.kill(server, signal.SIGKILL)
-            err = (await process.communicate())[1].decode()
-    assert err.strip().splitlines()[-1].endswith(LOST), err
-    assert process.returncode == 3
-    assert "Traceback" not in err

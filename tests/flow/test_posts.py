@@ -101,17 +101,6 @@ async def test_a_chat_with_the_ids_of_a_post_is_another_conversation(stack: Runn
     assert sorted(map(tuple, rows)) == [("chat", "same"), ("post", "post:same")]
 
 
-async def test_a_chat_event_cannot_join_the_discussion_of_a_post(stack: RunningStack) -> None:
-    line = json.dumps(message("m", "post:closed", agent="bot")).encode()
-    async with stack.client() as http:
-        answer = await http.post(
-            "/ingest/acme/support/events", content=line, headers={"Content-Type": "application/x-ndjson"}
-        )
-    [refused] = answer.json()["refused"]
-    assert refused["reason"] == "invalid_event"
-    assert refused["detail"] == "conversationId: a chat's conversation id must not begin with post:"
-
-
 async def test_a_comment_is_not_judged_and_its_post_has_a_transcript(stack: RunningStack) -> None:
     await ingest(
         stack,
@@ -152,31 +141,6 @@ async def test_reports_tell_posts_from_chats(stack: RunningStack) -> None:
             shown[source] = (await http.get("/dashboard/feedback", params=page)).text.count("on a post,")
     assert counted == {"": (1, 2), "chat": (1, 0), "post": (0, 2)}
     assert shown == {"": 2, "chat": 0, "post": 2}
-
-
-async def test_a_post_can_be_judged_over_http(stack: RunningStack) -> None:
-    await ingest(stack, published("thumbed"))
-    await stack.quiet()
-    async with stack.client("ann") as http:
-        answer = await http.post(f"{BASE}/post:thumbed/turns/post:thumbed/feedback", json={"reaction": "not_ok"})
-    assert answer.status_code == 202
-    await stack.quiet()
-    rows = await stack.rows("select agent_id, source, reaction from reporting.feedbacks where turn_id = 'post:thumbed'")
-    assert [tuple(row) for row in rows] == [("bot", "api", "not_ok")]
-
-
-async def test_an_edited_comment_counts_once_and_a_deleted_one_not(stack: RunningStack) -> None:
-    await ingest(
-        stack,
-        published("edited"),
-        commented("edited", "1", 90, content="edited words"),
-        commented("edited", "1", 60, content="first words"),
-        commented("edited", "2", 61),
-        commented("edited", "2", 91, content="(message deleted)"),
-    )
-    await stack.quiet()
-    found = await search(stack, feedback_type="implicit", conversation_id="post:edited")
-    assert [one["text"] for one in found] == ["edited words"]
 
 
 async def test_an_erasure_covers_comments_and_reactions_that_wait_or_come_late(stack: RunningStack) -> None:

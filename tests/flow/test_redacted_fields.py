@@ -173,11 +173,3 @@ async def test_events_over_http_are_redacted_before_they_are_in_the_log(postgres
         await stack.quiet()
         assert await log_holding(stack, CARD) == set()
         assert await columns_holding(stack.database_url, CARD) == set()
-
-
-async def test_without_redaction_the_texts_stay(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REDACTION_KINDS", "[]")
-    async with running_stack(postgres_url) as stack:
-        await stack.publish(message("q", "c1", content=SAID))
-        await stack.quiet()
-        assert "reporting.messages.content" in await columns_holding(stack.database_url, CARD)

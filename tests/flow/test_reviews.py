@@ -7,7 +7,6 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 import pytest_asyncio
@@ -151,39 +150,6 @@ async def test_a_review_leaves_the_reviewers_own_feedback_alone(stack: RunningSt
         assert (await http.get(own)).json()["reaction"] == "not_ok"
     listed = {(one["origin"], one["reaction"]) for one in await found(stack, conversation_id="r-7")}
     assert listed == {("user", "not_ok"), ("reviewer", "neutral")}
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium needed: apt-get install chromium")
-async def test_a_reviewer_says_on_the_page_what_the_verdict_should_be(stack: RunningStack) -> None:
-    playwright = pytest.importorskip("playwright.async_api")
-    conversation = "r/6 ü"
-    await judged_by_machine(stack, conversation)
-    async with served(stack.app()) as url, playwright.async_playwright() as started:
-        browser = await started.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
-        page = await browser.new_page(viewport={"width": 390, "height": 800})
-        page.set_default_timeout(10_000)
-        await page.goto(f"{url}/?token=all")
-        await page.goto(f"{url}/dashboard/conversation?at=acme/support&id={quote(conversation, safe='')}&period=all")
-        await page.get_by_text("Review this answer").first.click()
-        form = page.locator("details[open] form")
-        assert await form.get_by_role("button").count() == 3
-        assert await form.get_by_role("button", name="machine").get_attribute("value") == "not_ok"
-        await form.get_by_label("Why").fill("<b>A question</b> of hers")
-        await form.get_by_label("Why").press("Enter")  # chooses no verdict, so it saves nothing
-        await form.get_by_role("button", name="Neutral").click()
-        await page.wait_for_url("**/dashboard/conversation?*reviewed=*")
-        await stack.quiet()
-        await page.reload()
-        assert await page.get_by_text("reviewer", exact=True).count() == 1
-        assert await page.get_by_text("overruled by a review").count() == 1
-        assert await page.get_by_text("<b>A question</b> of hers").count() == 1
-        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        await browser.close()
-    (review,) = await found(stack, conversation_id=conversation)
-    assert (review["origin"], review["reaction"], review["reviews"]) == ("reviewer", "neutral", "t1")
 
 
 # The audit in a browser: drawing answers, reviewing them by keyboard, and the figures that follow.

@@ -96,16 +96,6 @@ def thumb(conversation: str, emoji: str = "👍", **fields: Any) -> dict[str, An
     }
 
 
-async def test_a_withdrawn_verdict_silences_an_older_thumb(stack: RunningStack, tmp_path: Path, post: Any) -> None:
-    await stack.publish(*asked("r-null"), thumb("r-null"))
-    await post("r-null", {"reaction": "not_ok"})
-    await post("r-null", {"reaction": None})
-    await stack.quiet()
-    counted = await caught_up(stack, tmp_path / "rewards.sqlite")
-    assert [row for row in counted if row["conversation_id"] == "r-null"] == []
-    assert by_id(counted) == by_id(await reported(stack))
-
-
 def reply_to(conversation: str, text: str, **fields: Any) -> dict[str, Any]:
     return {
         "topic": "chat.message.reply.ingested",
@@ -189,22 +179,6 @@ async def test_a_killed_consumer_goes_on_where_it_was_and_redelivery_changes_not
     assert await caught_up(stack, state) == counted
 
 
-async def test_a_topic_that_was_made_again_is_read_from_its_beginning(stack: RunningStack, tmp_path: Path) -> None:
-    state = tmp_path / "rewards.sqlite"
-    for number in range(10):
-        await stack.publish(*asked(f"r-again-{number}"), thumb(f"r-again-{number}"))
-    await stack.quiet()
-    counted = await caught_up(stack, state)
-    with sqlite3.connect(state) as database:
-        # State of an earlier log, whose last offsets are in the middle of this one, with other times.
-        database.execute("delete from feedback")
-        database.execute("update last_read set last_offset = last_offset / 2, log_time = log_time - 1000000")
-    assert await caught_up(stack, state) == counted
-    with sqlite3.connect(state) as database:
-        database.execute("delete from feedback")
-    assert len(await caught_up(stack, state)) < len(counted), "what was read is not read again"
-
-
 JUNK: dict[str, tuple[bytes | None, Sequence[tuple[str, bytes | None]]]] = {
     "a revision of thousands of digits": (None, [("revision", b"9" * 5_000)]),
     "a revision above 64 bits": (None, [("revision", b"9" * 30)]),
@@ -285,21 +259,3 @@ async def _until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not holds():
             await asyncio.sleep(0.05)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--broker", "127.0.0.1:1"), "No Kafka answers at 127.0.0.1:1: does it run, and is the address right?"),
-        (("--run", "nowhere"), "Nothing runs on nowhere: start it with `agent-feedback up`."),
-    ],
-)
-async def test_without_a_kafka_it_ends_with_a_sentence(options: tuple[str, str], sentence: str, tmp_path: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, str(EXAMPLE), *options, "--state", str(tmp_path / "rewards.sqlite")),
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(60):
-        _, trouble = await process.communicate()
-    assert process.returncode == 1
-    assert trouble.decode() == f"{sentence}\n"

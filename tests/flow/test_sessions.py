@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import Any
 
 import asyncpg
-import httpx
 import pytest
 import pytest_asyncio
 from aiokafka.errors import KafkaTimeoutError
 
-import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, opaque
 from contracts.feedback import FeedbackSessionCreated
 from contracts.topics import SESSION_CREATED
@@ -210,15 +207,6 @@ async def test_a_rating_that_was_replaced_before_its_mark_is_announced_again(own
         assert [rating.record.label for rating in await ratings.unannounced(10)] == ["negative"]
 
 
-async def test_a_key_takes_nobody_elses_rating(stack: RunningStack) -> None:
-    """Otherwise the first user of a key, such as the thread's id, would keep others' ratings from being counted."""
-    body = {"feedback": "positive", "idempotency_key": "c-mine"}
-    for thread, token in (("c-mine", "reviewer"), ("c-mine", "ann"), ("c-other", "ann"), ("c-mine", "ann")):
-        assert await end(stack, thread, token, json=body) == ENDED
-    assert sorted(row["user_id_or_null"] for row in await rows(stack, "c-mine")) == ["ann", "rita"]
-    assert len(await rows(stack, "c-other")) == 1
-
-
 async def test_incognito_reaches_no_table_and_no_topic(
     stack: RunningStack, tap: Tap, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -244,38 +232,6 @@ async def test_a_rating_that_the_log_did_not_take_is_announced_by_a_later_sweep(
     tap.failing = False
     assert (await marked(stack, "c-later"))["id"] == row["id"]
     assert [event.id for event in tap.announced("c-later")] == [row["id"]]
-
-
-async def test_the_kit_ends_sessions(stack: RunningStack) -> None:
-    transport = httpx.ASGITransport(stack.app())
-    async with kit.AsyncClient(
-        "http://stack", token="ann", tenant="acme", project="support", transport=transport
-    ) as client:
-        assert await client.end_session("c/kit", "negative") == {"status": "ended"}
-        assert await client.end_session("c/kit") == {"status": "ended"}
-    [row] = await rows(stack, "c/kit")
-    assert row["label"] == "negative"
-
-
-async def test_the_answer_is_the_same_while_the_database_is_locked_or_gone(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FEEDBACK_SESSION_SECONDS", "1")
-    async with running_stack(postgres_url) as stack:
-        database = await asyncpg.connect(stack.database_url)
-        try:
-            async with database.transaction():
-                await database.execute("lock table feedback.session_feedback in access exclusive mode")
-                began = monotonic()
-                assert await end(stack, "c-locked", json={"feedback": "positive"}) == ENDED
-                assert monotonic() - began < PATIENCE_SECONDS
-                async with stack.client("ann") as http:
-                    status = await http.get("/api/memory/status", params={"thread_id": "c-locked"})
-                assert (status.status_code, status.headers["retry-after"]) == (503, "5")
-            await database.execute("drop table feedback.session_feedback")
-        finally:
-            await database.close()
-        assert await end(stack, "c-gone", json={"feedback": "positive"}) == ENDED
 
 
 async def test_a_crash_before_the_mark_announces_again_under_the_same_id(own_database: str) -> None:

@@ -87,32 +87,6 @@ async def test_a_channel_becomes_feedback_however_often_slack_sends_it(stack: Ru
     assert turn["assistant"]["text"] == "At nine."
 
 
-async def test_a_bots_own_thumbs_and_a_guests_workspace_change_nothing(stack: RunningStack) -> None:
-    """The bot is configured by its bot id alone, and the channel is shared with another workspace."""
-    home = {"team_id": "THOME", "authorizations": [{"team_id": "THOME", "user_id": "U0BOT", "is_bot": True}]}
-    item = {"type": "message", "channel": "C1", "ts": "1700000305.000000"}
-    blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": "At *nine*."}}]
-    answer = {"type": "message", "bot_id": "B0BOT", "user": "U0BOT", "text": "", "blocks": blocks, "ts": item["ts"]}
-    thumb = {"type": "reaction_added", "item": item, "item_user": "U0BOT"}
-    happened = [
-        (callback(30, **answer), "THOME", "published"),
-        (callback(31, **thumb, user="U0BOT", reaction="+1", event_ts="1700000306.000000"), "THOME", "ignored"),
-        (callback(32, **thumb, user="U0BOT", reaction="-1", event_ts="1700000306.000001"), "THOME", "ignored"),
-        (callback(33, **thumb, user="UGUEST", reaction="-1", event_ts="1700000310.000000"), "TGUEST", "published"),
-    ]
-    for payload, team, outcome in happened:
-        assert (await send(stack, payload | home | {"team_id": team})).json()["outcome"] == outcome
-    await stack.quiet()
-    rows = await stack.rows(
-        "select conversation_id, user_id, slots::text from feedback.feedback where source_id = '1700000305.000000'"
-    )
-    assert [(row["conversation_id"], row["user_id"]) for row in rows] == [("slack/THOME/C1", "UGUEST")]
-    async with stack.client() as http:
-        dropped = (await http.get("/conversations/acme/support/refused")).json()["items"]
-    reasons = {(row["field"], row["rule"]): row["times"] for row in dropped}
-    assert reasons["slack", "reaction_of_the_author"] == 2
-
-
 async def test_slacks_feedback_buttons_are_explicit_feedback_with_the_reason(stack: RunningStack) -> None:
     buttons = {
         "type": "feedback_buttons", "action_id": "rate",
@@ -143,55 +117,6 @@ async def test_slacks_feedback_buttons_are_explicit_feedback_with_the_reason(sta
     )  # fmt: skip
 
 
-async def test_in_a_thread_of_its_own_a_persons_next_message_is_a_reply_to_the_answer(stack: RunningStack) -> None:
-    thread = {"type": "message", "thread_ts": "1700000805.000000", "parent_user_id": "U8"}
-    happened = [
-        callback(80, type="message", user="U8", text="When do you open?", ts="1700000805.000000"),
-        callback(81, **thread, bot_id="B0BOT", text="At nine.", ts="1700000806.000000"),
-        callback(82, **thread, user="U8", text="And on Sunday?", ts="1700000807.000000"),
-    ]
-    for payload in happened:
-        assert (await send(stack, payload)).json()["outcome"] == "published"
-    await stack.quiet()
-    rows = await stack.rows(
-        "select slots::text from feedback.feedback where source_id = '1700000807.000000' and feedback_type = 'implicit'"
-    )
-    [payload] = [json.loads(row["slots"])[""]["payload"] for row in rows]
-    assert (payload["agent_message_id"], payload["value"]) == ("1700000806.000000", 0.4)
-
-
-async def test_a_reply_that_is_edited_and_then_deleted_leaves_neither_words_nor_reward(stack: RunningStack) -> None:
-    async def stored() -> list[tuple[bool, str]]:
-        await stack.quiet()
-        rows = await stack.rows("select live, slots::text from feedback.feedback where source_id = '1700000520.000000'")
-        return [tuple(row) for row in rows]
-
-    said = {"type": "message", "user": "U3", "ts": "1700000520.000000", "thread_ts": "1700000505.000000"}
-    edited = said | {"text": "Then at ten"}
-    for payload in [
-        callback(50, type="message", bot_id="B0BOT", text="At nine.", ts="1700000505.000000"),
-        callback(51, **said, text="Then at a secret hour"),
-    ]:
-        await send(stack, payload)
-    [(live, slots)] = await stored()
-    assert live
-    assert "secret hour" in slots
-    changed = {"type": "message", "subtype": "message_changed", "message": edited, "ts": "1700000530.000000"}
-    await send(stack, callback(52, **changed, previous_message=said | {"text": "Then at a secret hour"}))
-    [(live, slots)] = await stored()
-    assert (live, "secret hour" in slots, "Then at ten" in slots) == (True, False, True)
-    gone = {"type": "message", "subtype": "message_deleted", "deleted_ts": said["ts"], "ts": "1700000540.000000"}
-    await send(stack, callback(53, **gone, previous_message=edited))
-    [(live, slots)] = await stored()
-    assert (live, "Then at ten" in slots) == (False, False)
-
-
 async def test_the_address_is_set_up_by_a_challenge(stack: RunningStack) -> None:
     answer = await send(stack, {"type": "url_verification", "challenge": "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd"})
     assert answer.json()["challenge"] == "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd"
-
-
-async def test_without_a_secret_there_is_no_slack(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CHAT_BRIDGE_SLACK_SIGNING_SECRET", raising=False)
-    async with running_stack(postgres_url) as running:
-        assert (await send(running, callback(40, type="message"))).status_code == 404

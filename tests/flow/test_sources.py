@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import json
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -20,7 +15,6 @@ from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import SOURCE_LIMIT
 from chat_bridge.sources.registry import open_sources
 from tests.support.platforms import ENVIRONMENT, PLATFORMS, SECRETS, as_body
-from tests.support.platforms import TEAMS_KEY as KEY
 from tests.support.running_stack import RunningStack, running_stack
 
 BOT, ANN = {"id": "1234567765431056709"}, {"id": "80351110224678912"}
@@ -223,16 +217,6 @@ async def test_telegram_becomes_feedback_however_often_it_is_sent(stack: Running
     assert (said, found) == ("At nine.", [("5001", "implicit", None), ("5001", "reaction", "ok")])
 
 
-async def test_telegram_learns_an_answer_that_the_bot_passes_on(stack: RunningStack) -> None:
-    chat = {"id": 5003, "type": "private"}
-    sent = {"message_id": 2, "from": HELPER, "chat": chat, "date": 1700000105, "text": "At ten."}
-    change = reacted(20, [], ["👎"], 1700000110)
-    change["message_reaction"] |= {"chat": chat}
-    for payload in (change, {"ok": True, "result": sent}):
-        assert (await send(stack, "telegram", payload)).json()["outcome"] == "published"
-    assert await feedback_of(stack, "telegram/5003") == ("At ten.", [("5001", "reaction", "not_ok")])
-
-
 def whatsapp(number: int, **message: Any) -> dict[str, Any]:
     common = {"from": "46701", "id": f"wamid.{number}", "timestamp": str(1_700_000_000 + number)}
     value = {"messaging_product": "whatsapp", "messages": [common | message]}
@@ -259,117 +243,3 @@ async def test_a_reaction_of_whatsapp_that_is_taken_back_counts_for_nothing(stac
 
 
 # Webhooks of platforms with maps, with their signatures, and all services in one process.
-
-MAPPED_BOT = "28:f5d48856-5b42-41a0-8c3a-c5f944b679b0"
-
-
-@asynccontextmanager
-async def stack_with_maps(database_url: str) -> AsyncIterator[RunningStack]:
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in ENVIRONMENT.items():
-            environment.setenv(name, value)
-        async with running_stack(database_url) as running:
-            yield running
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def mapped_stack(postgres_url: str) -> AsyncIterator[RunningStack]:
-    async with stack_with_maps(postgres_url) as running:
-        yield running
-
-
-async def send_mapped(
-    stack: RunningStack, payload: Any, *, key: str = KEY, at: float | None = None, source: str = "teams"
-) -> httpx.Response:
-    body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-    stamp = str(int(time.time() if at is None else at))
-    signed = hmac.new(base64.b64decode(key), f"msg_1.{stamp}.".encode() + body, hashlib.sha256).digest()
-    headers = {"webhook-id": "msg_1", "webhook-timestamp": stamp, "content-type": "application/json"}
-    headers["webhook-signature"] = f"v1,{base64.b64encode(signed).decode()}"
-    async with stack.client(None) as http:
-        return await http.post(f"/sources/webhooks/{source}", content=body, headers=headers)
-
-
-def activity(kind: str, number: int, who: str = "29:ann", **more: Any) -> dict[str, Any]:
-    return {
-        "type": kind,
-        "id": str(number),
-        "timestamp": f"2024-01-01T10:00:{number:02}Z",
-        "channelId": "msteams",
-        "from": {"id": who},
-        "conversation": {"id": "19:general@thread.tacv2", "conversationType": "channel"},
-        **more,
-    }
-
-
-async def test_a_channel_becomes_feedback_however_often_it_is_sent(mapped_stack: RunningStack) -> None:
-    happened = [
-        activity("message", 1, text="When do you open?"),
-        activity("message", 2, MAPPED_BOT, text="At <b>nine</b>."),
-        activity("messageReaction", 3, replyToId="2", reactionsAdded=[{"type": "angry"}]),
-        activity("messageReaction", 4, "29:bob", replyToId="2", reactionsAdded=[{"type": "heart"}]),
-        activity("messageReaction", 5, "29:bob", replyToId="2", reactionsRemoved=[{"type": "heart"}]),
-        activity("message", 6, text="No, that's wrong.", replyToId="2"),
-    ]
-    for payload in [*happened, *reversed(happened)]:
-        answer = await send_mapped(mapped_stack, payload)
-        assert (answer.status_code, answer.json()["outcome"]) == (200, "published")
-    await mapped_stack.quiet()
-    place = "/conversations/acme/support/teams%2F19:general@thread.tacv2"
-    async with mapped_stack.client() as http:
-        found = await http.post(f"{place}/turns-with-feedbacks", json={"turn_ids": None, "days": 3650})
-        own = await http.get(f"{place}/turns/2/feedback", params={"user_id": "29:ann"})
-    assert (own.json()["reaction"], own.json()["emoji"]) == ("not_ok", "😠")
-    [turn] = found.json()["turns"]
-    assert sorted((one["origin"], one["reaction"]) for one in turn["feedbacks"]) == [
-        ("machine", "not_ok"),
-        ("user", "not_ok"),
-    ]
-    assert turn["assistant"]["text"] == "At nine."
-
-
-async def test_what_is_not_signed_or_old_or_nobodys_is_refused(mapped_stack: RunningStack) -> None:
-    payload = activity("message", 9, text="private words")
-    assert (await send_mapped(mapped_stack, payload, key=base64.b64encode(b"guessed").decode())).status_code == 401
-    assert (await send_mapped(mapped_stack, payload, at=time.time() - 3600)).status_code == 401
-    assert (await send_mapped(mapped_stack, payload, source="intercom")).status_code == 401
-    assert (await send_mapped(mapped_stack, payload, source="nobody")).status_code == 404
-    async with mapped_stack.client(None) as http:
-        assert (await http.post("/sources/webhooks/teams", json=payload)).status_code == 401
-
-
-@pytest.mark.parametrize(
-    ("payload", "status", "outcome"),
-    [
-        (activity("typing", 10), 200, "ignored"),
-        (activity("message", 11, text="  "), 200, "ignored"),
-        (activity("message", 12, text="hi", timestamp="soon"), 200, "refused"),
-        (activity("message", 13, text="hi", timestamp="2999-01-01T00:00:00Z"), 200, "refused"),
-        (activity("message", 14, text="hi", replyToId="14"), 200, "refused"),
-        (activity("message", 15, "x" * 257, text="hi"), 200, "refused"),
-        ({}, 200, "ignored"),
-        (b"[]", 422, None),
-        (b"{", 422, None),
-        (b'{"type": "message", "text": "\\ud800"}', 422, None),
-    ],
-)
-async def test_what_is_no_event_harms_nothing(
-    mapped_stack: RunningStack, payload: Any, status: int, outcome: Any
-) -> None:
-    answer = await send_mapped(mapped_stack, payload)
-    assert answer.status_code == status
-    assert answer.json().get("outcome") == outcome
-
-
-async def test_one_of_several_that_cannot_be_taken_leaves_the_others(mapped_stack: RunningStack) -> None:
-    mixed = [{"type": "like"}, {"type": "x" * 101}]
-    answer = await send_mapped(
-        mapped_stack, activity("messageReaction", 16, "29:carl", replyToId="no answer", reactionsAdded=mixed)
-    )
-    assert answer.json()["outcome"] == "published"
-
-
-async def test_a_log_without_room_is_tried_again_by_the_platform(postgres_url: str) -> None:
-    async with stack_with_maps(postgres_url) as stack:
-        stack.backpressure.close()
-        assert (await send_mapped(stack, activity("message", 30, text="hi"))).status_code == 429

@@ -141,7 +141,7 @@ async def test_what_is_derived_from_a_record_without_a_context_continues_its_bat
 
 @pytest.mark.parametrize(
     ("share", "traceparent"),
-    [(1.0, f"00-{TRACE}-{PRODUCER}-00"), (0.0, f"00-{TRACE}-{PRODUCER}-01"), (0.0, None)],
+    [(1.0, f"00-{TRACE}-{PRODUCER}-00"), (0.0, f"00-{TRACE}-{PRODUCER}-01")],
 )
 async def test_an_unsampled_trace_has_no_spans(
     postgres_url: str, tmp_path: Path, share: float, traceparent: str | None
@@ -153,16 +153,6 @@ async def test_an_unsampled_trace_has_no_spans(
         await stack.quiet()
     assert collector.spans == []
     assert taken.headers.get("traceparent") == traceparent
-
-
-async def test_the_share_selects_traces_by_their_id(postgres_url: str, tmp_path: Path) -> None:
-    low, high = "0" * 16 + "1" + "0" * 15, "0" * 16 + "f" * 16
-    async with traced_stack(postgres_url, tmp_path, 0.5) as (stack, collector, _):
-        for number, trace in enumerate((low, high)):
-            await publish(stack, *exchange(f"c{number}", "t1"), traceparent=f"00-{trace}-{PRODUCER}-01")
-        await stack.quiet()
-    batches = [one for one in collector.spans if one.name == "inference batch"]
-    assert {one.trace for one in batches} | {trace for one in batches for trace, _ in one.links} == {low}
 
 
 async def test_a_histogram_has_the_trace_as_its_exemplar(postgres_url: str, tmp_path: Path) -> None:

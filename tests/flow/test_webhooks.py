@@ -259,20 +259,6 @@ async def test_a_failing_receiver_is_left_alone(
             assert await made.rows(pool) == []
 
 
-async def test_an_answer_without_end_or_a_hanging_one_is_cut(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with receiver() as there:
-        there.held.add("/")
-        async with hook(postgres_url, tmp_path, f"{there.url}/", monkeypatch) as (made, pool):
-            made.http._seconds = 0.2
-            await made.add(1)
-            await made.deliver()
-            rows = await pool.fetch("select last_answer from deliveries")
-            assert [row["last_answer"] for row in rows] == ["timeout"]
-            there.released.set()
-
-
 @pytest.mark.parametrize(("name", "answered"), [("broker.test", "204"), ("another.test", "ConnectError")])
 async def test_a_name_is_looked_up_once_and_its_certificate_checked(
     name: str, answered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -307,9 +293,3 @@ async def test_a_name_is_looked_up_once_and_its_certificate_checked(
         assert (await sender.send(one)).what == answered
         await http.close()
     assert asked == [name]
-
-
-def test_the_client_trusts_no_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    http = CheckedHttp()._http
-    assert not http.trust_env and http._mounts == {} and isinstance(http, httpx.AsyncClient)
