@@ -16,7 +16,7 @@ from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.store import PostgresGateAnswers
 from inference.settings import InferenceSettings
-from servicekit.clock import SystemClock
+from servicekit.clock import Clock
 from servicekit.errors import StartError
 
 
@@ -51,7 +51,7 @@ def open_endpoint(settings: InferenceSettings, resources: AsyncExitStack) -> Llm
 
 
 def gate_of(
-    settings: InferenceSettings, endpoint: LlmEndpoint | None, pool: asyncpg.Pool, detector: Detector
+    settings: InferenceSettings, endpoint: LlmEndpoint | None, pool: asyncpg.Pool, detector: Detector, clock: Clock
 ) -> LlmGate | None:
     """Build the gate that asks the language model at `endpoint` and stores its answers through `pool`.
 
@@ -59,6 +59,6 @@ def gate_of(
     """
     if endpoint is None:
         return None
-    asking = Asking(endpoint, SystemClock(), seconds=settings.gate_seconds, at_once=settings.gate_at_once)
+    asking = Asking(endpoint, clock, seconds=settings.gate_seconds, at_once=settings.gate_at_once)
     answers = PostgresGateAnswers(pool)
     return LlmGate(asking, answers, detector, model=settings.gate_model, seconds=settings.gate_batch_seconds)

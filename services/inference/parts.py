@@ -52,7 +52,7 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
     detector = await open_detector(settings, service.context.say)
     vectors = TurnVectors(detector.embedder)
     turns, search = PostgresTurnIndex(pool, vectors), PostgresTurnSearch(reads, vectors)
-    gate = gate_of(settings, endpoint, pool, detector)
+    gate = gate_of(settings, endpoint, pool, detector, service.context.clock)
     return InferenceParts(
         settings,
         service,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from reporting.access.own_caller import callers_router
 from reporting.access.sign_in import sign_in_router
 from reporting.http import routes as api
 from reporting.outbox.handlers import ErasureRequestHandler
@@ -56,7 +55,6 @@ def _routers(parts: ReportingParts) -> list[APIRouter]:
             parts.access_log,
             current=parts.reads,
         ),
-        callers_router(),
         sign_in_router(),
         access_router(parts.keys, parts.reads, parts.access_log),
         erasure_router(parts.reads),

@@ -1624,6 +1624,11 @@ export interface Operations {
     body: undefined;
     answer: unknown;
   };
+  "GET /access/caller": {
+    query: Record<string, unknown>;
+    body: undefined;
+    answer: CallerFacts;
+  };
   "POST /ingest/{tenant}/{project}/events": {
     query: Record<string, unknown>;
     body: undefined;
@@ -2384,10 +2389,5 @@ export interface Operations {
     query: Record<string, unknown>;
     body: ChannelName;
     answer: TestedChannel;
-  };
-  "GET /access/caller": {
-    query: Record<string, unknown>;
-    body: undefined;
-    answer: CallerFacts;
   };
 }

@@ -101,6 +101,14 @@ class Statement(NamedTuple):
         columns = [name for name in self.values if name not in values]
         return self(**values, **dict(zip(columns, columns_of(rows, len(columns)), strict=True)))
 
+    def columns(self, prefix: str, rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+        """Return the values of a second set of rows: those whose names begin with `prefix`, with one array per column.
+
+        The columns of `rows` must be in the order in which their names first occur in the SQL.
+        """
+        names = [name for name in self.values if name.startswith(prefix)]
+        return dict(zip(names, columns_of(rows, len(names)), strict=True))
+
     def reader(self, *, other: Collection[str] = (), **attributes: str) -> Callable[[Any], tuple[Any, ...]]:
         """Return a function that converts an object to a row for `bulk`, by reading the object's attributes.
 

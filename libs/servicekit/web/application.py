@@ -27,6 +27,7 @@ from servicekit.web.failures import REQUEST_SECONDS, DeadlineMiddleware
 from servicekit.web.guard import STARTING, Entrance, Guard, Need
 from servicekit.web.openapi import openapi
 from servicekit.web.refusals import answer_of, invalid, refused
+from servicekit.web.remote_keys import callers_router
 from servicekit.web.routes import GuardedRoute, Routes
 
 NotReady = Callable[[], Awaitable[str | None]]
@@ -57,7 +58,7 @@ def application(not_ready: NotReady, warnings: Warnings = tuple) -> FastAPI:
         documents.file("/openapi.json", lambda: _as_json(app.openapi()), "application/json"),
         documents.file("/asyncapi.json", (resources.files(contracts) / "asyncapi.json").read_bytes, "application/json"),
     ]
-    app.router.routes.extend([*documents.routes, *_health(not_ready, warnings).routes])
+    app.router.routes.extend([*documents.routes, *_health(not_ready, warnings).routes, *callers_router().routes])
     _add_failures(app)
     return app
 

@@ -9,15 +9,17 @@ from typing import Annotated, Final, Protocol
 
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field
 
-from contracts.base import Id, Name
 from contracts.scopes import ALL_SCOPES, ON_BEHALF, READ
 from servicekit.errors import RequestRefused, StartError, Unavailable
 
 COOKIE = "agent_feedback_token"
-OWN_CALLER: Final = "/access/caller"
-"""Path of the route that describes the holder of the request's token. The service that stores keys serves it."""
+MEMBER: Final = "member:"
+"""Prefix of the subject of a colleague or a program. The name follows.
+
+The prefix distinguishes a colleague from a chat user with the same name. It is the same for a key and for a token of an
+identity provider, so that a person stays the same reviewer with either.
+"""
 _BEARER = HTTPBearer(auto_error=False, description="An access token, or a JSON Web Token of the configured issuer.")
 """Security scheme for the OpenAPI document only; the guard has verified the token."""
 
@@ -47,6 +49,11 @@ class Caller:
         return self.project in (None, project) or project in self.more_projects
 
     @property
+    def member_name(self) -> str | None:
+        """Name of a colleague or a program, or None for a chat user and for the holder of the access token."""
+        return self.subject.removeprefix(MEMBER) if self.subject.startswith(MEMBER) else None
+
+    @property
     def projects(self) -> list[str] | None:
         """Names of the caller's projects, or None for all projects."""
         return None if self.project is None else sorted({self.project, *self.more_projects})
@@ -68,22 +75,6 @@ class Caller:
     def own_only(self) -> str | None:
         """Id of the caller, or None if queries over several projects may also return other people's feedback."""
         return None if READ in self.scopes and self.project is None else self.subject
-
-
-class CallerFacts(BaseModel):
-    """The holder of an access token, and the tenant, projects and scopes that the token grants access to."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    subject: Id = Field(description="The holder, for example `member:ann`.", examples=["member:ann"])
-    tenant: Name | None = Field(description="The tenant; null for all tenants.", examples=["acme"])
-    projects: Annotated[list[Name], Field(min_length=1)] | None = Field(
-        description="The projects; null for all projects of the tenant.", examples=[["support"]]
-    )
-    scopes: list[str] = Field(description="The scopes.", examples=[["read"]])
-    is_person: bool = Field(
-        description="True if the holder is a person who gives feedback; false for colleagues and programs."
-    )
 
 
 class Authenticator(Protocol):

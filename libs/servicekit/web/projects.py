@@ -7,14 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from servicekit.web.auth import Caller
+from servicekit.web.auth import MEMBER, Caller
 
-MEMBER: Final = "member:"
-"""Prefix of the subject of a colleague or a program. The name follows.
-
-The prefix distinguishes a colleague from a chat user with the same name. It is the same for a key and for a token of an
-identity provider, so that a person stays the same reviewer with either.
-"""
 ALL: Final = "*"
 MOST_PROJECTS: Final = 50
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")

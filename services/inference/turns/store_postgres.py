@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-import asyncpg
 import numpy as np
 
 from contracts.detectors import DetectorVersion
@@ -18,9 +17,7 @@ from inference.store import MessageKey, Placed
 from inference.turns.facts import Facts
 from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store import PreviousVerdict, UserReaction
-from inference.turns.vectors import TurnVectors
 from servicekit.db.database import Database
-from servicekit.db.statements import columns_of
 
 _NO_QUESTION: Final = (None,) * 4
 _NO_REPLY: Final = (None,) * 10
@@ -32,10 +29,6 @@ class PostgresTurnIndex(PostgresTurnSearch):
     The tables of the schema `inference` must be on the search path of the pool.
     """
 
-    def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors) -> None:
-        super().__init__(pool, vectors)
-        self._judged = [name for name in SQL.take_turns.values if name.startswith("judged_")]
-
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: DetectorVersion
     ) -> Mapping[MessageKey, PreviousVerdict]:
@@ -45,12 +38,11 @@ class PostgresTurnIndex(PostgresTurnSearch):
         rows = [_facts_row(fact, packed.row_of) for fact in sorted(facts, key=lambda fact: fact.key)]
         by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
         verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
-        columns = columns_of(verdicts, len(self._judged))
         previous = await Database.call(
             self._pool,
             SQL.take_turns,
             rows,
-            **dict(zip(self._judged, columns, strict=True)),
+            **SQL.take_turns.columns("judged_", verdicts),
             vectors=packed.rows.astype(np.float32).ravel().tolist(),
             made_by=self._vectors.made_by,
         )

@@ -18,7 +18,7 @@ from reporting.pages.rendering import page
 from reporting.read_models.projects import projects
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
-from servicekit.web.projects import MEMBER, ProjectSet
+from servicekit.web.projects import ProjectSet
 from servicekit.web.routes import Routes
 
 ACCESS: Final = "/dashboard/access"
@@ -67,7 +67,7 @@ def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
             status,
             signed_in=True,
             operates=is_admin,
-            name=caller.subject.removeprefix(MEMBER) if caller.subject.startswith(MEMBER) else None,
+            name=caller.member_name,
             scopes=sorted(caller.scopes),
             all_scopes=sorted(ALL_SCOPES & caller.scopes),
             access=access.names,

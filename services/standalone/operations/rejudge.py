@@ -16,6 +16,7 @@ from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
+from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
 from servicekit.log.messages import Producer
 from standalone.operations.log_access import LogTarget, database_answers, writing_to
@@ -56,7 +57,7 @@ async def rejudge_database(
         connection = await parts.enter_async_context(pool.acquire())
         detector = await open_detector(settings, say)
         producer: Producer = _NoLog() if dry_run else await parts.enter_async_context(writing_to(target))
-        gate = gate_of(settings, open_endpoint(settings, parts), pool, detector)
+        gate = gate_of(settings, open_endpoint(settings, parts), pool, detector, SystemClock())
         judging = Judging(PostgresTurnIndex(connection, TurnVectors(detector.embedder)), producer, detector, gate)
         rejudging = Rejudging(connection, PostgresConversationStore(pool), judging)
         progress = open_progress(await rejudging.count(since))

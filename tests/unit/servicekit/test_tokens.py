@@ -21,10 +21,10 @@ from jwt.warnings import InsecureKeyLengthWarning
 
 from servicekit.errors import StartError, Unavailable
 from servicekit.settings import read_settings
-from servicekit.web.auth import OWN_CALLER, AccessToken, AnyOfLater, Caller
+from servicekit.web.auth import AccessToken, AnyOfLater, Caller
 from servicekit.web.auth_settings import AuthSettings, authenticator_for, issuers_of
 from servicekit.web.issuers import IssuersFile
-from servicekit.web.remote_keys import RemoteKeys
+from servicekit.web.remote_keys import OWN_CALLER, RemoteKeys
 from servicekit.web.tokens import IssuerKeys, TokenAuthenticator
 from tests.support.hand_clock import HandClock
 from tests.support.issuer import ISSUER, Issuer, accepting, issuer, issuers_file, key_for, public_jwk, settings_of
