@@ -53,18 +53,6 @@ def test_a_later_release_of_a_dependency_is_not_installed_untested() -> None:
     assert {re.split(r"[\[>=<]", one)[0] for one in open_ended} == {"tzdata"}
 
 
-def test_the_readme_installs_the_application_into_an_environment_of_its_own() -> None:
-    command = 'uv tool install ".[standalone,issues,encoder]"'
-    readme, deployment = ((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/deployment.md"))
-    assert command in readme and command in deployment
-    assert "in its own environment" in readme and f"`{KIT['project']['name']}`" in readme
-
-
-def test_the_npm_page_has_absolute_links_only() -> None:
-    readme = (ROOT / "clients/typescript/README.md").read_text("utf-8")
-    assert set(re.findall(r"\]\((?!https://|#)([^)]*)", readme)) == set()
-
-
 def test_every_distribution_has_the_licence() -> None:
     licence = (ROOT / "LICENSE").read_text()
     for folder in ("libs/agentkit", "clients/typescript"):

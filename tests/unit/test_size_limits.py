@@ -13,7 +13,6 @@ from fastapi import Request
 from agent_feedback_kit.client.validation import first_mismatch
 from contracts.headers import CAUSE
 from contracts.topics import TOPICS
-from servicekit.errors import error_summary
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.records import Received, RefusedBatch, Unreadable, read
 from servicekit.web.application import add_routes, application, guarded
@@ -86,12 +85,6 @@ def test_the_offsets_of_a_letter_have_32_768_characters_at_most() -> None:
     found = {name: value.decode() for name, value in letter.headers}
     assert found["count"] == "20000"
     assert found["offsets"].split(",") == [str(offset) for offset in many[:2_978]]
-
-
-@pytest.mark.parametrize(("faults", "end"), [(5, "f4: wrong"), (6, "f4: wrong; and 1 more")])
-def test_five_errors_of_a_body_are_named(faults: int, end: str) -> None:
-    said = error_summary([{"loc": ("body", f"f{number}"), "msg": "wrong"} for number in range(faults)])
-    assert said.startswith("f0: wrong; f1: wrong") and said.endswith(end)
 
 
 @pytest_asyncio.fixture

@@ -15,7 +15,6 @@ from chat_bridge.sources.slack_workspace import SIGNATURE
 from chat_bridge.sources.source import SignedRequest
 from chat_bridge.sources.webhook_map import Signature
 from chat_bridge.sources.webhook_signature import is_signed
-from contracts.erasure import is_erased
 from contracts.instants import format_instant
 from contracts.topics import TOPICS
 from servicekit.log.records import Received, Unreadable, read
@@ -83,8 +82,3 @@ def test_an_event_may_be_five_minutes_ahead_of_the_log(ahead: int, readable: boo
     assert isinstance(found, Received) == readable
     if isinstance(found, Unreadable):
         assert found.reason == "future"
-
-
-def test_an_erasure_covers_what_was_said_up_to_five_minutes_later() -> None:
-    assert is_erased(NOW + FIVE_MINUTES, NOW)
-    assert not is_erased(NOW + FIVE_MINUTES + 1, NOW)

@@ -106,7 +106,6 @@ def sent(call: Call[Any]) -> tuple[str, str, Any, Any]:
             f"{ROOT}/feedback/conversations-in-period",
             {**PERIOD, "include_turns": True, "limit": 7, "cursor": "x"},
         ),
-        (calls.search(PLACE), f"{ROOT}/feedback/search", {"limit": 100}),
         (
             calls.search(PLACE, limit=7, cursor="x", origin="user", tag="wrong"),
             f"{ROOT}/feedback/search",
@@ -185,33 +184,21 @@ WHOLE = {"name": "x", "share": 0.5}
         (WHOLE, None),
         (WHOLE | {"later": object()}, None),
         ([WHOLE], "no object"),
-        (None, "no object"),
         ({"share": 0.5}, "name"),
         (WHOLE | {"name": 7}, "name"),
-        (WHOLE | {"name": None}, "name"),
-        (WHOLE | {"share": 1}, None),
         (WHOLE | {"share": True}, "share"),
         (WHOLE | {"share": float("nan")}, "share"),
-        (WHOLE | {"share": float("inf")}, "share"),
-        (WHOLE | {"share": float("-inf")}, "share"),
-        (WHOLE | {"share": "0.5"}, "share"),
         (WHOLE | {"kind": "a"}, None),
         (WHOLE | {"kind": "later"}, None),
         (WHOLE | {"kind": 1}, "kind"),
-        (WHOLE | {"kind": None}, "kind"),
         (WHOLE | {"count": 1}, None),
         (WHOLE | {"count": None}, None),
         (WHOLE | {"count": 1.5}, "count"),
-        (WHOLE | {"count": True}, "count"),
         (WHOLE | {"parts": []}, None),
-        (WHOLE | {"parts": ["a", "b"]}, None),
         (WHOLE | {"parts": ["a", 2, None]}, "parts.1"),
-        (WHOLE | {"parts": {"0": "a"}}, "parts"),
         (WHOLE | {"facts": {"any": 1}}, None),
         (WHOLE | {"facts": []}, "facts"),
-        (WHOLE | {"inner": WHOLE}, None),
         (WHOLE | {"inner": {"name": "x"}}, "inner.share"),
-        (WHOLE | {"inner": 7}, "inner"),
     ],
 )
 def test_the_first_mismatch_is_a_dotted_path(value: Any, place: str | None) -> None:
@@ -272,17 +259,6 @@ def test_delays_double_up_to_the_longest_with_jitter(tried: int, longest: float)
     delays = [POLICY.wait(tried, UNREACHABLE, 100.0) or 0.0 for _ in range(200)]
     assert longest / 2 <= min(delays) and max(delays) <= longest
     assert max(delays) - min(delays) > longest / 4
-
-
-def test_the_last_try_is_followed_by_none() -> None:
-    assert POLICY.wait(6, UNREACHABLE, 100.0) is None
-    assert kit.Retries(tries=1).wait(1, UNREACHABLE, 100.0) is None
-
-
-@pytest.mark.parametrize(("status", "again"), [(429, True), (500, False), (502, True), (503, True), (504, True)])
-def test_only_what_may_pass_is_tried_again(status: int, again: bool) -> None:
-    assert (POLICY.wait(1, refused(status), 100.0) is not None) is again
-    assert POLICY.wait(1, kit.UnexpectedAnswer("a page"), 100.0) is None
 
 
 @pytest.mark.parametrize(("left", "wait"), [(7.1, 7.0), (7.0, None), (0.0, None), (-1.0, None)])

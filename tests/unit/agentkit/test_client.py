@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -15,7 +14,6 @@ import pytest
 
 import agent_feedback_kit as kit
 from agent_feedback_kit.answers import FilterArguments
-from agent_feedback_kit.client import calls
 from agent_feedback_kit.client.calls import INGEST_BYTES, INGEST_LINES
 from agent_feedback_kit.json_text import json_bytes
 from tests.support.served import a_page, answering, hanging_up, nonsense, nowhere, silent, trickling
@@ -108,13 +106,6 @@ async def test_a_busy_service_is_left_alone_for_as_long_as_it_asks(run: Run) -> 
     began = time.monotonic()
     await run("http://x", "end_session", "thread", "positive", options=options)
     assert time.monotonic() - began >= 0.9
-
-
-async def test_a_request_without_a_body_has_no_media_type(run: Run) -> None:
-    seen: list[httpx.Request] = []
-    status = httpx.Response(200, json={"thread_id": "thread", "session_feedback_count": 0})
-    await run("http://x", "memory_status", "thread", options=answers(status, seen=seen))
-    assert "content-type" not in seen[0].headers
 
 
 async def test_busy_for_a_while_is_sent_again_unchanged(run: Run) -> None:
@@ -314,14 +305,6 @@ class EndlessRows(httpx.AsyncByteStream, httpx.SyncByteStream):
 async def test_rows_of_an_export_come_before_its_end(first_row: Any) -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=EndlessRows()))
     assert await first_row({"transport": transport}) == {"a": 1}
-
-
-@pytest.mark.parametrize("client", [kit.Client, kit.AsyncClient])
-def test_methods_of_clients_describe_themselves(client: Any) -> None:
-    method = client("http://x", **PLACE).submit_feedback
-    assert method.__name__ == "submit_feedback"
-    assert method.__doc__ == calls.submit_feedback.__doc__
-    assert "conversation_id" in inspect.signature(method).parameters
 
 
 @pytest.mark.parametrize(

@@ -100,13 +100,6 @@ async def test_everything_is_asked_in_one_request(ask: Ask, caplog: pytest.LogCa
     ] == []
 
 
-async def test_an_older_platform_names_no_strategies(ask: Ask) -> None:
-    older = httpx.MockTransport(lambda _: httpx.Response(200, json=DETECTED))
-    planning = await ask("http://x", transport=older, budget=60.0)
-    assert planning.detected is not None
-    assert (planning.strategies, planning.answer_not_seen) == ((), False)
-
-
 @pytest.mark.parametrize("server", [silent, trickling, nonsense, a_page, hanging_up])
 async def test_a_service_that_is_slow_or_wrong_gives_nothing_in_time(
     ask: Ask, server: Any, caplog: pytest.LogCaptureFixture

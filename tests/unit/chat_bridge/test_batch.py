@@ -62,12 +62,6 @@ def test_an_earlier_version_that_comes_later_changes_nothing() -> None:
     assert [*message_outcomes(events, [latest.key]).values()] == [STORED, UNCHANGED, UNCHANGED, STORED]
 
 
-def test_of_the_versions_of_a_message_the_latest_is_indexed_in_any_order() -> None:
-    versions = [read(number, f"At {number}.") for number in (2, 3, 1)]
-    for order in (versions, versions[::-1], [*versions, *versions]):
-        assert [message.content for message in latest_versions(map(batched, order))] == ["At 3."]
-
-
 @pytest.mark.parametrize(
     ("topics", "outcomes"),
     [

@@ -95,12 +95,6 @@ def test_the_first_broken_rule_refuses_a_line(sent: bytes, reason: str, detail: 
     assert refused[1].startswith(detail)
 
 
-def test_a_line_has_the_time_of_its_event() -> None:
-    taken = check_line(line(occurredAt="2026-11-20T09:29:00Z"), HERE)
-    assert isinstance(taken, ValidLine)
-    assert (taken.occurred_at, taken.number) == (parse_instant("2026-11-20T09:29:00Z"), 1)
-
-
 class TimedLog(RecordingLog):
     """Log that gives its records these times, or none."""
 

@@ -153,19 +153,6 @@ async def test_of_equal_ids_with_different_content_both_are_forwarded() -> None:
     assert sorted(texts) == ["Is there a later bus?", "Is there a later one?"]
 
 
-async def test_an_event_with_a_dropped_field_can_be_read_again() -> None:
-    bridge = Bridge()
-    value = example(REACTION, "added", threadId={"name": "x"})
-    one = read(
-        RawRecord(Coordinates(REACTION, 2, 7), b"key", value, (), 1_800_000_000_000_000),
-        {REACTION: BY_NAME[REACTION].event},
-    )
-    assert isinstance(one, Received)
-    assert await bridge.take(one) == [WAITING]
-    await bridge.take(event(MESSAGE, 8))
-    assert bridge.topics == ["feedback.reaction.received"]
-
-
 async def test_a_copy_of_another_message_does_not_wait_along() -> None:
     """The copy is useless, and contains the text of a person whose erasure would not find it."""
     bridge = Bridge()
@@ -369,13 +356,6 @@ async def test_what_is_parked_already_takes_no_second_place() -> None:
     moved = Received(again.event, again.raw._replace(coordinates=Coordinates(REPLY, 0, 99)))
     assert await bridge.take(moved) == [Outcome.UNCHANGED], "the same event, published twice"
     assert await bridge.store.parked() == 1
-
-
-async def test_room_is_made_by_what_is_released() -> None:
-    bridge = Bridge(limit=SIZE)
-    await bridge.take(event(REPLY, 1))
-    await bridge.take(event(MESSAGE, 2))
-    assert await bridge.take(event(REPLY, 3, originalMessageId="x")) == [WAITING]
 
 
 async def test_an_inline_copy_of_another_message_is_not_believed() -> None:

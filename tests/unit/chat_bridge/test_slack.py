@@ -51,14 +51,7 @@ def test_the_documented_request_is_signed() -> None:
     [
         ("another", STAMP, SIGNATURE, BODY, NOW),
         (SECRET, STAMP, SIGNATURE, BODY + b" ", NOW),
-        (SECRET, "1531420619", SIGNATURE, BODY, NOW),
-        (SECRET, STAMP, SIGNATURE.removeprefix("v0="), BODY, NOW),
-        (SECRET, STAMP, "", BODY, NOW),
-        (SECRET, STAMP, "v0=ünï", BODY, NOW),
         (SECRET, "", SIGNATURE, BODY, NOW),
-        (SECRET, "१५३", SIGNATURE, BODY, NOW),
-        (SECRET, "-1531420618", SIGNATURE, BODY, NOW),
-        (SECRET, STAMP, SIGNATURE, BODY, NOW + 301_000_000),
         (SECRET, STAMP, SIGNATURE, BODY, NOW - 301_000_000),
     ],
 )
@@ -229,34 +222,12 @@ def rich(*elements: dict[str, Any], kind: str = "rich_text_section") -> list[dic
     ("shown", "content"),
     [
         ({"blocks": [{"type": "section", "text": mrkdwn(ANSWER)}]}, ANSWER),
-        (
-            {"blocks": [{"type": "section", "fields": [mrkdwn("*From*"), mrkdwn("nine"), mrkdwn("&lt;noon")]}]},
-            "*From*\nnine\n<noon",
-        ),
         ({"blocks": [{"type": "header", "text": {"type": "plain_text", "text": "Hours"}}]}, "Hours"),
         (
             {"blocks": [{"type": "markdown", "text": "The library opens at **nine**."}]},
             "The library opens at **nine**.",
         ),
         ({"blocks": [{"type": "context", "elements": [mrkdwn("Source: <https://x.example|page>")]}]}, "Source: page"),
-        (
-            {"blocks": [{"type": "image", "alt_text": "A map", "title": {"type": "plain_text", "text": "Way"}}]},
-            "Way\nA map",
-        ),
-        (
-            {
-                "blocks": [
-                    {
-                        "type": "table",
-                        "rows": [
-                            [{"type": "raw_text", "text": "Sunday"}, {"type": "raw_text", "text": "9"}],
-                            [*rich({"type": "text", "text": "Monday"}), {"type": "raw_text", "text": "10"}],
-                        ],
-                    }
-                ]
-            },
-            "Sunday\n9\nMonday\n10",
-        ),
         (
             {
                 "blocks": rich(
@@ -273,53 +244,15 @@ def rich(*elements: dict[str, Any], kind: str = "rich_text_section") -> list[dic
             },
             "Ask @U7 in #C7 :wave: or see https://x.example@here",
         ),
-        (
-            {
-                "blocks": [
-                    {
-                        "type": "rich_text",
-                        "elements": [
-                            {
-                                "type": "rich_text_list",
-                                "elements": [
-                                    {"type": "rich_text_section", "elements": [{"type": "text", "text": "nine"}]},
-                                    {"type": "rich_text_section", "elements": [{"type": "text", "text": "ten"}]},
-                                ],
-                            }
-                        ],
-                    }
-                ]
-            },
-            "nine\nten",
-        ),
-        ({"blocks": rich({"type": "text", "text": "print(1)"}, kind="rich_text_preformatted")}, "print(1)"),
-        (
-            {
-                "blocks": [
-                    {
-                        "type": "carousel",
-                        "elements": [
-                            {"type": "card", "title": mrkdwn("Zoo"), "subtitle": mrkdwn("Open"), "body": mrkdwn("9-5")}
-                        ],
-                    }
-                ]
-            },
-            "Zoo\nOpen\n9-5",
-        ),
         ({"text": "This content can't be displayed.", "blocks": [{"type": "section", "text": mrkdwn(ANSWER)}]}, ANSWER),
         (
             {"text": ANSWER, "blocks": [{"type": "actions", "elements": [{"type": "button", "text": mrkdwn("Yes")}]}]},
             ANSWER,
         ),
-        ({"attachments": [{"fallback": "…", "text": ANSWER, "color": "good"}]}, ANSWER),
         ({"attachments": [{"fallback": ANSWER, "color": "good"}]}, ANSWER),
         (
             {"text": "Hours:", "attachments": [{"title": "Sunday", "fields": [{"title": "from", "value": "nine"}]}]},
             "Hours:\nSunday\nfrom\nnine",
-        ),
-        (
-            {"attachments": [{"blocks": [{"type": "section", "text": mrkdwn(ANSWER)}], "fallback": "[no preview]"}]},
-            ANSWER,
         ),
         ({"text": ANSWER, "attachments": [{"from_url": "https://x.example", "text": "A page"}]}, ANSWER),
     ],
@@ -482,9 +415,7 @@ def test_a_file_without_words_is_a_message_of_its_attachments() -> None:
     [
         ({}, {"type": "file"}),
         ({"mimetype": "a\nb", "permalink": "https://x/\n"}, {"type": "file"}),
-        ({"mimetype": "", "permalink": 7}, {"type": "file"}),
         ({"mimetype": "x" * 129, "permalink": "x" * 2_049}, {"type": "file"}),
-        ({"mimetype": ["image/png"]}, {"type": "file"}),
     ],
 )
 def test_what_a_file_says_wrongly_is_left_out(file: dict[str, Any], shown: dict[str, str]) -> None:
@@ -510,21 +441,6 @@ def test_a_deleted_message_whose_thread_goes_on_leaves_no_words() -> None:
     assert found["occurredAt"] == "2013-01-22T18:19:15.000001Z"
 
 
-def test_a_deletion_leaves_no_words() -> None:
-    gone = {
-        "type": "message",
-        "subtype": "message_deleted",
-        "hidden": True,
-        "channel": "C2147483705",
-        "ts": "1358878755.000001",
-        "deleted_ts": "1355517523.000005",
-        "previous_message": MESSAGE,
-    }
-    found = event_of(gone)
-    assert (found["messageId"], found["content"]) == ("1355517523.000005", DELETED)
-    assert found["occurredAt"] == "2013-01-22T18:19:15.000001Z"
-
-
 @pytest.mark.parametrize("user", ["U123ABC456", "U0BOT"])
 def test_a_line_of_slack_is_neither_a_persons_nor_an_agents(user: str) -> None:
     line = {"subtype": "channel_join", "user": user, "text": f"<@{user}> has joined the channel"}
@@ -537,16 +453,12 @@ def test_a_line_of_slack_is_neither_a_persons_nor_an_agents(user: str) -> None:
     [
         (MESSAGE | {"bot_id": "B0OTHER"}, "unknown_bot"),
         ({name: value for name, value in MESSAGE.items() if name != "user"}, "unknown_bot"),
-        (MESSAGE | {"user": None}, "unknown_bot"),
-        (MESSAGE | {"user": ""}, "unknown_bot"),
         (CHANGED | {"message": MESSAGE | {"user": None, "text": "Hello, world!"}}, "unknown_bot"),
         (MESSAGE | {"subtype": "reminder_add"}, "other_subtype"),
         (MESSAGE | {"text": "  "}, "no_content"),
-        (MESSAGE | {"text": None}, "no_content"),
         ({"type": "app_mention", "user": "U1", "text": "hi", "ts": "1.000000", "channel": "C1"}, "other_event"),
         ({"type": "emoji_changed"}, "other_event"),
         (MESSAGE | {"subtype": {}}, "other_subtype"),
-        (CHANGED | {"message": MESSAGE | {"subtype": [], "text": "Hello"}}, "other_subtype"),
     ],
 )
 def test_what_is_not_ours_is_dropped_with_its_reason(event: dict[str, Any], reason: str) -> None:
@@ -557,10 +469,8 @@ def test_what_is_not_ours_is_dropped_with_its_reason(event: dict[str, Any], reas
     "event",
     [
         MESSAGE | {"ts": "now"},
-        MESSAGE | {"ts": None},
         MESSAGE | {"channel": 7},
         REACTION | {"item": None},
-        REACTION | {"reaction": ""},
         CHANGED | {"message": "x"},
     ],
 )

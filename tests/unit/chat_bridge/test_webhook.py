@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from pydantic import ValidationError
 
 from chat_bridge.ingest import IngestProject, ValidLine, check_line
 from chat_bridge.sources.source import Dropped, NotUnderstood, SignedRequest, SourceAnswer
 from chat_bridge.sources.webhook import answer_to, chat_events, plain
 from chat_bridge.sources.webhook_files import read_maps
-from chat_bridge.sources.webhook_map import MappedWebhook, Rule, Signature, WebhookMap
+from chat_bridge.sources.webhook_map import MappedWebhook, Signature, WebhookMap
 from chat_bridge.sources.webhook_signature import is_signed as is_signed_as
 from chat_bridge.sources.webhook_time import moment_of
 from contracts.chat import DELETED
@@ -459,17 +458,6 @@ def test_buttons_and_modals_of_discord_are_judgements(
     assert found["messageId"] == told["messageId"]
 
 
-def test_a_rule_may_name_the_thread(sources: dict[str, MappedWebhook]) -> None:
-    teams = sources["teams"]
-    threaded = [rule.model_copy(update={"thread": ("channelData", "thread")}) for rule in teams.map.rule]
-    source = teams.model_copy(update={"map": teams.map.model_copy(update={"rule": threaded})})
-    said = TEAMS | {"type": "message", "id": "1", "text": "when?"}
-    [found] = sound(said | {"channelData": {"thread": 17}}, source)
-    assert found["threadId"] == "17"
-    [found] = sound(said | {"channelData": {"thread": ""}}, source)
-    assert "threadId" not in found
-
-
 def test_messages_of_teams_are_replies_edits_and_deletions(sources: dict[str, MappedWebhook]) -> None:
     said = TEAMS | {"type": "message", "id": "1", "text": "<at>Bot</at> and <b>when</b>?"}
     [reply] = sound(said, sources["teams"])
@@ -520,20 +508,15 @@ STAMP = "2029-12-31T23:59:00Z"
     [
         (lambda headers: headers, True),
         (lambda headers: {**headers, "x-zendesk-webhook-signature": "=="}, False),
-        (lambda headers: {**headers, "x-zendesk-webhook-signature": "ünï"}, False),
         (lambda headers: {**headers, "x-zendesk-webhook-signature-timestamp": "2029-12-31T23:59:01Z"}, False),
         (lambda headers: {"x-zendesk-webhook-signature": headers["x-zendesk-webhook-signature"]}, False),
-        (lambda _: {}, False),
         (lambda _: zendesk_headers(b"guessed", BODY, STAMP), False),
-        (lambda _: zendesk_headers(b"zen", BODY + b" ", STAMP), False),
         (lambda _: zendesk_headers(b"zen", BODY, "2029-12-31T23:54:59Z"), False),
         (lambda _: zendesk_headers(b"zen", BODY, "2030-01-01T00:05:01Z"), False),
         (lambda _: zendesk_headers(b"zen", BODY, str(NOW // SECOND)), True),
-        (lambda _: zendesk_headers(b"zen", BODY, "00" + str(NOW // SECOND)), True),
         (lambda _: zendesk_headers(b"zen", BODY, "000" + str(NOW // SECOND)), False),
         (lambda _: zendesk_headers(b"zen", BODY, "2029-12-31T23:55:00Z"), True),
         (lambda _: zendesk_headers(b"zen", BODY, "2030-01-01T00:05:00Z"), True),
-        (lambda _: zendesk_headers(b"zen", BODY, ""), False),
     ],
 )
 def test_a_signature_covers_time_and_body(
@@ -567,20 +550,6 @@ def test_a_token_has_its_prefix(held: str) -> None:
     assert is_signed(token, b"abc", {"authorization": held}, BODY, NOW) == (held == "Bearer abc")
 
 
-@pytest.mark.parametrize("encoding", ["hex", "base64"])
-def test_an_ed25519_signature_has_its_prefix_and_its_encoding(encoding: Any) -> None:
-    how = Signature(kind="ed25519", secret="A_KEY", header="X-Sig", prefix="v1=", encoding=encoding)
-    signature, key = DISCORD_KEY.sign(BODY), DISCORD_KEY.public_key().public_bytes_raw()
-    written = {"hex": signature.hex(), "base64": base64.b64encode(signature).decode()}
-    for held, sent in (
-        (f"v1={written[encoding]}", True),
-        (written[encoding], False),
-        (f"v2={written[encoding]}", False),
-        (f"v1={written['base64' if encoding == 'hex' else 'hex']}", False),
-    ):
-        assert is_signed(how, key, {"x-sig": held}, BODY, NOW) is sent
-
-
 @pytest.mark.parametrize(("seconds", "sent"), [(-60, True), (60, True), (-61, False), (61, False)])
 def test_the_window_of_a_map_is_its_own(seconds: int, sent: bool) -> None:
     how = Signature(kind="hmac-sha256", secret="A_KEY", header="X-Sig", signed="{timestamp}{body}",
@@ -610,11 +579,7 @@ SIGNED = DISCORD_KEY.sign(DISCORD_STAMP.encode() + BODY).hex()
         (SIGNED, str(NOW // SECOND - 1), BODY, False),
         (DISCORD_KEY.sign(BODY).hex(), DISCORD_STAMP, BODY, False),
         (DISCORD_KEY.sign(str(NOW // SECOND - 301).encode() + BODY).hex(), str(NOW // SECOND - 301), BODY, False),
-        (SIGNED[:-1], DISCORD_STAMP, BODY, False),
-        (SIGNED + "00", DISCORD_STAMP, BODY, False),
-        ("", DISCORD_STAMP, BODY, False),
         ("zz" * 64, DISCORD_STAMP, BODY, False),
-        ("0" * 128, DISCORD_STAMP, BODY, False),
         ("\udcff", DISCORD_STAMP, BODY, False),
     ],
 )
@@ -634,15 +599,6 @@ def test_a_key_that_is_not_base64_does_not_start(broken: str, monkeypatch: pytes
         read_maps(MAPS)
 
 
-@pytest.mark.parametrize("key", ["not hex", "00", "ab" * 33])
-def test_a_public_key_that_is_none_does_not_start(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (SECRETS | {"DISCORD_PUBLIC_KEY": key}).items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(StartError, match="DISCORD_PUBLIC_KEY is not") as raised:
-        read_maps(MAPS)
-    assert f" {key}" not in str(raised.value)
-
-
 @pytest.mark.parametrize(
     ("value", "kind", "moment"),
     [
@@ -650,35 +606,20 @@ def test_a_public_key_that_is_none_does_not_start(key: str, monkeypatch: pytest.
         ("2025-08-05T22:39:19.557970+02:00", "iso8601", "2025-08-05T20:39:19.557970Z"),
         ("2024-10-18T18:41:21.109604", "rfc3339", None),
         ("175928847299117063", "snowflake", "2016-04-30T11:18:25.796000Z"),
-        (175928847299117063, "snowflake", "2016-04-30T11:18:25.796000Z"),
         (0, "snowflake", None),
-        (1, "snowflake", "2015-01-01T00:00:00.000000Z"),
         (2**64 - 1, "snowflake", "2154-05-15T07:35:11.103000Z"),
-        (2**64, "snowflake", None),
         (1.5, "snowflake", None),
-        (1.5, "seconds", "1970-01-01T00:00:01.500000Z"),
-        ("1400850973", "seconds", "2014-05-23T13:16:13.000000Z"),
         (1400850973000, "milliseconds", "2014-05-23T13:16:13.000000Z"),
         (10**400, "milliseconds", None),
-        (10**400, "seconds", None),
-        (float("inf"), "milliseconds", None),
-        ("1" * 5_000, "seconds", None),
         ("0" * 19 + "7", "seconds", "1970-01-01T00:00:07.000000Z"),
         ("0" * 20 + "7", "seconds", None),
-        ("²", "seconds", None),
         (253_402_300_799, "seconds", "9999-12-31T23:59:59.000000Z"),
         (253_402_300_800, "seconds", None),
         (253_402_300_799_000, "milliseconds", "9999-12-31T23:59:59.000000Z"),
         (253_402_300_800_000, "milliseconds", None),
-        (0, "seconds", "1970-01-01T00:00:00.000000Z"),
-        (-1, "seconds", None),
         (-0.5, "milliseconds", None),
-        (float("nan"), "seconds", None),
-        (True, "seconds", None),
         ("-5", "seconds", None),
         ([5], "seconds", None),
-        (-1, "snowflake", None),
-        ("2024-10-18T18:41:21Z" + " " * 64, "iso8601", None),
         (1400850973, "iso8601", None),
         ("yesterday", "iso8601", None),
     ],
@@ -713,12 +654,6 @@ def test_a_sequence_that_is_none_is_refused(sources: dict[str, MappedWebhook], s
         chat_events(reaction_update([], [{"type": "emoji", "emoji": "👍"}], sequence), sources["telegram"])
 
 
-@pytest.mark.parametrize("sequence", [0, 2**63 - 1])
-def test_the_least_and_the_greatest_sequence(sources: dict[str, MappedWebhook], sequence: int) -> None:
-    [found] = sound(reaction_update([], [{"type": "emoji", "emoji": "👍"}], sequence), sources["telegram"])
-    assert found["sequence"] == sequence
-
-
 def of_rule(rule: dict[str, Any], zendesk: MappedWebhook, **more: Any) -> MappedWebhook:
     """Return the source with this one rule about messages, whose fields have one-letter paths."""
     common = {"kind": "message", "conversation": "c", "message": "m", "author": "a", "at": "t", "text": "x"}
@@ -736,17 +671,13 @@ SHORT: dict[str, Any] = {"c": "1", "m": "2", "a": "3", "t": "2025-01-08T10:12:07
         ({"text": ["x", "y"]}, {"x": "first", "y": "second"}, "first"),
         ({"text": ["x", "y"]}, {"x": "", "y": "second"}, None),
         ({"text": "x.1"}, {"x": ["zero", "one"]}, "one"),
-        ({"text": "x.2"}, {"x": ["zero", "one"]}, None),
         ({"text": "x.-1"}, {"x": ["zero", "one"]}, None),
-        ({"text": "x.y"}, {"x": ["zero", "one"]}, None),
         ({"text": "x.0"}, {"x": {"0": "named"}}, "named"),
         ({}, {"x": "a\x00b"}, "ab"),
         ({}, {"x": "x" * 200_001}, "x" * 200_000),
-        ({}, {"x": " \n"}, None),
         ({"when": {"y": "*"}}, {"y": False}, "Hello"),
         ({"when": {"y": "*"}}, {"y": None}, None),
         ({"when": {"y": [1, 2]}}, {"y": 2}, "Hello"),
-        ({"when": {"y": [1, 2]}}, {"y": 2.0}, None),
         ({"when": {"y": 1, "x": "Hello"}}, {"y": 2}, None),
         ({"when": {"y": 1, "x": "Hello"}}, {"y": 1}, "Hello"),
     ],
@@ -772,13 +703,9 @@ def test_html_is_cut_after_it_was_made_plain(sources: dict[str, MappedWebhook]) 
     ("payload", "why"),
     [
         ({"c": None}, "conversation is missing"),
-        ({"m": ""}, "message is missing"),
         ({"a": True}, "author is missing"),
-        ({"a": 10**5_000}, "author is not an id"),
         ({"t": "soon"}, "at is not a time"),
         ({"x": 7}, "text is not a string"),
-        ({"r": []}, "reply_to is missing"),
-        ({"h": {}}, "thread is missing"),
         ({"s": "7"}, "sequence is not an integer"),
     ],
 )
@@ -786,23 +713,6 @@ def test_a_refusal_names_the_field(sources: dict[str, MappedWebhook], payload: d
     source = of_rule({"reply_to": "r", "thread": "h", "sequence": "s"}, sources["zendesk"])
     with pytest.raises(NotUnderstood, match=why):
         chat_events(SHORT | payload, source)
-
-
-@pytest.mark.parametrize(
-    ("kind", "needed"),
-    [
-        ("message", ("conversation", "message", "author", "at", "text")),
-        ("deletion", ("conversation", "message", "author", "at")),
-        ("reaction", ("conversation", "message", "author", "at", "emoji")),
-        ("ignore", ()),
-    ],
-)
-def test_a_rule_needs_the_fields_of_its_kind_and_no_others(kind: Any, needed: tuple[str, ...]) -> None:
-    whole = {"kind": kind} | dict.fromkeys(needed, "a")
-    Rule.model_validate(whole)
-    for name in needed:
-        with pytest.raises(ValidationError, match=f"the kind {kind} needs {name}$|the kind {kind} needs {name} "):
-            Rule.model_validate({key: value for key, value in whole.items() if key != name})
 
 
 @pytest.mark.parametrize(
@@ -875,13 +785,10 @@ MAP = (MAPS / "zendesk.toml").read_text("utf-8")
     [
         (MAP.replace('tenant = "acme"', 'tenant = "a/b"'), "tenant"),
         (MAP.replace('signed = "{timestamp}{body}"', 'signed = "{body}"'), "need each other"),
-        (MAP.replace('signed = "{timestamp}{body}"', 'signed = "{timestamp}"'), "body"),
         (MAP.replace('signed = "{timestamp}{body}"', 'signed = "{timestamp}{body}{nonce}"'), "placeholders of signed"),
         (MAP.replace('author = "event.comment.author.id"', ""), "needs author"),
-        (MAP.replace('at = "time"', 'at = "a..b"'), "at"),
         (MAP.replace('encoding = "base64"', 'encodin = "base64"'), "unknown field"),
         (MAP + "[[answer]]\nstatus = 204\nbody = {}", "204 has no body"),
-        (MAP + "[[answer]]\nstatus = 503", "answer"),
         (MAP.replace("ZENDESK_SIGNING_SECRET", "NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE"),
         ("rule = ", "is not TOML at line 1, column 8"),
     ],
@@ -893,11 +800,6 @@ def test_a_map_that_is_not_sound_does_not_start(
     (tmp_path / "zendesk.toml").write_text(text, "utf-8")
     with pytest.raises(StartError, match=why):
         read_maps(tmp_path)
-
-
-def test_a_folder_without_maps_does_not_start(tmp_path: Path) -> None:
-    with pytest.raises(StartError, match=r"no \.toml"):
-        read_maps(tmp_path / "nowhere")
 
 
 REACTED = {"type": "messageReaction", "reactionsAdded": [{"type": "like"}]}

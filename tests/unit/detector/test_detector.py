@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,18 +58,6 @@ def test_plain_speech(detector: Detector, message: str, feedback: str, kind: str
     assert (verdict.target.turn_id, verdict.target.agent_id, verdict.target.turns_back) == ("t1", "bot", 1)
 
 
-def test_the_same_request_in_other_words(detector: Detector) -> None:
-    verdict = judge(
-        detector,
-        "could you list cheap hotels close to the central station",
-        "list cheap hotels near the central station",
-        "The central station was built in 1890.",
-    )
-    assert verdict.feedback == "rejected"
-    assert verdict.correction_type == "rephrased"
-    assert verdict.emitted
-
-
 def test_an_explicit_rejection_has_the_constant_of_the_specification(detector: Detector) -> None:
     verdict = judge(detector, "That's wrong.", REQUEST, ANSWER)
     assert (verdict.confidence, verdict.decided_by, verdict.reaction) == (0.9, "rules", "not_ok")
@@ -91,11 +79,6 @@ def test_after_half_an_hour_only_an_explicit_rejection_still_speaks(detector: De
     late = 31 * MINUTE
     assert judge(detector, "Thanks, perfect!", REQUEST, ANSWER, late).feedback == "neutral"
     assert judge(detector, "That's wrong.", REQUEST, ANSWER, late).feedback == "rejected"
-
-
-def test_polite_and_negative_at_once_is_not_announced_as_accepted(detector: Detector) -> None:
-    verdict = judge(detector, "Thanks, but that's not what I asked for", REQUEST, ANSWER)
-    assert not (verdict.feedback == "accepted" and verdict.emitted)
 
 
 def test_a_batch_is_judged_as_its_items_would_be_alone(detector: Detector) -> None:
@@ -125,22 +108,6 @@ def test_confident_rejections_and_clear_acceptances_are_announced(fields: dict[s
 
 
 # Verdicts in words.
-
-Judge = Callable[[str, str, str], Verdict]
-
-
-def test_a_rejection_in_words(said: Judge) -> None:
-    text = render(said("that's not what I asked", "when did it open", "It is 200 m long."))
-    assert text.startswith("The answer is rejected: it is turned down.")
-    assert "0.90, announced" in text
-    assert "en.not_what_i_asked" in text
-    assert "turn previous (1 back)" in text
-
-
-def test_nothing_said_in_words(said: Judge) -> None:
-    text = render(said("", "when did it open", "In 1932."))
-    assert text.startswith("Nothing is said about the answer.")
-    assert "not announced" in text
 
 
 TARGET = Target("t1", "a1", "bot", 0.575, 0.5, 1.0, 1)

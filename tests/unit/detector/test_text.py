@@ -13,7 +13,7 @@ import pytest
 
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
-from detector.encoders.embedder import WORD_CACHE, WordLlamaEmbedder, WordVectors, encodable, unit_rows
+from detector.encoders.embedder import WordLlamaEmbedder, WordVectors, encodable, unit_rows
 from detector.encoders.onnx_part import part
 from detector.evaluation.rows import neighbourhood
 from detector.text import HEAD, TAIL, cap, prepare
@@ -85,16 +85,6 @@ def test_a_full_cache_begins_anew_and_changes_no_vector(embedder: WordLlamaEmbed
             assert np.array_equal(small.embed_words([text])[0], vector), text
             assert len(small.words._rows) < 5
     assert np.array_equal(small.embed_words(texts), np.array(expected)), "more words at once than the cache holds"
-
-
-def test_the_cache_holds_32_768_words(embedder: WordLlamaEmbedder) -> None:
-    assert WORD_CACHE == 32_768
-    words = WordVectors(embedder.words._tokenizer, embedder.words._table)
-    for start in range(0, 40_000, 8_000):
-        [rows] = words.rows([[f"w{number}" for number in range(start, start + 8_000)]])
-        assert len(set(rows)) == 8_000
-        assert max(rows) < 32_768
-    assert len(words.matrix) <= 65_536
 
 
 def test_of_a_word_forty_characters_are_read(embedder: WordLlamaEmbedder) -> None:
@@ -211,11 +201,6 @@ def test_the_shares_of_announced_verdicts(reader: Detector) -> None:
     assert {kind for kind, most in AT_MOST.items() if rejected[kind] > most} == set()
     assert {kind for kind, least in AT_LEAST.items() if rejected[kind] < least} == set()
     assert approved.total() <= 9, approved
-
-
-def test_a_verdict_is_the_same_alone_and_in_a_batch(reader: Detector) -> None:
-    items = [neighbourhood(row) for row in ROWS[:16]]
-    assert reader.judge(items) == [reader.judge([item])[0] for item in items]
 
 
 # The word layer.

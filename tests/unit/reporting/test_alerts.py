@@ -15,7 +15,6 @@ from standardwebhooks import Webhook
 from contracts.instants import DAY, MINUTE, SECOND
 from reporting.alerts.channels import AlertChannel
 from reporting.alerts.decisions import (
-    DECISIONS,
     AlertEvidence,
     AlertFinding,
     AlertState,
@@ -28,7 +27,6 @@ from reporting.alerts.decisions import (
 from reporting.alerts.messages import Announcement, path_of, text_of, title_of
 from reporting.alerts.requests import heading, request_to
 from reporting.alerts.rules import (
-    KINDS,
     AlertRule,
     JudgedBy,
     NewIssue,
@@ -170,10 +168,6 @@ def test_a_regressed_issue_fires_each_time() -> None:
     assert fired is not None and fired.since == NOW - DAY
     assert issue_found(rule, facts | {"is_regressed": True}, AlertState(None, ended_at=NOW - 1)) is not None
     assert issue_found(rule, facts, AlertState(fired)) is None
-
-
-def test_every_kind_of_rule_has_a_decision() -> None:
-    assert set(DECISIONS) == set(KINDS.values())
 
 
 def test_shares_without_verdicts_are_unknown() -> None:

@@ -77,30 +77,8 @@ def test_a_release_has_a_line_and_a_label_unless_the_next_label_needs_its_room()
     assert labels == ["1.1", "1.0"]
 
 
-def test_a_chart_of_nothing_is_still_a_chart() -> None:
-    assert drawn(over_time([], "day", 300, 200, UTC)).findall("g") == []
-
-
-def test_an_interval_lies_on_its_line() -> None:
-    root = drawn(interval(0.5, 0.25, 0.75))
-    assert [one.get("cx") for one in root.findall("circle")][:1] == ["200.0"]
-    assert (root.findall("line")[-1].get("x1"), root.findall("line")[-1].get("x2")) == ("103.0", "297.0")
-
-
-def test_a_split_fills_its_bar_or_stays_empty() -> None:
-    assert [r.get("width") for r in drawn(split(1, 1, 2)).findall("rect")[1:]] == ["25.00", "25.00", "50.00"]
-    assert len(drawn(split(0, 0, 0)).findall("rect")) == 1
-
-
 def test_no_style_attribute_gets_past_the_page_policy() -> None:
     assert not re.search(r"\sstyle=", str(over_time([Step(MONDAY, ok=1)], "day", 300, 200, UTC)) + str(split(1, 0, 0)))
-
-
-def test_periods_end_now_and_all_time_begins_with_the_first_reaction() -> None:
-    now = MONDAY + 100 * DAY
-    assert View(period="7d").span(now, None).start == MONDAY + 93 * DAY
-    assert View(period="all").span(now, MONDAY).start == MONDAY
-    assert View(period="7d").span(now, None).end > now
 
 
 @pytest.mark.parametrize(("days", "bucket"), [(1, "hour"), (30, "day"), (200, "week")])

@@ -16,8 +16,6 @@ from reporting.figures.votes import Votes
 from reporting.issues.encoding import CachingEncoder
 from reporting.issues.grouping import Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
 from reporting.issues.words import titles, words_of
-from reporting.pages.overview import ranked_agents
-from reporting.pages.queries.breakdown import Breakdown
 
 
 def around(axis: int, count: int, seed: int = 0, noise: float = 0.05) -> Vectors:
@@ -49,11 +47,6 @@ def test_a_group_without_a_common_topic_is_no_issue(coherence: float, issues: in
     """The mean similarity of two turns is 0.92 in the first group and 0.85 in the second one."""
     groups = grouped(np.concatenate([around(0, 8), around(1, 8, noise=0.08)]), [None] * 16, coherence)
     assert sorted(map(sorted, groups.new)) == [list(range(8)), list(range(8, 16))][:issues]
-
-
-@pytest.mark.parametrize("count", [0, 1, 2])
-def test_few_turns_wait(count: int) -> None:
-    assert grouped(around(0, count), [None] * count).new == []
 
 
 def test_a_turn_joins_the_nearest_centre_within_whose_radius_it_is() -> None:
@@ -162,10 +155,6 @@ def test_the_least_recently_used_vector_is_dropped() -> None:
     assert inner.calls == [["a", "bb"], ["ccc"], ["bb"]]
 
 
-def test_a_lone_surrogate_is_a_text_like_any_other() -> None:
-    assert CachingEncoder(LengthEncoder()).embed(["\ud800"]).tolist() == [[1]]
-
-
 # Intervals of shares whose verdicts are clustered by person.
 
 
@@ -246,18 +235,3 @@ def test_few_verdicts_come_last(people: Votes, judged_by: str | None) -> None:
     assert few.judged_by() == judged_by
     assert ordered(few, liked) == (["liked", "few"] if judged_by is None else ["few", "liked"])
     assert ordered(few, liked, least=9) == ["few", "liked"]
-
-
-def test_the_overview_has_the_same_order() -> None:
-    counted = Breakdown()
-    given = {"people": (MIXED, NONE), "machine": (LIKED, BAD), "liked": (LIKED, LIKED), "few": (NONE, Votes(0, 0, 3))}
-    for agent, (people, machine) in given.items():
-        counted.agents["user", agent], counted.agents["machine", agent] = people, machine
-    rows = ranked_agents(counted, Breakdown())
-    assert [one.agent_id for one in rows] == ordered(*(AgentEvidence(name, *both) for name, both in given.items()))
-    assert [(one.origin, one.enough) for one in rows] == [
-        ("machine", True),
-        ("user", True),
-        ("user", True),
-        ("machine", False),
-    ]

@@ -234,10 +234,6 @@ def test_the_project_is_that_of_the_url_or_the_last_one(
     assert chosen(View.model_validate(said), [SUPPORT, SALES, OTHERS], last) == expected
 
 
-def test_without_projects_none_is_chosen() -> None:
-    assert chosen(View(), [], "acme/support") is None
-
-
 @pytest.mark.parametrize(
     ("parameters", "chips"),
     [
@@ -297,10 +293,8 @@ def test_an_address_quotes_its_values_and_leaves_empty_ones_out(parameters: dict
     ("said", "accepted"),
     [
         ({"confidence_bin": "19"}, True), ({"confidence_bin": "20"}, False), ({"confidence_bin": "-1"}, False),
-        ({"issue": "1"}, True), ({"issue": "0"}, False), ({"issue": str(2**63)}, False),
-        ({"issue": str(2**63 - 1)}, True),
-        ({"audit": "0"}, True), ({"audit": "-1"}, False), ({"audit": str(2**63)}, False),
-        ({"words": "x" * 200}, True), ({"words": "x" * 201}, False),
+        ({"issue": "1"}, True), ({"issue": str(2**63)}, False),
+        ({"audit": "0"}, True), ({"words": "x" * 200}, True), ({"words": "x" * 201}, False),
         ({"sort": "oldest"}, True), ({"sort": "newest"}, False),
         ({"last_mark": "9" * 18}, True), ({"last_mark": "9" * 19}, False),
         ({f"attributes.n{n}": "x" for n in range(10)}, True), ({f"attributes.n{n}": "x" for n in range(11)}, False),
@@ -454,10 +448,6 @@ SATISFACTION: dict[str, Any] = {"kind": "satisfaction_below", "below": 0.755}
             "Satisfaction with bot is below 75.5% (machine verdicts, up to 3 days).",
         ),
         (
-            SATISFACTION | {"agent": "bot", "per": "version"},
-            "Satisfaction with each version of bot is below 75.5% (people's verdicts, up to 7 days).",
-        ),
-        (
             {"kind": "satisfaction_dropped", "per": "version"},
             "Satisfaction with each version of each agent dropped from the 28 days before (people's verdicts, up to 7"
             " days).",
@@ -471,19 +461,10 @@ SATISFACTION: dict[str, Any] = {"kind": "satisfaction_below", "below": 0.755}
             "No feedback for 5 hours, but at least 30 verdicts a week before.",
         ),
         (
-            {"kind": "silence", "agent": "bot", "hours": 5, "least": 30},
-            "No feedback on bot for 5 hours, but at least 30 verdicts a week before.",
-        ),
-        (
             {"kind": "new_issue", "people": 1, "days": 3},
             "An issue affects 1 person or more, and its first rejection is at most 3 days old.",
         ),
-        (
-            {"kind": "new_issue", "agent": "bot", "people": 2_000},
-            "An issue of bot affects 2,000 people or more, and its first rejection is at most 7 days old.",
-        ),
         ({"kind": "regressed_issue"}, "A resolved issue came back."),
-        ({"kind": "regressed_issue", "agent": "bot"}, "A resolved issue of bot came back."),
     ],
 )
 def test_a_rule_is_described_in_a_sentence(rule: dict[str, Any], words: str) -> None:
