@@ -163,14 +163,5 @@ async def test_the_page_needs_the_scope_and_the_whole_tenant(erasing_stack: Runn
                 )
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-async def test_other_sites_cannot_ask_for_an_erasure(erasing_stack: RunningStack, site: str) -> None:
-    """Browsers ask with OPTIONS before a DELETE of another origin; nothing answers that it is allowed."""
-    async with erasing_stack.client(None) as http:
-        headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "DELETE", "Sec-Fetch-Site": site}
-        asked = await http.options("/tenants/acme/users/bob", headers=headers)
-        assert not asked.is_success and "access-control-allow-origin" not in asked.headers
-
-
 def test_the_page_says_what_each_service_erases() -> None:
     assert dict(ERASED) == {program.name: program.erases for program in PROGRAMS}

@@ -165,15 +165,6 @@ async def test_a_project_sends_ten_tests_a_minute(site: Site, there: Receiver) -
         assert other.status_code == 200
 
 
-async def test_the_page_sets_rules_about_issues(site: Site) -> None:
-    async with site.client() as http:
-        new = {"kind": "new_issue", "name": "new", "people": "3", "days": "7", "agent": ""}
-        page = (await http.post(PAGE, data=new)).text
-        assert "An issue affects 3 people or more, and its first rejection is at most 7 days old." in page
-        page = (await http.post(PAGE, data={"kind": "regressed_issue", "name": "back", "agent": "agent-a"})).text
-        assert "A resolved issue of agent-a came back." in page
-
-
 async def test_an_alert_about_an_issue_leads_to_it(site: Site, read_models: Database) -> None:
     async with site.client() as http:
         await http.post(f"{ALERTS}/rules", json={"kind": "regressed_issue", "name": "back"})
@@ -270,22 +261,9 @@ async def test_a_wrong_form_is_refused_on_the_page(site: Site, form: dict[str, s
         assert (await http.get(ALERTS)).json()["rules"] == []
 
 
-async def test_a_foreign_page_changes_no_rule(site: Site) -> None:
-    async with site.client() as http:
-        assert (await http.post(PAGE, data=FORM, headers={"Origin": "https://evil.test"})).status_code == 403
-        assert (await http.get(ALERTS)).json()["rules"] == []
-
-
 async def test_concurrent_looks_open_one_alert(site: Site, read_models: Database) -> None:
     async with site.client() as http:
         await http.post(f"{ALERTS}/rules", json=RULE)
     await asyncio.gather(*(site.evaluator.evaluate() for _ in range(4)))
     assert await read_models.fetchval("select count(*) from alerts where tenant = 'acme'") == 1
     assert await read_models.fetchval("select count(*) from deliveries") == 1
-
-
-async def test_a_stored_rule_that_cannot_be_read_is_no_fault_of_the_address(site: Site, read_models: Database) -> None:
-    await read_models.execute("insert into alert_rules values ($1, $2, 'new', '{\"kind\": \"x\"}', 0)", *AT)
-    async with site.client() as http:
-        assert (await http.get(PAGE)).status_code == 500
-        assert (await http.get(f"{PAGE}&period=never")).status_code == 400

@@ -83,18 +83,6 @@ async def test_the_effective_size_falls_as_people_repeat_themselves(read_models:
     assert found["people"]["difference"] == pytest.approx(-0.4)
 
 
-async def test_a_review_counts_for_neither_side(read_models: asyncpg.Pool) -> None:
-    await two_versions(read_models)
-    review = feedback("r1", kind="explicit", source="review", origin="reviewer", reaction="ok", turn="v1t0", at=9,
-                      conversation="v1t0", user="rita", agent="bot", agent_version="1", intent="buy")  # fmt: skip
-    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(review))
-    async with visitor(read_models) as http:
-        compared = (await http.get(f"{PROJECT}/feedback/compare?by=version&a=1&b=2")).json()
-        assert [compared["a"][side]["total"] for side in ("people", "machine")] == [58, 0]
-        overview = words((await http.get("/?period=30d")).text)
-        assert "1 review by people replaced verdicts" in overview
-
-
 async def test_the_route_compares_two_versions(read_models: asyncpg.Pool) -> None:
     await two_versions(read_models)
     async with visitor(read_models) as http:
@@ -178,23 +166,6 @@ async def test_the_latest_versions_are_those_of_one_agent(read_models: asyncpg.P
         assert compared((await http.get("/dashboard/compare?a=8&b=1")).text) == ["8", "1"], "as chosen"
         assert compared((await http.get("/dashboard/compare?a=8&b=8&agent_id=other")).text) == ["7", "8"]
         assert compared((await http.get("/dashboard/compare?dimension=model&a=1&b=2")).text) == ["1", "2"]
-
-
-async def test_versions_of_an_agent_stay_chosen_without_verdicts_in_the_period(read_models: asyncpg.Pool) -> None:
-    await two_versions(read_models)
-    await judged(read_models, "bot", "7", "8")
-    async with visitor(read_models) as http:
-        page = (await http.get("/dashboard/compare?agent_id=bot&a=1&b=2&from=2026-03-06&to=2026-03-07")).text
-        assert compared(page) == ["1", "2"]
-
-
-async def test_agents_with_one_version_each_are_not_compared(read_models: asyncpg.Pool) -> None:
-    await judged(read_models, "one", "1")
-    await judged(read_models, "two", "2")
-    async with visitor(read_models) as http:
-        page = (await http.get("/dashboard/compare")).text
-        assert "None of the agents with the most verdicts has verdicts on two versions" in words(page)
-        assert compared((await http.get("/dashboard/compare?a=1&b=2")).text) == ["1", "2"]
 
 
 async def test_the_agent_page_marks_releases_and_compares_the_latest_two(read_models: asyncpg.Pool) -> None:

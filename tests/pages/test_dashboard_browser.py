@@ -154,7 +154,7 @@ async def test_light_and_dark_follow_the_system_until_chosen(site: Site, page: P
     assert await page.evaluate(ground) == light
 
 
-@pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.parametrize("width", [390, 1280])
 async def test_nothing_runs_over_the_edge(site: Site, page: Page, width: int) -> None:
     wide = "W" * 200
     await site.take(
@@ -177,62 +177,6 @@ async def test_nothing_runs_over_the_edge(site: Site, page: Page, width: int) ->
 
 
 # For each cell except the first of a row: the header above it, and the distance of their right edges.
-ENDS = """[...document.querySelectorAll("table.plain")].flatMap(table => {
-  const end = cell => { const range = document.createRange(); range.selectNodeContents(cell);
-                        return range.getBoundingClientRect().right; };
-  const heads = [...table.tHead.rows[0].cells];
-  return [...table.tBodies[0].rows].flatMap(row => [...row.cells].slice(1).map(
-    (cell, at) => [heads[at + 1].textContent, Math.abs(end(heads[at + 1]) - end(cell)), cell.clientHeight]));
-})"""
-
-
-async def test_numbers_stand_on_one_line_below_their_headers(site: Site, page: Page) -> None:
-    for turn, sure in (("t1", 0.71), ("t2", 0.71), ("t3", 0.97)):
-        await site.take(
-            feedback(f"m-{turn}", turn=turn, kind="inferred", reaction="ok", confidence=sure, at=seconds_ago(60)),
-            feedback(f"p-{turn}", turn=turn, kind="explicit", reaction="ok", at=seconds_ago(30)),
-        )
-    await page.goto(f"{site.url}/?token=all")
-    await page.goto(f"{site.url}/dashboard/accuracy")
-    await page.wait_for_selector("table.plain td.shares")
-    found = [one for one in await page.evaluate(ENDS) if one[0]]
-    assert {name for name, _, _ in found} >= {"Pairs", "People agreed", "Verdicts"}
-    assert [one for one in found if one[1] > 1 or one[2] > 40] == []
-
-
-async def test_the_ranking_fits_a_phone_with_every_name_whole(site: Site, page: Page) -> None:
-    names = ("home-support", "research-assistant", "code-helper")
-    for name in names:
-        await site.take(
-            feedback(f"p-{name}", turn=name, agent=name, reaction="ok", at=seconds_ago(60)),
-            feedback(f"m-{name}", turn=name, agent=name, kind="inferred", reaction="not_ok", at=seconds_ago(30)),
-        )
-    await page.set_viewport_size({"width": 390, "height": 800})
-    await page.goto(f"{site.url}/?token=all")
-    await page.wait_for_selector("#agents .ranking")
-    for part in ("#agents .wide-table", "nav.pages"):
-        over = "(e => e.scrollWidth - e.clientWidth)"
-        assert await page.evaluate(f"{over}(document.querySelector('{part}'))") == 0, part
-    cut = "[...document.querySelectorAll('#agents th a')].filter(a => getComputedStyle(a).overflow == 'hidden').length"
-    assert await page.evaluate(cut) == 0
-    assert sorted(await page.locator("#agents th[scope=row] > a").all_inner_texts()) == sorted(names)
-    lines = "[...document.querySelectorAll('#agents th[scope=row] > a')].map(a => a.getClientRects().length)"
-    assert await page.evaluate(lines) == [1, 1, 1], "no name is broken"
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-async def test_every_share_shows_its_interval_and_only_a_line_that_shows_is_spoken_of(
-    site: Site, page: Page, width: int
-) -> None:
-    await site.take(feedback("p1", turn="t1", agent="agent-a", reaction="ok", at=seconds_ago(60)))
-    await page.set_viewport_size({"width": width, "height": 800})
-    await page.goto(f"{site.url}/?token=all")
-    await expect(page.locator("#agents .range-text:visible")).to_have_text(["21%–100%"])
-    await page.goto(f"{site.url}/dashboard/agent?agent_id=agent-a")
-    await expect(page.locator(".versions-table .range-text:visible").first).to_have_text("21%–100%")
-    shown = await page.locator(".versions-table svg.interval").first.is_visible()
-    assert ("the line shows" in await page.locator(".card:has(.versions-table) .note").inner_text()) == shown
-    assert shown == (width == 1280)
 
 
 async def test_from_the_sign_in_form_to_a_rejected_answer_and_back(site: Site, browser: Browser) -> None:

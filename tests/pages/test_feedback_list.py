@@ -13,13 +13,11 @@ import httpx
 import pytest
 
 from reporting.http.conversations import conversations_router
-from reporting.pages import overview
 from reporting.pages.routes import pages_router
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
-from tests.support.entered_files import entered_files
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, batch, feedback, message
 
@@ -35,24 +33,6 @@ def visitor(read_models: asyncpg.Pool, token: str = "all") -> httpx.AsyncClient:
 
 def texts(page: str) -> list[str]:
     return re.findall(r'<(?:p|span) class="said">(.*?)</(?:p|span)>', page)
-
-
-MOST_FILES = 15
-"""Greatest number of reporting's modules that the list page enters. May only fall."""
-
-
-async def test_the_list_page_enters_few_files(
-    read_models: asyncpg.Pool, take: Take, capsys: pytest.CaptureFixture[str]
-) -> None:
-    await some(take)
-    async with visitor(read_models) as http:
-        await http.get("/dashboard/feedback")  # what is imported, compiled or cached once
-        with entered_files() as files:
-            assert texts((await http.get("/dashboard/feedback?reaction=not_ok")).text)
-    names = sorted(file.removeprefix("services/reporting/") for file in files if file.startswith("services/reporting/"))
-    with capsys.disabled():
-        print(f"\nreporting {len(names)}: {' '.join(names)}")
-    assert 0 < len(names) <= MOST_FILES
 
 
 def links(page: str, text: str) -> list[str]:
@@ -147,41 +127,6 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models: 
     assert "1 reply to answers, not included in any share." in first_page
     assert "to answers, not included in any share" not in of_verdicts
     assert texts(shown) == ["And in May?"]
-
-
-async def test_the_overview_counts_replies_up_to_a_limit(
-    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await some(take)
-    monkeypatch.setattr(overview, "COUNTED", 2)
-    for number, said in enumerate(("1 reply to", "2 replies to", "Over 2 replies to")):
-        await take(feedback(f"r{number}", kind="implicit", turn="t1", user="eve", text="And in May?", at=number))
-        async with visitor(read_models) as http:
-            assert f'<p class="when">{said} answers, not included in any share.' in (await http.get("/")).text
-
-
-async def test_all_time_begins_with_the_first_reply(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(feedback("r1", kind="implicit", text="first", at=1), feedback("f1", turn="t2", text="then", at=500))
-    async with visitor(read_models) as http:
-        assert texts((await http.get("/dashboard/feedback?period=all")).text) == ["then", "first"]
-
-
-async def test_critics_can_be_told_apart_on_the_pages_of_figures(read_models: asyncpg.Pool, take: Take) -> None:
-    for user, critic in (("ann", "human"), ("critic", "agent")):
-        await take(feedback(f"f {user}", user=user, user_type=critic, agent_version=f"v-{critic}", at=1))
-    async with visitor(read_models) as http:
-        for path in ("/dashboard/agent?agent_id=agent-a&", "/dashboard/accuracy?"):
-            page = (await http.get(f"{path}given_by=agent")).text
-            assert '<option value="agent" selected>AI critics only' in page
-        page = (await http.get("/dashboard/agent?agent_id=agent-a&given_by=agent")).text
-    assert ('title="v-agent"' in page, 'title="v-human"' in page) == (True, False)
-
-
-async def test_an_ai_critic_is_not_shown_as_a_person(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(feedback("f1", turn="t1", kind="explicit", reaction="not_ok", text="one", at=1, user_type="agent"))
-    async with visitor(read_models) as http:
-        page = (await http.get("/dashboard/feedback")).text
-    assert "AI critic, " in page and ">person, " not in page
 
 
 async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models: asyncpg.Pool, take: Take) -> None:
@@ -303,15 +248,6 @@ async def test_the_agents_page_has_versions_and_reasons(read_models: asyncpg.Poo
         assert [links(page, name) != [] for name in ("7", "8", "wrong")] == [True] * 3
         assert "agent-b" not in page
         assert (await http.get("/dashboard/agent")).status_code == 404
-
-
-async def test_the_calibration_page_compares_machine_and_people(read_models: asyncpg.Pool, take: Take) -> None:
-    await some(take)
-    await take(feedback("m1", turn="t2", kind="inferred", reaction="not_ok", confidence=0.92, at=5))
-    async with visitor(read_models) as http:
-        page = (await http.get("/dashboard/accuracy")).text
-        assert '<p class="figure">100%</p>' in page
-        assert re.search(r'<td class="agrees"><a href="[^"]*">1</a></td>', page)
 
 
 async def test_each_bin_of_the_calibration_page_links_to_its_verdicts(read_models: asyncpg.Pool, take: Take) -> None:

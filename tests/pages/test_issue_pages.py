@@ -22,7 +22,7 @@ from tests.support.chromium import expect, launched, needs_chromium, opened
 from tests.support.issue_turns import AT, NOW, issue_job, rejected_turns
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import application, client
-from tests.support.reporting_events import START, Take, feedback
+from tests.support.reporting_events import START, Take
 from tests.support.served import served
 
 LIST, ISSUE = "/dashboard/issues", "/dashboard/issue"
@@ -33,14 +33,6 @@ HOSTILE = "<script>alert(1)</script>{{ 7*7 }}"
 def visitor(pool: asyncpg.Pool, token: str = "all") -> httpx.AsyncClient:
     clock = FixedClock(NOW)
     return client([pages_router(pool, clock), issues_router(pool, pool, clock)], token)
-
-
-async def test_three_examples_are_shown_first(read_models: asyncpg.Pool, refund: int) -> None:
-    async with visitor(read_models) as http:
-        text = (await http.get(ISSUE, params={**HERE, "issue": refund})).text
-        first, _, rest = text.partition('<details class="rest">')
-        assert (first.count("<b>Rejected:</b>"), rest.count("<b>Rejected:</b>")) == (3, 2)
-        assert "Show 2 more" in rest
 
 
 @pytest.fixture
@@ -79,15 +71,6 @@ async def test_an_issue_grows_if_the_period_has_more_matching_rejections_than_th
     rows = await growing_issues(read_models, AT, span, before, filters)
     assert {row.id: (row.turns, row.turns_before, row.people) for row in rows}.get(refund) == grown
     assert await growing_issues(read_models, AT, span, None, filters) == []
-
-
-async def test_reasons_follow_the_filters(read_models: asyncpg.Pool, take: Take) -> None:
-    rude = feedback("rude", kind="explicit", reaction="not_ok", tags=("rude",), turn="t0", conversation="c0", user="w")
-    await take(*rejected_turns(0, 15), rude)
-    async with visitor(read_models) as http:
-        assert "tag=rude" in (await http.get("/")).text
-        assert "tag=rude" in (await http.get("/?user_id=w")).text
-        assert "tag=rude" not in (await http.get("/?user_id=somebody")).text
 
 
 async def test_the_list_shows_unsolved_issues_unless_asked(read_models: asyncpg.Pool, refund: int) -> None:

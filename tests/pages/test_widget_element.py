@@ -175,23 +175,6 @@ async def test_an_incomplete_place_is_not_asked_for(platform: Platform) -> None:
     assert platform.complaints == []
 
 
-async def test_changes_at_once_are_one_request_and_what_left_the_page_none(platform: Platform) -> None:
-    await platform.run(
-        """() => {
-            add().remove();
-            const one = add({turn: "t-2"});
-            one.labels = {ok: "Gut"};
-            one.turn = "t-3";
-            return event(one, "feedback-loaded");
-        }"""
-    )
-    assert [one.path for one in platform.taken()] == [FEEDBACK.replace("t-1", "t-3")]
-    await platform.run("(window.one = document.querySelector('agent-feedback-thumbs')).reload()")
-    assert [one.path for one in platform.taken()] == [FEEDBACK.replace("t-1", "t-3")]
-    await platform.run("(one.turn = 't-4', event(one, 'feedback-loaded'))")
-    assert [one.path for one in platform.taken()] == [FEEDBACK.replace("t-1", "t-4")]
-
-
 FIVE = ["1", "2", "3", "4", "5"]
 
 
@@ -210,18 +193,6 @@ async def test_the_points_of_a_scale(platform: Platform) -> None:
         assert await platform.run("texts(one, '.point')") == points
         assert await platform.run("texts(one, '.row', 'aria-label')") == ["Was this answer helpful?"]
     assert platform.complaints == []
-
-
-async def test_a_scale_that_is_changed_is_drawn_again(platform: Platform) -> None:
-    points = "texts(one, '.point')"
-    await platform.run("() => { window.one = add({}); }")
-    assert await platform.run(points) == []
-    for change, expected in (
-        ("one.scale = '5'", FIVE),
-        ("one.setAttribute('scale', '3')", ["1", "2", "3"]),
-        ("one.removeAttribute('scale')", []),
-    ):
-        assert await platform.run(f"({change}, {points})") == expected
 
 
 SAID = {"tags": ["wrong"], "text": "words", "correction": "right"}
@@ -575,19 +546,6 @@ async def test_a_token_is_kept_until_it_is_refused_or_another_way_is_set(platfor
     assert [one.bearer for one in platform.taken()] == [
         "Bearer cas", "Bearer dan", "Bearer from-url", "Bearer second", "Bearer second",
     ]  # fmt: skip
-
-
-async def test_a_token_that_could_not_be_had_is_asked_for_again(platform: Platform) -> None:
-    await platform.run(
-        """() => {
-            let asked = 0;
-            window.one = add({getToken: async () => asked++ ? "ann" : Promise.reject(new Error("offline"))});
-            return one.reload();
-        }"""
-    )
-    assert platform.taken() == []
-    await platform.run("one.reload()")
-    assert [one.bearer for one in platform.taken()] == ["Bearer ann"]
 
 
 async def test_elements_added_at_once_share_a_token_and_later_ones_do_not(platform: Platform) -> None:
