@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from contracts.chat import ChatMessageIngested
-from contracts.feedback import FeedbackCreated
-from tests.support import reporting_events, running_stack
+from tests.support import running_stack
 
 
 class Place(NamedTuple):
@@ -43,58 +41,6 @@ only."""
 ANN, BOB, BOT = "ann", "bob", "bot"
 NEVER_SENT = "m9"
 """The message that a reaction of OURS waits for; only the neighbours have a message with that id."""
-
-
-def messages(place: Place, *, at: float = 0) -> list[ChatMessageIngested]:
-    """Return two turns, each a question by Ann and an answer by the bot; `at` is in seconds from
-    `reporting_events.START`."""
-
-    def said(name: str, turn: str, after: float, agent: str | None = None) -> ChatMessageIngested:
-        made = {"intent": f"{place.tenant}-{place.project}", "strategy": f"{place.name} way"} if agent else {}
-        return reporting_events.message(
-            name,
-            content=place.says(name),
-            agent=agent,
-            turn=turn,
-            at=at + after,
-            tenant=place.tenant,
-            project=place.project,
-            conversation=place.conversation,
-            **made,
-        )
-
-    return [said("q1", "t1", 0), said("a1", "t1", 5, BOT), said("q2", "t2", 60), said("a2", "t2", 65, BOT)]
-
-
-def feedbacks(place: Place, *, at: float = 0, revision: int = 1) -> list[FeedbackCreated]:
-    """Return feedback of Ann and Bob on both turns: explicit, emoji, retracted and inferred; positive in OURS, else
-    negative."""
-    liked, other = ("ok", "not_ok") if place == OURS else ("not_ok", "ok")
-
-    def held(name: str, turn: str, after: float, **fields: Any) -> FeedbackCreated:
-        return reporting_events.feedback(
-            f"{place.name} {name}",
-            turn=turn,
-            at=at + after,
-            recorded=at + after + 1,
-            revision=revision,
-            agent=BOT,
-            agent_message_id=f"a{turn[1:]}",
-            tenant=place.tenant,
-            project=place.project,
-            conversation=place.conversation,
-            **{"text": place.says(name), "agent_version": place.name, "model": place.name} | fields,
-        )
-
-    return [
-        held("thumb", "t1", 10, reaction=liked, emoji="👍" if liked == "ok" else "👎"),
-        held("said", "t1", 20, kind="explicit", reaction=other, tags=(f"{place.tenant}-tag",), correction=place.name),
-        held("inferred", "t1", 30, kind="inferred", reaction=other, confidence=0.9),
-        held("bobs", "t1", 40, reaction=liked, user=BOB),
-        held("second", "t2", 70, kind="explicit", reaction=liked),
-        held("second inferred", "t2", 75, kind="inferred", reaction=other, confidence=0.8),
-        held("taken back", "t2", 80, reaction=None, user=BOB),
-    ]
 
 
 def chat_events(place: Place) -> Sequence[Any]:

@@ -1,10 +1,9 @@
-"""Messages between services keep their format: golden messages, exported schemas, compatibility."""
+"""Messages between services keep their format: golden messages and exported schemas."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,8 @@ from contracts.versions import message_in
 from docgen.asyncapi import asyncapi, examples_of
 from docgen.contract_files import schema_of
 from docgen.events_page import STYLES
-from tests.support.compatibility import facts_of, incompatibilities
 
 EXAMPLES = Path(contracts.__file__).parent / "examples"
-
-
-BASELINE = Path(contracts.__file__).parent / "schemas" / "baseline.json"
 
 
 STYLED = {(style.topic.name, style.example) for style in STYLES}
@@ -81,13 +76,6 @@ def test_the_asyncapi_document_is_sound_and_names_every_topic() -> None:
             validator.validate(example["payload"])
 
 
-@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
-def test_version_1_takes_every_message_it_took(topic: Topic) -> None:
-    baseline = json.loads(BASELINE.read_text("utf-8"))
-    now = facts_of(topic.event.model_json_schema(by_alias=True, mode="validation"))
-    assert incompatibilities(baseline[topic.name], now) == []
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -120,57 +108,6 @@ def test_unsound_messages_are_refused(change: dict[str, Any]) -> None:
     BY_NAME["chat.message.ingested"].event.model_validate_json(json.dumps(sound))
     with pytest.raises(ValidationError):
         BY_NAME["chat.message.ingested"].event.model_validate_json(json.dumps(sound | change), by_name=False)
-
-
-# Changes of a schema that reject messages which were valid before, one row per kind of change.
-
-Part = Mapping[str, Any]
-
-
-TEXT: Part = {"type": "string"}
-
-
-def schema(field: Part | None, *, required: bool = False) -> dict[str, Any]:
-    """Return an event's schema with one field `a`."""
-    return {
-        "type": "object",
-        "properties": {} if field is None else {"a": field},
-        "required": ["a"] if required else [],
-        "$defs": {"Text": TEXT, "Row": {"type": "object", "properties": {"n": TEXT}, "required": ["n"]}},
-    }
-
-
-def broken(before: Part | None, after: Part | None, **given: bool) -> list[str]:
-    return incompatibilities(facts_of(schema(before)), facts_of(schema(after, **given)))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "sentence"),
-    [
-        (TEXT, None, "a was removed"),
-        (TEXT, {"type": "integer"}, "a no longer accepts ['string']"),
-        ({"type": "string", "maxLength": 5}, {"type": "string", "maxLength": 4}, "a: maxLength is tighter"),
-        (TEXT, {"type": "string", "minLength": 1}, "a: minLength is tighter"),
-        ({"type": "integer", "minimum": 0}, {"type": "integer", "minimum": 1}, "a: minimum is tighter"),
-        ({"type": "number"}, {"type": "number", "maximum": 1}, "a: maximum is tighter"),
-        (TEXT, {"type": "string", "enum": ["ok"]}, "a no longer accepts all of its choices"),
-        ({"enum": ["no", "ok"]}, {"enum": ["ok"]}, "a no longer accepts all of its choices"),
-        (TEXT, {"type": "string", "pattern": "^a$"}, "a: its pattern changed"),
-        (
-            {"type": "string", "pattern": r"^[^\x00]*$"},
-            {"type": "string", "pattern": r"^[^\x00]*[^\x00\s][^\x00]*$"},
-            "a: its pattern changed",
-        ),
-        ({"type": "array", "items": TEXT}, {"type": "array", "items": {"type": "integer"}}, "a[] no longer accepts"),
-        (
-            {"type": "object", "additionalProperties": TEXT},
-            {"type": "object", "additionalProperties": {"type": "string", "maxLength": 1}},
-            "a{}: maxLength is tighter",
-        ),
-    ],
-)
-def test_a_narrower_schema_names_the_field_and_the_change(before: Part, after: Part | None, sentence: str) -> None:
-    assert [one for one in broken(before, after) if one.startswith(sentence)]
 
 
 # Posts as messages: their ids, and chats that claim an id of a post.
