@@ -10,15 +10,10 @@ from pathlib import Path
 
 import uvloop
 
-from proofs.chaos.broker_faults import ReplicatedCluster, broker_lane
 from proofs.chaos.lanes import EDGES
-from proofs.chaos.outage import outage
 from proofs.chaos.report import print_result
-from proofs.chaos.run import LANES, Options, run
+from proofs.chaos.run import BROKERS, LANES, Options, run
 from proofs.chaos.selfcheck import selfcheck
-
-ALONE = ("brokers", "outage")
-"""Kinds of faults with servers or checks of their own."""
 
 
 def main() -> int:
@@ -35,26 +30,19 @@ def main() -> int:
         "--faults",
         default=",".join(LANES),
         help=f"with commas between: {', '.join(LANES)}, and before these {', '.join(EDGES)};"
-        f" or alone: {', '.join(ALONE)} (default: %(default)s)",
+        f" or {BROKERS} alone (default: %(default)s)",
     )
     options = parser.parse_args()
     faults = tuple(options.faults.split(","))
-    allowed = {*LANES, *EDGES} if len(faults) > 1 else {*LANES, *EDGES, *ALONE}
-    if unknown := sorted(set(faults) - allowed):
+    if faults != (BROKERS,) and (unknown := sorted({*faults}.difference(LANES, EDGES))):
         parser.error(f"no such fault, or not with others: {', '.join(unknown)}")
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
     if options.what == "selfcheck":
         return uvloop.run(selfcheck(seed, options.only, options.rate))
-    if faults == ("outage",):
-        return uvloop.run(outage(options.minutes, seed, options.rate, options.keep))
-    if faults == ("brokers",):
-        replicated = Options(options.minutes, seed, options.rate, keep=options.keep, servers=ReplicatedCluster)
-        result = uvloop.run(run(replicated, broker_lane))
-    else:
-        result = uvloop.run(run(Options(options.minutes, seed, options.rate, keep=options.keep, faults=faults)))
+    result = uvloop.run(run(Options(options.minutes, seed, options.rate, keep=options.keep, faults=faults)))
     print_result(result)
-    return 0 if result.ok else 1
+    return 1 if result.errors else 0
 
 
 if __name__ == "__main__":

@@ -11,10 +11,8 @@ from typing import Any, cast
 
 from contracts.topics import CHAT_MESSAGE, EXPLICIT_RECEIVED, FEEDBACK_CREATED
 from proofs.chaos.announce import say
-from proofs.chaos.cluster import SERVICES, Cluster
-from proofs.chaos.listeners import KafkaWithListeners
-from proofs.chaos.progress import GROUPS, Progress
-from proofs.chaos.run import LAST_FAULT
+from proofs.chaos.cluster import SERVICES, Cluster, KafkaWithListeners
+from proofs.chaos.progress import GROUPS
 from proofs.chaos.service_faults import Scene, kill
 from tests.support.three_brokers import NODES, ThreeBrokers
 
@@ -86,13 +84,13 @@ FAULTS: Mapping[str, BrokerFault] = {
 }
 
 
-async def broker_lane(scene: Scene, _progress: Progress, until: float) -> None:
+async def broker_lane(scene: Scene, until: float) -> None:
     """Inject every fault once in random order, then again; half of the time a service is killed as well."""
     brokers = cast(ReplicatedCluster, scene.cluster).brokers
     rng = random.Random(f"{scene.seed}-brokers")
     deck: list[str] = []
     await asyncio.sleep(5)
-    while time.monotonic() < until - LAST_FAULT:
+    while time.monotonic() < until:
         if not deck:
             deck = rng.sample(sorted(FAULTS), len(FAULTS))
         name = deck.pop()

@@ -14,17 +14,14 @@ from urllib.parse import quote
 import httpx
 
 from proofs.chaos.fleet import Fleet
-from proofs.chaos.ledger import Entry, Ledger, digest
-from proofs.chaos.outgoing import EXPLICIT, Outgoing
-from proofs.chaos.process import TOKEN
+from proofs.chaos.ledger import EXPLICIT, Entry, Ledger, Outgoing, digest
+from proofs.chaos.process import AUTHORIZATION
 from proofs.chaos.proxy import Door
 from proofs.chaos.publisher import now_us
 from proofs.chaos.traffic import Traffic
 from proofs.chaos.wire import acceptances
 
 HTTP_SERVICES = ("chat_bridge", "feedback")
-KIND = "over HTTP"
-"""Kind of the ledger's entries that were accepted over HTTP."""
 CALLERS = 3
 ROUND = 10
 """Events per caller and round."""
@@ -76,9 +73,9 @@ class Caller:
         )
         if response is None:
             return
-        said = response.json()
-        if (said["accepted"], said["refused_total"]) != (len(lines), 0):
-            self._wrong.append(f"of {len(lines)} valid lines {said['accepted']} were accepted: {said['refused'][:1]}")
+        answer = response.json()
+        if (answer["accepted"], answer["refused_total"]) != (len(lines), 0):
+            self._wrong.append(f"not all of {len(lines)} valid lines were accepted: {response.text[:200]}")
             return
         await self._enter([(record.topic, event) for record, event in zip(records, events, strict=True)])
 
@@ -116,7 +113,7 @@ class Caller:
 
     async def _enter(self, events: Sequence[tuple[str, Event]]) -> None:
         texts = [(topic, json.dumps(event, ensure_ascii=False)) for topic, event in events]
-        entries = [Entry(topic, -1, -1, "good", KIND, digest(text.encode()), text) for topic, text in texts]
+        entries = [Entry(topic, -1, -1, digest(text.encode()), text) for topic, text in texts]
         await asyncio.to_thread(self._ledger.write, entries)
 
 
@@ -153,9 +150,8 @@ class Callers:
     async def _run(self, caller: Caller, in_round: asyncio.Lock) -> None:
         for door in caller.doors.values():
             await door.start()
-        headers = {"Authorization": f"Bearer {TOKEN}"}
         try:
-            async with httpx.AsyncClient(timeout=15, trust_env=False, headers=headers) as client:
+            async with httpx.AsyncClient(timeout=15, trust_env=False, headers=AUTHORIZATION) as client:
                 while not self.ending:
                     await self._running.wait()
                     began = time.monotonic()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Literal, TypeVar
 from uuid import UUID
 
-from proofs.chaos.fault_table import Promise
 from proofs.chaos.logs import Announced, Letter
-from proofs.chaos.observed import Stored
-from proofs.chaos.recount import Expected, Key, Shown, Slot, turns_judged
+from proofs.oracle import Expected, Key, Shown, Slot, effective, turns_judged
 
+Promise = Literal["P1", "P3", "P4", "P5", "P10"]
 T = TypeVar("T", bound=Hashable)
 
 
@@ -32,6 +31,14 @@ class Finding:
         return self.lost == 0 and self.extra == 0
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """State of a feedback record in the store."""
+
+    shown: Shown
+    revision: int
+
+
 @dataclass(frozen=True)
 class Observations:
     """State read from the stores after all groups have caught up."""
@@ -39,7 +46,7 @@ class Observations:
     stored: Mapping[Key, Stored]
     history: Collection[tuple[UUID, int, bool, str | None]]
     announced: Sequence[Announced]
-    letters: Iterable[Letter]
+    letters: Collection[Letter]
     parked: Collection[tuple[str, str, str]]
     people: Mapping[Slot, tuple[str, UUID]]
     machine: Mapping[UUID, str]
@@ -47,57 +54,27 @@ class Observations:
     judged_turns: Mapping[tuple[str, str, str, str], str]
 
 
-@dataclass
-class Wanted:
-    """State that the ledger requires. Conversations of `ignored_tenants` are compared only with each other."""
-
-    expected: Expected
-    effective: Mapping[Slot, tuple[str, UUID]]
-    verdicts: Mapping[Key, Shown]
-    ignored_tenants: frozenset[str] = frozenset()
-    over_http: Expected = field(default_factory=Expected)
-    """Part of `expected` that was accepted over HTTP."""
-
-
-def compare(wanted: Wanted, seen: Observations) -> list[Finding]:
-    """Return all findings, in the order of the guarantees."""
-    people = {
-        k: s for k, s in seen.stored.items() if s.shown.kind != "inferred" and k.tenant not in wanted.ignored_tenants
-    }
-    verdicts = {
-        k: s.shown
-        for k, s in seen.stored.items()
-        if s.shown.kind == "inferred" and s.shown.live and k.tenant not in wanted.ignored_tenants
-    }
-    expected = wanted.expected
-    live_machine = {
-        k.feedback_id: s.shown.reaction for k, s in seen.stored.items() if s.shown.kind == "inferred" and s.shown.live
-    }
+def compare(expected: Expected, verdicts: Mapping[Key, Shown], seen: Observations) -> list[Finding]:
+    """Return all findings, in the order of the guarantees. `verdicts` are those that the detector must infer."""
+    people = {key: state.shown for key, state in seen.stored.items() if state.shown.kind != "inferred"}
+    machine = {k: s.shown for k, s in seen.stored.items() if s.shown.kind == "inferred" and s.shown.live}
+    live_machine = {key.feedback_id: shown.reaction for key, shown in machine.items()}
     return [
         sets("P1", "feedbacks in the store", expected.records.keys(), people.keys()),
-        sets("P3", "what they show", expected.records.items(), {k: s.shown for k, s in people.items()}.items()),
-        sets("P3", "the detector's verdicts", wanted.verdicts.items(), verdicts.items()),
-        _over_http(wanted.over_http, seen),
+        sets("P3", "what they show", expected.records.items(), people.items()),
+        sets("P3", "the detector's verdicts", verdicts.items(), machine.items()),
         *_announcements(seen),
-        _letters(wanted, seen.letters),
-        sets("P5", "parked events", expected.parked, {p for p in seen.parked if p[0] not in wanted.ignored_tenants}),
-        sets("P10", "effective reactions of people", _of(wanted.effective, wanted), _of(seen.people, wanted)),
+        _letters(expected, seen.letters),
+        sets("P5", "parked events", expected.parked, seen.parked),
+        sets("P10", "effective reactions of people", _flat(effective(expected.records)), _flat(seen.people)),
         sets("P10", "effective verdicts", live_machine.items(), seen.machine.items()),
-        sets("P10", "messages in the reports", expected.messages.keys(),
-             {m for m in seen.messages if m[0] not in wanted.ignored_tenants}),
-        sets("P10", "turns as people judged them", turns_judged(expected.records).items(),
-             {(turn, status) for turn, status in seen.judged_turns.items() if turn[0] not in wanted.ignored_tenants}),
-    ]  # fmt: skip
+        sets("P10", "messages in the reports", expected.messages.keys(), seen.messages),
+        sets("P10", "turns as people judged them", turns_judged(expected.records).items(), seen.judged_turns.items()),
+    ]
 
 
-def _over_http(accepted: Expected, seen: Observations) -> Finding:
-    """Compare the events that were accepted over HTTP with the stored ones."""
-    wanted = {*accepted.records, *accepted.messages}
-    return sets("P1", "accepted over HTTP", wanted, wanted & {*seen.stored, *seen.messages})
-
-
-def _of(found: Mapping[Slot, tuple[str, UUID]], wanted: Wanted) -> set[tuple[object, ...]]:
-    return {(*slot, *value) for slot, value in found.items() if slot[0] not in wanted.ignored_tenants}
+def _flat(reactions: Mapping[Slot, tuple[str, UUID]]) -> set[tuple[object, ...]]:
+    return {(*slot, *value) for slot, value in reactions.items()}
 
 
 def sets(promise: Promise, what: str, wanted: Iterable[T], seen: Iterable[T]) -> Finding:
@@ -125,48 +102,45 @@ def _instead(one: object, extra: Collection[object]) -> str:
 def _announcements(seen: Observations) -> list[Finding]:
     last: dict[UUID, Announced] = {}
     highest: dict[UUID, Announced] = {}
-    said: dict[tuple[UUID, int], tuple[str, Shown]] = {}
+    first_form: dict[tuple[UUID, int], tuple[str, Shown]] = {}
     orphans: set[tuple[object, ...]] = set()
     states = set(seen.history)
-    count = 0
     for one in seen.announced:
-        count += 1
         state = one.feedback_id, one.revision, one.shown.live, one.shown.reaction
         if state not in states:
             orphans.add((*state, "was announced and never stored"))
-        before = said.setdefault((one.feedback_id, one.revision), (one.event_id, one.shown))
-        if before != (one.event_id, one.shown):
+        form = one.event_id, one.shown
+        if first_form.setdefault((one.feedback_id, one.revision), form) != form:
             orphans.add((*state, "was announced in two forms"))
         last[one.feedback_id] = one
         if one.feedback_id not in highest or highest[one.feedback_id].revision <= one.revision:
             highest[one.feedback_id] = one
-    store = {(k.feedback_id, s.revision, s.shown) for k, s in seen.stored.items()}
-    announced = {(one.feedback_id, one.revision, one.shown) for one in highest.values()}
-    at_the_end = {(one.feedback_id, one.revision, one.shown) for one in last.values()}
     first = f"announcement: {min(orphans, key=repr)}" if orphans else ""
     return [
-        sets("P4", "last announcements", store, announced),
-        Finding("P4", "announced states", count, 0, len(orphans), first),
-        sets("P4", "what compaction keeps", store, at_the_end),
+        announced_states("last announcements", seen.stored, highest.values()),
+        Finding("P4", "announced states", len(seen.announced), 0, len(orphans), first),
+        announced_states("what compaction keeps", seen.stored, last.values()),
     ]
 
 
-def _letters(wanted: Wanted, letters: Iterable[Letter]) -> Finding:
-    expected = wanted.expected
-    held = list(letters)
-    lost = expected.letters - {letter.place for letter in held}
-    unheard = expected.hostile - {letter.sha256 for letter in held}
-    digests = expected.letter_digests | expected.hostile
+def announced_states(what: str, stored: Mapping[Key, Stored], announced: Iterable[Announced]) -> Finding:
+    """Compare the stored state of each feedback record with the announced one."""
+    store = {(key.feedback_id, state.revision, state.shown) for key, state in stored.items()}
+    return sets("P4", what, store, {(one.feedback_id, one.revision, one.shown) for one in announced})
+
+
+def _letters(expected: Expected, letters: Collection[Letter]) -> Finding:
+    lost = expected.letters - {letter.coordinates for letter in letters}
     # A record that the harness published twice has a second position with the same bytes.
-    extra = [letter for letter in held if letter.place not in expected.letters and letter.sha256 not in digests]
+    extra = [
+        one for one in letters if one.coordinates not in expected.letters and one.sha256 not in expected.letter_digests
+    ]
     first = ""
     if lost:
         first = f"dead letters: the unusable record at {min(lost)} is in none"
-    elif unheard:
-        first = f"dead letters: an unusable event is in none (SHA-256 {min(unheard)})"
     elif extra:
+        wrong = extra[0]
         first = (
-            f"dead letters: the good record at {extra[0].place} was given up ({extra[0].reason}; {extra[0].written_by})"
+            f"dead letters: the good record at {wrong.coordinates} was given up ({wrong.reason}; {wrong.written_by})"
         )
-    checked = len(expected.letters) + len(expected.hostile)
-    return Finding("P5", "dead letters", checked, len(lost) + len(unheard), len(extra), first)
+    return Finding("P5", "dead letters", len(expected.letters), len(lost), len(extra), first)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import time
 
-from proofs.chaos.asked import says
 from proofs.chaos.cluster import SERVICES
-from proofs.chaos.service_faults import Scene
+from proofs.chaos.progress import Progress
+from proofs.chaos.service_faults import Scene, says
 from proofs.chaos.small_disk import change_setting
 
 LOCK_SECONDS = 40.0
+OUTAGE_SECONDS = 120.0
 TABLES = (
     "chat_bridge.messages",
     "feedback.feedback",
@@ -19,6 +22,7 @@ TABLES = (
     "reporting.messages",
 )
 """Tables of each service; every batch writes to at least one of its service's."""
+_LAG = re.compile(r'^agent_feedback_lag_records\{group="(\w+)"\} (\S+)', re.M)
 _BACKENDS = "from pg_stat_activity where application_name like 'agent-feedback%' and pid <> pg_backend_pid()"
 
 
@@ -67,10 +71,45 @@ async def locked_tables(scene: Scene) -> None:
     try:
         async with connection.transaction():
             await connection.execute(f"lock table {', '.join(TABLES)} in access exclusive mode")
-            answers = (
-                says(scene, name, lambda answer: answer.get("status") != "ready", "that it waits", LOCK_SECONDS)
-                for name in SERVICES
-            )
-            await asyncio.gather(asyncio.sleep(LOCK_SECONDS), *answers)
+            await _all_wait(scene, LOCK_SECONDS)
     finally:
         await connection.close()
+
+
+async def database_outage(scene: Scene, progress: Progress) -> None:
+    """Stop the database for two minutes under load. During that time no service may report that it is ready, and the
+    lag metric must be right; afterwards each group must read its backlog at twice the rate of the load."""
+    await scene.cluster.crash_postgres()
+    await _all_wait(scene, OUTAGE_SECONDS)
+    start = await progress.positions()
+    for name in SERVICES:
+        for group, lag in _LAG.findall(await scene.fleet.main[name].ask("/metrics")):
+            actual = start.lag(group) if group in start.committed else 0
+            if actual and abs(float(lag) - actual) > 0.3 * actual + 1_500:
+                scene.wrong.append(f"{group} says lag {float(lag):.0f} during the outage; it was {actual}")
+    await scene.cluster.postgres.start()
+    await asyncio.gather(*(_catch_up(scene, progress, group) for group in start.committed))
+
+
+async def _catch_up(scene: Scene, progress: Progress, group: str) -> None:
+    """Wait until the group is within two seconds of its input, which continues; note an error if it is slow."""
+    began, start = time.monotonic(), await progress.positions()
+    while True:
+        await asyncio.sleep(1)
+        now, seconds = await progress.positions(), time.monotonic() - began
+        arrived = sum(now.ends[p] - start.ends[p] for p in now.committed[group])
+        if now.lag(group) <= 2 * arrived / seconds + 300:
+            break
+    read = sum(now.committed[group][p] - offset for p, offset in start.committed[group].items())
+    if start.lag(group) > scene.load.rate and read < 2 * min(arrived, scene.load.rate * seconds):
+        scene.wrong.append(
+            f"{group} read {read / seconds:.0f}/s after the outage, with {arrived / seconds:.0f}/s input"
+        )
+
+
+async def _all_wait(scene: Scene, seconds: float) -> None:
+    """Wait for `seconds`, within which each service must report that it is not ready."""
+    answers = (
+        says(scene, name, lambda answer: answer.get("status") != "ready", "that it waits", seconds) for name in SERVICES
+    )
+    await asyncio.gather(asyncio.sleep(seconds), *answers)

@@ -25,7 +25,6 @@ class Fleet:
         self.guests: list[ServiceProcess] = []
         self._planned: dict[int, Plan] = {}
         self._held: set[str] = set()
-        self.kills: Counter[str] = Counter()
         self.gave_up: list[str] = []
         """Processes that ended by themselves."""
         self.peak_mb: dict[str, float] = dict.fromkeys(SERVICES, 0.0)
@@ -89,9 +88,8 @@ class Fleet:
 
     def _note_end(self, process: ServiceProcess) -> None:
         plan = self._planned.get(process.pid, NO_PLAN)
-        if process.code == -9 and plan.die_at is not None:
-            self.kills[process.name] += 1
-        elif not process.is_ended_by_harness:
+        was_planned = process.code == -9 and plan.die_at is not None
+        if not was_planned and not process.is_ended_by_harness:
             self.gave_up.append(f"{process.name} ended by itself with {process.code}")
 
     async def stop(self) -> dict[str, float]:

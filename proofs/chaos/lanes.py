@@ -11,12 +11,44 @@ from dataclasses import replace
 
 from proofs.chaos.announce import say
 from proofs.chaos.cluster import SERVICES
-from proofs.chaos.database_faults import cancelled_backends, database_full, database_read_only, locked_tables
-from proofs.chaos.fault_table import SERVICE_FAULTS, ServiceFault
+from proofs.chaos.connection_faults import commit_cut, cut_database, cut_log, produce_cut, slow_database
+from proofs.chaos.database_faults import (
+    cancelled_backends,
+    database_full,
+    database_outage,
+    database_read_only,
+    locked_tables,
+)
 from proofs.chaos.log_faults import compressed_bomb, records_deleted
 from proofs.chaos.progress import GROUPS, Progress, groups_of
-from proofs.chaos.service_faults import Scene, jumping_clock, stopped_minute
+from proofs.chaos.service_faults import (
+    Scene,
+    join_and_leave,
+    jumping_clock,
+    kill,
+    kill_at_point,
+    stopped_minute,
+    term,
+    wrong_clock,
+    zombie,
+)
 from proofs.chaos.shared_faults import SHARED_FAULTS, SharedFault, redelivery, topic_made_again
+
+ServiceFault = Callable[[Scene, str], Awaitable[None]]
+SERVICE_FAULTS: tuple[tuple[str, ServiceFault, float], ...] = (
+    ("kill", kill, 40),
+    ("kill_at_point", kill_at_point, 20),
+    ("term", term, 10),
+    ("join_and_leave", join_and_leave, 10),
+    ("zombie", zombie, 6),
+    ("slow_database", slow_database, 7),
+    ("cut_database", cut_database, 4),
+    ("commit_cut", commit_cut, 10),
+    ("produce_cut", produce_cut, 10),
+    ("cut_log", cut_log, 4),
+    ("wrong_clock", wrong_clock, 3),
+)
+"""Name, function, and weight of each fault of one service."""
 
 
 async def service_lane(scene: Scene, name: str, until: float) -> None:
@@ -65,9 +97,9 @@ async def _once(lane: Scene, name: str, progress: Progress) -> None:
             await redelivery(lane, service)
     else:
         say(name)
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as locks:
             for lock in lane.locks.values():
-                await held.enter_async_context(lock)
+                await locks.enter_async_context(lock)
             async with lane.recovery.under(name, GROUPS):
                 await topic_made_again(lane, progress)
 
@@ -101,6 +133,7 @@ EDGES: dict[str, Edge] = {
     "database_full": _on_all(database_full),
     "cancelled_backends": _on_all(cancelled_backends),
     "locked_tables": _on_all(locked_tables),
+    "database_outage": database_outage,
     "stopped_minute": _on_one_service(stopped_minute),
     "records_deleted": records_deleted,
     "compressed_bomb": compressed_bomb,

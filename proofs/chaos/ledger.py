@@ -1,4 +1,4 @@
-"""Ledger of acknowledged records, one per line, written to disk before any other step."""
+"""Records to publish, and the ledger of acknowledged ones, which is on disk before any other step."""
 
 from __future__ import annotations
 
@@ -10,25 +10,41 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from proofs.chaos.outgoing import Fate
+from proofs.chaos.poison import Headers
+
+MESSAGE, REPLY, REACTION = "chat.message.ingested", "chat.message.reply.ingested", "chat.message.reaction.ingested"
+EXPLICIT = "feedback.explicit.received"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One record to publish. `scattered`: on any partition, without a key; `wait` in seconds before it is sent."""
+
+    topic: str
+    key: str
+    value: bytes | None
+    headers: Headers = ()
+    is_poison: bool = False
+    scattered: bool = False
+    wait: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Acknowledged record. `value` is its text if it is valid; of poison only the SHA-256 is kept."""
+    """Acknowledged record. `value` is its text, or None for poison, of which only the SHA-256 is kept.
+
+    A record that was accepted over HTTP has partition and offset -1. `log_time` is in milliseconds.
+    """
 
     topic: str
     partition: int
     offset: int
-    fate: Fate
-    kind: str
     sha256: str
     value: str | None
     log_time: int = -1
-    """Time at which the log has accepted the record, in milliseconds; -1 if it was sent over HTTP."""
 
     @property
-    def place(self) -> tuple[str, int, int]:
+    def coordinates(self) -> tuple[str, int, int]:
         return self.topic, self.partition, self.offset
 
 

@@ -13,15 +13,13 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
 
 from contracts.topics import BY_NAME
-from proofs.chaos.asked import says
 from proofs.chaos.cluster import SERVICES
-from proofs.chaos.ledger import Entry
-from proofs.chaos.outgoing import EXPLICIT, REPLY
+from proofs.chaos.ledger import EXPLICIT, REPLY, Entry
 from proofs.chaos.process import status_mb
 from proofs.chaos.progress import AWAY, Progress
 from proofs.chaos.publisher import now_us
-from proofs.chaos.racing import races
-from proofs.chaos.service_faults import Scene
+from proofs.chaos.service_faults import Scene, says
+from proofs.chaos.traffic import races
 
 DELETED = 60
 BOMB_RECORDS = 100
@@ -36,14 +34,14 @@ async def records_deleted(scene: Scene, progress: Progress) -> None:
     fleet, name = scene.fleet, "feedback"
     await scene.quiet()
     try:
-        said, _ = races(scene.seed, DELETED, now_us())
-        await scene.racers[0].write(said)
+        judgements, _ = races(scene.seed, DELETED, now_us())
+        await scene.racers[0].write(judgements)
         if not await progress.quiet(1.0, 60):
             scene.trouble.append("no quiet came for deleting records")
             return
         fleet.hold(name)
         scene.stops.append(await fleet.main[name].terminate())
-        await scene.racers[0].write(said)
+        await scene.racers[0].write(judgements)
         await _delete_all(scene.cluster.kafka.bootstrap, EXPLICIT)
         fleet.replace(name)
         await fleet.main[name].running(60)
@@ -67,12 +65,12 @@ async def _delete_all(bootstrap: str, topic: str) -> None:
 async def compressed_bomb(scene: Scene, progress: Progress) -> None:
     """Send a few kilobytes that decompress to a hundred megabytes; no service may take much more memory."""
     async with _little_room(scene):
-        place, packed = await _send_bomb(scene.cluster.kafka.bootstrap, REPLY)
-        entry = Entry(REPLY, 0, place, "poison", "bomb", packed, None)
+        offset, packed = await _send_bomb(scene.cluster.kafka.bootstrap, REPLY)
+        entry = Entry(REPLY, 0, offset, packed, None)
         await asyncio.to_thread(scene.writer.ledger.write, [entry])
         end = TopicPartition(REPLY, 0)
         async with asyncio.timeout(90):
-            while not await _passed(progress, end, place):
+            while not await _passed(progress, end, offset):
                 await asyncio.sleep(0.5)
 
 
@@ -82,7 +80,7 @@ async def _passed(progress: Progress, partition: TopicPartition, offset: int) ->
         positions = await progress.positions()
     except AWAY:
         return False
-    return all(held[partition] > offset for held in positions.committed.values() if partition in held)
+    return all(offsets[partition] > offset for offsets in positions.committed.values() if partition in offsets)
 
 
 async def _send_bomb(bootstrap: str, topic: str) -> tuple[int, str]:

@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from contracts.instants import parse_instant
 from contracts.topics import FEEDBACK_CREATED, TOPICS
 from proofs.chaos.ledger import digest
-from proofs.chaos.recount import Key, Shown
+from proofs.oracle import Key, Shown
 from servicekit.log.cluster import Bootstrap, client_options
 
 
@@ -81,7 +81,7 @@ def announced(event: dict[str, Any]) -> Announced:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    place: tuple[str, int, int]
+    coordinates: tuple[str, int, int]
     reason: str
     sha256: str
     written_by: str = ""
@@ -90,15 +90,16 @@ class Letter:
 
 async def letters(bootstrap: str) -> list[Letter]:
     """Return every dead letter."""
-    found = []
+    dead_letters = []
     for topic in TOPICS:
         for record in await records_of(bootstrap, topic.dead_letters):
-            said = {name: value.decode("ascii", "replace") for name, value in record.headers if value is not None}
-            for offset in _offsets(said.get("offsets", said["offset"])):
-                place = said["topic"], int(said["partition"]), offset
-                written_by = f"{said['service']}, {said['error-class']}"
-                found.append(Letter(place, said["reason"], said.get("sha256") or digest(record.value), written_by))
-    return found
+            headers = {name: value.decode("ascii", "replace") for name, value in record.headers if value is not None}
+            written_by = f"{headers['service']}, {headers['error-class']}"
+            sha256 = headers.get("sha256") or digest(record.value)
+            for offset in _offsets(headers.get("offsets", headers["offset"])):
+                coordinates = headers["topic"], int(headers["partition"]), offset
+                dead_letters.append(Letter(coordinates, headers["reason"], sha256, written_by))
+    return dead_letters
 
 
 def _offsets(ranges: str) -> Iterator[int]:

@@ -1,23 +1,19 @@
-"""State of the services, read directly from their tables."""
+"""State of the services, read directly from their tables and topics."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 
-from proofs.chaos.recount import Key, Shown, Slot
+from proofs.chaos.cluster import Cluster
+from proofs.chaos.compare import Observations, Stored
+from proofs.chaos.logs import announcements, letters
+from proofs.oracle import Key, Shown, Slot
 
 KEY = "tenant, project, conversation_id, source, user_id, agent_id, source_id"
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    shown: Shown
-    revision: int
 
 
 async def watch_store(connection: asyncpg.Connection) -> None:
@@ -35,6 +31,26 @@ async def watch_store(connection: asyncpg.Connection) -> None:
             for each row execute function chaos.note();
         """
     )
+
+
+async def observe(cluster: Cluster) -> Observations:
+    bootstrap = cluster.kafka.bootstrap
+    announced, dead_letters = await announcements(bootstrap), await letters(bootstrap)
+    connection = await cluster.connect()
+    try:
+        return Observations(
+            stored=await stored(connection),
+            history=await history(connection),
+            announced=announced,
+            letters=dead_letters,
+            parked=await parked(connection),
+            people=await people_effective(connection),
+            machine=await machine_effective(connection),
+            messages=await reported_messages(connection),
+            judged_turns=await judged_turns(connection),
+        )
+    finally:
+        await connection.close()
 
 
 async def history(connection: asyncpg.Connection) -> set[tuple[UUID, int, bool, str | None]]:

@@ -13,14 +13,7 @@ POINTS: tuple[Point, ...] = ("before_publish", "after_publish", "before_commit",
 """Points of a crash: between write and announcement, between announcement and commit, and before the commit of a
 batch."""
 Bug = Literal[
-    "commit_before_write",
-    "auto_commit",
-    "unguarded_write",
-    "announce_only_changes",
-    "parser_raises_on_header",
-    "forget_failed_dead_letter",
-    "accept_without_write",
-    "resend_later",
+    "auto_commit", "parser_raises_on_header", "forget_failed_dead_letter", "accept_without_write", "resend_later"
 ]
 
 

@@ -13,15 +13,11 @@ from faststream import AckPolicy
 
 import servicekit.log.broker
 from contracts.topics import FEEDBACK_CREATED
-from feedback.sql import SQL
 from proofs.chaos.plan import Bug
-from servicekit.db.database import Database
-from servicekit.db.statements import Statement
 from servicekit.errors import LogUnavailable
 from servicekit.log.dead_letters import letters_of
-from servicekit.log.delivery import Commit, Delivery
+from servicekit.log.delivery import Delivery
 from servicekit.log.messages import Message, Producer, Written
-from servicekit.log.records import RawRecord
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.log.slots import Slot
 from servicekit.service import Service
@@ -39,16 +35,8 @@ def plant(bug: Bug, service: Service) -> None:
                 "ack_policy": AckPolicy.ACK_FIRST,
                 "auto_commit_interval_ms": 200,
             }
-        case "unguarded_write":
-            _write_unguarded(without_guard(SQL.save_records))
         case "parser_raises_on_header":
             servicekit.log.broker._raw_parser = _parser_that_raises(servicekit.log.broker._raw_parser)
-        case "announce_only_changes":
-            if service.name == "feedback":
-                _announce_only_changes(service)
-        case "commit_before_write":
-            for subscription in service.subscriptions:
-                _commit_first(subscription.delivery)
         case "forget_failed_dead_letter":
             for subscription in service.subscriptions:
                 _forget_letters(subscription.delivery)
@@ -60,37 +48,6 @@ def plant(bug: Bug, service: Service) -> None:
                 _resend_later(service)
 
 
-def _write_unguarded(bare: Statement) -> None:
-    """Save records with the function `bare`, which the first call creates."""
-    vars(SQL)["save_records"] = bare
-    call, creating, created = Database.call, asyncio.Lock(), list[bool]()
-
-    async def call_created(pool: Any, function: Statement, *arguments: Any, **values: Any) -> Any:
-        async with creating:
-            if function.name == bare.name and not created:
-                async with pool.acquire() as connection, connection.transaction():
-                    await connection.execute("select pg_advisory_xact_lock(hashtext($1))", bare.name)
-                    await connection.execute(bare.definition.replace("create", "create or replace", 1))
-                created.append(True)
-        return await call(pool, function, *arguments, **values)
-
-    setattr(Database, "call", staticmethod(call_created))  # noqa: B010 # mypy lets nobody assign a method
-
-
-def without_guard(statement: Statement) -> Statement:
-    """Return the call that saves records, but overwriting any revision. Raises RuntimeError if it has changed."""
-    bare = statement.definition.replace("and stored.revision = given.loaded_revision", "").replace(
-        "on conflict do nothing",
-        "on conflict (feedback_id) do update set slots = excluded.slots, live = excluded.live, "
-        "reaction = excluded.reaction, revision = excluded.revision",
-    )
-    if "given.loaded_revision\n" in bare or "do nothing" in bare:
-        raise RuntimeError("the guarded statement has changed: plant this bug anew")
-    name = f"unguarded_{statement.name}"
-    bare, text = (one.replace(statement.name, name) for one in (bare, statement.text))
-    return statement._replace(name=name, text=text, definition=bare)
-
-
 def _parser_that_raises(parse: Any) -> Any:
     async def parser(batch: Any) -> Any:
         for record in batch:
@@ -99,20 +56,6 @@ def _parser_that_raises(parse: Any) -> Any:
         return await parse(batch)
 
     return parser
-
-
-def _commit_first(delivery: Delivery) -> None:
-    deliver = delivery.deliver
-
-    async def commit_then_deliver(records: Sequence[RawRecord], commit: Commit) -> None:
-        await commit(records)
-        await deliver(records, _committed)
-
-    vars(delivery)["deliver"] = commit_then_deliver
-
-
-async def _committed(_: Sequence[RawRecord]) -> bool:
-    return True
 
 
 def _forget_letters(delivery: Delivery) -> None:
@@ -144,12 +87,6 @@ def _handler_of(service: Service) -> Any:
     return handler
 
 
-def _announce_only_changes(service: Service) -> None:
-    handler = _handler_of(service)
-    noted = SavesNoted(handler._store)
-    handler._store, handler._producer = noted, ChangesOnly(handler._producer, noted.saved)
-
-
 def _resend_later(service: Service) -> None:
     """Write messages without a response again in the background, while the service continues as if it had one."""
     can_retry = SendProduceReqHandler._can_retry
@@ -160,36 +97,6 @@ def _resend_later(service: Service) -> None:
     setattr(SendProduceReqHandler, "_can_retry", unless_announced)  # noqa: B010 # mypy lets nobody assign a method
     handler = _handler_of(service)
     handler._producer = ResendsLater(handler._producer)
-
-
-class SavesNoted:
-    """Store that remembers which records it has changed."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self.saved: set[str] = set()
-
-    async def save(self, *arguments: Any) -> Any:
-        written = await self._inner.save(*arguments)
-        self.saved.update(map(str, written.ids))
-        return written
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-
-class ChangesOnly:
-    """Producer that announces only records that changed since the last call."""
-
-    def __init__(self, inner: Producer, saved: set[str]) -> None:
-        self._inner = inner
-        self._saved = saved
-
-    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
-        kept = [m for m in messages if m.topic != FEEDBACK_CREATED.name or m.key in self._saved]
-        written = await self._inner.send(kept)
-        self._saved.clear()
-        return written
 
 
 class ResendsLater:

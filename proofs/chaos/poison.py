@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Event = dict[str, Any]
-Headers = list[tuple[str, bytes | None]]
+Headers = Sequence[tuple[str, bytes | None]]
 HOUR = 3_600_000_000
 
 
-def spoil(event: Event, rng: random.Random) -> tuple[str, bytes | None]:
-    """Return the name of a kind of poison, and `event` spoilt in that way (None: a record without value)."""
-    kind = rng.choice(KINDS)
-    return kind, SPOIL[kind](event)
+def spoil(event: Event, rng: random.Random) -> bytes | None:
+    """Return `event` spoilt in one of the ways of `SPOIL`; None is a record without value."""
+    return SPOIL[rng.choice(tuple(SPOIL))](event)
 
 
 def _text(event: Event, **changed: Any) -> bytes:
@@ -60,7 +59,6 @@ SPOIL: Mapping[str, Callable[[Event], bytes | None]] = {
     "tenant_twice": lambda event: _text(event)[:-1] + b', "tenant": "other"}',
     "nul_in_text": lambda event: _text(event, **{_text_field(event): "a\x00b"}),
 }
-KINDS = tuple(SPOIL)
 
 
 def _text_field(event: Event) -> str:

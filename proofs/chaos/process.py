@@ -13,11 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
+
 from proofs.chaos.announce import say
 from proofs.chaos.plan import VARIABLE
 from standalone.embedded.children import ended, spawn
 
 TOKEN = "chaos-of-sixteen"
+AUTHORIZATION = {"Authorization": f"Bearer {TOKEN}"}
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -35,18 +38,13 @@ class ServiceProcess:
         self.is_ended_by_harness = False
         """True if the harness ends the process."""
         path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-        given = {
-            **os.environ,
-            "AGENT_FEEDBACK_TOKEN": TOKEN,
-            "PYTHONPATH": path,
-            **environment,
-        }
+        variables = {**os.environ, "AGENT_FEEDBACK_TOKEN": TOKEN, "PYTHONPATH": path, **environment}
         program = ["proofs.chaos.inside"] if VARIABLE in environment else ["standalone", "run"]
         with log.open("ab") as output:
             self.process: subprocess.Popen[bytes] = spawn(
                 [sys.executable, "-m", *program, name, "--port", "0"],
                 output=output,
-                environment=given,
+                environment=variables,
                 on_our_death=signal.SIGKILL,
             )
 
@@ -86,8 +84,13 @@ class ServiceProcess:
         """Maximum resident memory in MB; 0 once the process has ended."""
         return status_mb(self.pid, "VmHWM")
 
-    def rss_mb(self) -> float:
-        return status_mb(self.pid, "VmRSS")
+    async def ask(self, path: str) -> str:
+        """Return the body of the service's response, whatever its status; empty without one."""
+        try:
+            async with httpx.AsyncClient(timeout=3, trust_env=False, headers=AUTHORIZATION) as client:
+                return (await client.get(f"http://127.0.0.1:{self.port}{path}")).text
+        except httpx.HTTPError:
+            return ""
 
     @property
     def port(self) -> int | None:

@@ -84,19 +84,6 @@ class Progress:
             await asyncio.sleep(0.3)
         return False
 
-    async def caught_up(self, limit: float) -> bool:
-        """Wait until every group has read everything that the log contains now; False after `limit` seconds."""
-        loop = asyncio.get_running_loop()
-        deadline, ends = loop.time() + limit, None
-        while loop.time() < deadline:
-            with contextlib.suppress(*AWAY):
-                now = await self.positions()
-                ends = ends or now.ends
-                if all(n >= ends[p] for held in now.committed.values() for p, n in held.items()):
-                    return True
-            await asyncio.sleep(0.3)
-        return False
-
     async def close(self) -> None:
         admin, consumer = self._admin, self._consumer
         self._admin = self._consumer = None

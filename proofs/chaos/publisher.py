@@ -7,15 +7,14 @@ import contextlib
 import heapq
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from contracts.topics import BY_NAME
-from proofs.chaos.ledger import Entry, Ledger, digest
-from proofs.chaos.outgoing import Outgoing
+from proofs.chaos.ledger import Entry, Ledger, Outgoing, digest
 from proofs.chaos.traffic import Traffic
 
 TICK = 0.05
@@ -52,35 +51,24 @@ class Writer:
         futures = [await self._send(producer, record) for record in records]
         done = await asyncio.gather(*futures, return_exceptions=True)
         entries, failed = [], []
-        for record, place in zip(records, done, strict=True):
-            if isinstance(place, BaseException):
+        for record, written in zip(records, done, strict=True):
+            if isinstance(written, BaseException):
                 failed.append(record)
                 continue
-            text = record.value.decode() if record.fate == "good" and record.value is not None else None
-            entries.append(
-                Entry(
-                    record.topic,
-                    place.partition,
-                    place.offset,
-                    record.fate,
-                    record.kind,
-                    digest(record.value),
-                    text,
-                    place.timestamp,
-                )
-            )
+            text = None if record.is_poison or record.value is None else record.value.decode()
+            sha256 = digest(record.value)
+            entries.append(Entry(record.topic, written.partition, written.offset, sha256, text, written.timestamp))
         await asyncio.to_thread(self.ledger.write, entries)
         if failed:
             await self.close()
         return failed
 
     async def _send(self, producer: AIOKafkaProducer, record: Outgoing) -> asyncio.Future[Any]:
-        where: dict[str, object] = {"key": record.key.encode()}
+        target: dict[str, object] = {"key": record.key.encode()}
         if record.scattered and record.value is not None:
-            where = {"partition": self._rng.randrange(BY_NAME[record.topic].partitions)}
-        sending: asyncio.Future[Any] = await producer.send(
-            record.topic, record.value, headers=list(record.headers), **where
-        )
+            target = {"partition": self._rng.randrange(BY_NAME[record.topic].partitions)}
+        headers = list(record.headers)
+        sending: asyncio.Future[Any] = await producer.send(record.topic, record.value, headers=headers, **target)
         return sending
 
     async def _open(self) -> AIOKafkaProducer:
@@ -110,13 +98,12 @@ class Writer:
 
 
 class Load:
-    """The traffic at a constant rate. `held` pauses it."""
+    """The traffic at a constant rate in records per second."""
 
-    def __init__(self, traffic: Traffic, writer: Writer, rate: float, clock: Callable[[], int] = now_us) -> None:
+    def __init__(self, traffic: Traffic, writer: Writer, rate: float) -> None:
         self._traffic = traffic
         self._writer = writer
-        self._rate = rate
-        self._clock = clock
+        self.rate = rate
         self._waiting: list[tuple[float, int, Outgoing]] = []
         self._number = 0
         self._may_run = asyncio.Event()
@@ -139,8 +126,8 @@ class Load:
             due_at = max(due_at, now - CATCH_UP)
             batch = []
             while due_at < now:
-                due_at += 1 / self._rate
-                record = self._traffic.next(self._clock())
+                due_at += 1 / self.rate
+                record = self._traffic.next(now_us())
                 if record.wait:
                     self._number += 1
                     heapq.heappush(self._waiting, (now + record.wait, self._number, record))
@@ -152,8 +139,8 @@ class Load:
         await self._flush()
 
     async def _flush(self) -> None:
-        held, self._waiting = [record for _, _, record in self._waiting], []
-        await self._writer.write(held)
+        delayed, self._waiting = [record for _, _, record in self._waiting], []
+        await self._writer.write(delayed)
 
     async def quiet(self) -> None:
         """Publish all delayed records, then nothing until `resume`."""

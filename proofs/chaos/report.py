@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 
 from proofs.chaos.compare import Finding
-from proofs.chaos.fault_table import TESTED_BY, Promise
 from proofs.chaos.recovery import TARGET
 
 STOP_LIMIT = 20.0
@@ -21,19 +20,16 @@ RSS_LIMIT = 300.0
 
 @dataclass
 class Result:
-    """Result of one run, with maximum seconds and megabytes."""
+    """Result of one run, with maximum seconds, and maximum memory by service in MB. `wrong` has errors in words."""
 
     seed: int
     events: int
     faults: dict[str, int]
     findings: Sequence[Finding]
-    kills: dict[str, int]
     stops: Sequence[float]
     max_recovery_s: float
     peak_rss_mb: dict[str, float]
-    """Maximum memory by service, in MB."""
-    wrong: list[str] = field(default_factory=list)
-    """Further errors, in words."""
+    wrong: list[str]
 
     def __post_init__(self) -> None:
         slow = [seconds for seconds in self.stops if seconds > STOP_LIMIT]
@@ -43,83 +39,37 @@ class Result:
             self.wrong.append(f"a recovery took {self.max_recovery_s:.0f} s, more than {TARGET:.0f}")
         for name, peak in self.peak_rss_mb.items():
             if peak > RSS_LIMIT:
-                self.wrong.append(f"{name} held {peak:.0f} MB, more than {RSS_LIMIT:.0f}")
+                self.wrong.append(f"{name} used {peak:.0f} MB, more than {RSS_LIMIT:.0f}")
 
     @property
-    def holds_its_memory(self) -> bool:
-        return all(peak <= RSS_LIMIT for name, peak in self.peak_rss_mb.items())
+    def errors(self) -> list[str]:
+        """The first difference of each comparison, and all other errors."""
+        return [*(finding.first for finding in self.findings if not finding.holds), *self.wrong]
 
     @property
-    def max_rss_mb(self) -> float:
-        return max(self.peak_rss_mb.values())
-
-    @property
-    def ok(self) -> bool:
-        return not self.wrong and all(finding.holds for finding in self.findings)
-
-    def count(self, *whats: str) -> tuple[int, int]:
-        """Return lost and extra of the findings named in `whats`; without names, of all others."""
-        chosen = [f for f in self.findings if (f.what in whats if whats else f.promise != "P4")]
-        return sum(f.lost for f in chosen), sum(f.extra for f in chosen)
-
-    def as_json(self) -> str:
-        lost, extra = self.count()
-        missing, _ = self.count("last announcements", "what compaction keeps", "a fresh consumer after compaction")
-        _, orphans = self.count("announced states", "last announcements", "a fresh consumer after compaction")
-        return json.dumps(
-            {
-                "seed": self.seed,
-                "events": self.events,
-                "faults": sum(self.faults.values()),
-                "lost": lost,
-                "extra": extra,
-                "missing_announcements": missing,
-                "orphan_announcements": orphans,
-                "kills": self.kills,
-                "max_recovery_s": round(self.max_recovery_s, 1),
-                "max_rss_mb": round(self.max_rss_mb, 1),
-                "peak_rss_mb": {name: round(peak, 1) for name, peak in self.peak_rss_mb.items()},
-                "verdict": "ok" if self.ok else "failed",
-            }
-        )
+    def verdict(self) -> str:
+        return "failed" if self.errors else "ok"
 
 
 def print_result(result: Result) -> None:
-    """Print the table on stdout, then the first differences, and the JSON object as the very last line."""
-    table = Table("promise", "compared", "faults injected", "events checked", "lost", "extra", "verdict")
-    for finding in result.findings:
-        tested = sum(result.faults.get(fault, 0) for fault in TESTED_BY[finding.promise])
-        table.add_row(
-            finding.promise,
-            finding.what,
-            str(tested),
-            f"{finding.checked:,}",
-            str(finding.lost),
-            str(finding.extra),
-            "holds" if finding.holds else "BROKEN",
-        )
-    stops_ok = all(seconds <= STOP_LIMIT for seconds in result.stops)
-    slowest = max(result.stops, default=0.0)
-    table.add_row("P7", f"recovery by itself, {result.max_recovery_s:.1f} s at most", _sum(result, "P7"), "", "", "",
-                  _verdict(result.max_recovery_s <= TARGET))  # fmt: skip
-    table.add_row("P7", f"memory, {result.max_rss_mb:.0f} MB at most", _sum(result, "P7"), "", "", "",
-                  _verdict(result.holds_its_memory))  # fmt: skip
-    table.add_row("P8", "consumers coming and going", _sum(result, "P8"), f"{result.events:,}", "", "",
-                  _verdict(all(f.holds for f in result.findings)))  # fmt: skip
-    table.add_row(
-        "P9", f"normal stops, {slowest:.1f} s at most", str(len(result.stops)), "", "", "", _verdict(stops_ok)
-    )
+    """Print the table and the errors on stdout, and the JSON object as the very last line."""
+    table = Table("promise", "compared", "checked", "lost", "extra", "verdict")
+    for one in result.findings:
+        counts = (f"{count:,}" for count in (one.checked, one.lost, one.extra))
+        table.add_row(one.promise, one.what, *counts, "holds" if one.holds else "BROKEN")
     Console(width=140).print(table)
-    print(f"Faults: {', '.join(f'{name} {count}' for name, count in sorted(result.faults.items()))}")
-    for line in [*(finding.first for finding in result.findings if finding.first), *result.wrong]:
+    for line in result.errors:
         print(f"  {line}")
     sys.stderr.flush()
-    print(result.as_json(), flush=True)
-
-
-def _sum(result: Result, promise: Promise) -> str:
-    return str(sum(result.faults.get(fault, 0) for fault in TESTED_BY[promise]))
-
-
-def _verdict(holds: bool) -> str:
-    return "holds" if holds else "BROKEN"
+    figures = {
+        "seed": result.seed,
+        "events": result.events,
+        "faults": dict(sorted(result.faults.items())),
+        "lost": sum(finding.lost for finding in result.findings),
+        "extra": sum(finding.extra for finding in result.findings),
+        "max_recovery_s": round(result.max_recovery_s, 1),
+        "max_stop_s": round(max(result.stops, default=0.0), 1),
+        "peak_rss_mb": {name: round(peak, 1) for name, peak in result.peak_rss_mb.items()},
+        "verdict": result.verdict,
+    }
+    print(json.dumps(figures), flush=True)

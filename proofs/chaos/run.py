@@ -8,22 +8,24 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from detector.detector import Detector
+from detector.encoders.choice import sentence_encoder
 from proofs.chaos import observed
 from proofs.chaos.announce import say
+from proofs.chaos.broker_faults import ReplicatedCluster, broker_lane
 from proofs.chaos.callers import Callers
 from proofs.chaos.cluster import SERVICES, Cluster
 from proofs.chaos.compaction import compact
-from proofs.chaos.compare import Finding, sets
+from proofs.chaos.compare import Finding, announced_states, compare
 from proofs.chaos.fleet import NO_PLAN, Fleet
-from proofs.chaos.hostile import hostile
 from proofs.chaos.lanes import EDGES, common_lane, edge_lane, service_lane
-from proofs.chaos.ledger import Ledger
-from proofs.chaos.logs import announcements
+from proofs.chaos.ledger import Ledger, entries_of
+from proofs.chaos.logs import Announced, announcements
 from proofs.chaos.plan import Plan
 from proofs.chaos.progress import Progress
 from proofs.chaos.publisher import Load, Writer
@@ -31,10 +33,12 @@ from proofs.chaos.recovery import Recovery
 from proofs.chaos.report import Result
 from proofs.chaos.service_faults import Scene
 from proofs.chaos.traffic import Traffic
-from proofs.chaos.verdict import judge
+from proofs.oracle import expected_verdicts, recount
 
 LANES = ("services", "servers")
 """Lanes of repeated faults: in one service each, and in the log and the database."""
+BROKERS = "brokers"
+"""Lane of repeated faults of three replicated brokers, without other faults."""
 DRAIN_LIMIT = 120.0
 """Maximum seconds from the end of the load until everything is processed."""
 CALL_LIMIT = 60.0
@@ -54,16 +58,11 @@ class Options:
     rate: float = 300.0
     base: Plan = NO_PLAN
     keep: Path | None = None
-    compacted: bool = True
-    poison: float = 0.01
-    drain: float = DRAIN_LIMIT
     faults: tuple[str, ...] = LANES
     """Lanes of repeated faults, and names of EDGES: faults that are injected once each, before the lanes."""
-    servers: Callable[[Path], Cluster] = Cluster
-    """Constructor of the log and the database below a folder."""
 
 
-Script = Callable[[Scene, Progress, float], Awaitable[None]]
+Script = Callable[[Scene, float], Awaitable[None]]
 
 
 @asynccontextmanager
@@ -81,13 +80,13 @@ async def working_folder(keep: Path | None) -> AsyncIterator[Path]:
 async def run(options: Options, script: Script | None = None) -> Result:
     """Run the load while `script`, by default the lanes of the options, injects faults, then compare."""
     edges = [name for name in options.faults if name in EDGES]
-
-    async with working_folder(options.keep) as folder, options.servers(folder) as cluster:
+    servers = ReplicatedCluster if BROKERS in options.faults else Cluster
+    async with working_folder(options.keep) as folder, servers(folder) as cluster:
         ledger = Ledger(folder / "ledger.jsonl")
         progress, drain = Progress(cluster.kafka.bootstrap), Progress(cluster.kafka.bootstrap)
         recovery, fleet = Recovery(progress), Fleet(cluster, options.base)
         writers = [Writer(cluster.kafka.bootstrap, ledger, options.seed + n, f"chaos-{n}") for n in range(3)]
-        load = Load(Traffic(options.seed, poison=options.poison), writers[0], options.rate)
+        load = Load(Traffic(options.seed), writers[0], options.rate)
         callers = Callers(fleet, ledger, options.seed)
         scene = Scene(cluster, fleet, load, callers, writers[0], (writers[1], writers[2]), recovery,
                       random.Random(options.seed), options.seed)  # fmt: skip
@@ -101,15 +100,13 @@ async def run(options: Options, script: Script | None = None) -> Result:
         watching = [asyncio.create_task(fleet.watch()), asyncio.create_task(recovery.watch())]
         try:
             say("load and faults begin")
-            if options.poison:
-                await writers[1].write(hostile())
             loading, calling = asyncio.create_task(load.run()), asyncio.create_task(callers.run())
             await edge_lane(scene, drain, edges)
             until = time.monotonic() + options.minutes * 60
             if script:
-                await script(scene, progress, until)
+                await script(scene, until)
             else:
-                await asyncio.gather(*_lanes(options.faults, scene, progress, until - LAST_FAULT))
+                await asyncio.gather(*_lanes(options, scene, progress, until - LAST_FAULT))
             while time.monotonic() < until:
                 await asyncio.sleep(0.2)
             load.ending = callers.ending = True
@@ -122,11 +119,9 @@ async def run(options: Options, script: Script | None = None) -> Result:
             say(f"{callers.repeats} requests were sent again, {callers.responses_cut} of them after they were accepted")
             say(f"responses to writes cut: {dict(scene.responses_cut)}")
             say(f"{ledger.count:,} records acknowledged; waiting for quiet")
-            drained = await drain.quiet(SWEEP, options.drain)
+            drained = await drain.quiet(SWEEP, DRAIN_LIMIT)
             say("comparing")
-            findings = await judge(cluster, ledger.path)
-            if options.compacted:
-                findings.append(await _after_compaction(cluster))
+            findings = await _compared(cluster, ledger.path)
         finally:
             for task in watching:
                 task.cancel()
@@ -140,33 +135,35 @@ async def run(options: Options, script: Script | None = None) -> Result:
         ledger.close()
         wrong = [*fleet.gave_up, *scene.wrong, *callers.wrong]
         if not drained:
-            wrong.append(f"there was no quiet within {options.drain:.0f} s of the load's end")
+            wrong.append(f"there was no quiet within {DRAIN_LIMIT:.0f} s of the load's end")
         for note in scene.trouble:
             say(f"note: {note}")
         for one in sorted(recovery.all, reverse=True)[:5]:
             say(f"note: {one}")
-        return Result(options.seed, ledger.count, dict(scene.faults), findings,
-                      {name: fleet.kills[name] for name in SERVICES}, scene.stops, recovery.slowest,
+        return Result(options.seed, ledger.count, dict(scene.faults), findings, scene.stops, recovery.slowest,
                       fleet.peak_mb, wrong)  # fmt: skip
 
 
-def _lanes(faults: Sequence[str], scene: Scene, progress: Progress, until: float) -> Iterator[Awaitable[None]]:
-    if "services" in faults:
+def _lanes(options: Options, scene: Scene, progress: Progress, until: float) -> Iterator[Awaitable[None]]:
+    if "services" in options.faults:
         yield from (service_lane(scene, name, until) for name in SERVICES)
-    if "servers" in faults:
+    if "servers" in options.faults:
         yield common_lane(scene, progress, until)
+    if BROKERS in options.faults:
+        yield broker_lane(scene, until)
 
 
-async def _after_compaction(cluster: Cluster) -> Finding:
-    """Compare the store with the state of a consumer that reads only what compaction left."""
+async def _compared(cluster: Cluster, ledger: Path) -> list[Finding]:
+    """Compare the state of all services with the ledger, and with what a new consumer reads after a compaction."""
+    expected = recount(entries_of(ledger))
+    verdicts = expected_verdicts(expected.messages, Detector.default(sentence_encoder("auto", print)))
+    seen = await observed.observe(cluster)
+    findings = compare(expected, verdicts, seen)
     before, after = await compact(cluster.kafka.bootstrap)
     say(f"compaction left {after:,} of {before:,} announcements")
-    connection = await cluster.connect()
-    held = await observed.stored(connection)
-    await connection.close()
-    highest: dict[object, tuple[object, ...]] = {}
-    for one in await announcements(cluster.kafka.bootstrap):
-        if one.feedback_id not in highest or int(str(highest[one.feedback_id][1])) <= one.revision:
-            highest[one.feedback_id] = (one.feedback_id, one.revision, one.shown)
-    store = {(key.feedback_id, stored.revision, stored.shown) for key, stored in held.items()}
-    return sets("P4", "a fresh consumer after compaction", store, highest.values())
+    left = {one.feedback_id: one for one in sorted(await announcements(cluster.kafka.bootstrap), key=_revision)}
+    return [*findings, announced_states("a fresh consumer after compaction", seen.stored, left.values())]
+
+
+def _revision(announced: Announced) -> int:
+    return announced.revision

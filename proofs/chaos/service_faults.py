@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from proofs.chaos.callers import Callers
 from proofs.chaos.cluster import SERVICES, Cluster
@@ -58,10 +60,20 @@ class Scene:
         self.callers.resume()
 
 
+async def says(scene: Scene, name: str, true: Callable[[dict[str, Any]], bool], what: str, seconds: float) -> None:
+    """Wait until the service's `/health/ready` meets a condition; otherwise note an error."""
+    deadline, answer = time.monotonic() + seconds, ""
+    while time.monotonic() < deadline:
+        answer = await scene.fleet.main[name].ask("/health/ready")
+        if answer.startswith("{") and true(json.loads(answer)):
+            return
+        await asyncio.sleep(0.5)
+    scene.wrong.append(f"{name} did not say {what} within {seconds:.0f} s, but {answer}")
+
+
 async def kill(scene: Scene, name: str) -> None:
     """Send SIGKILL at a random moment."""
     scene.fleet.main[name].kill()
-    scene.fleet.kills[name] += 1
     await asyncio.sleep(1)
 
 
@@ -89,7 +101,6 @@ async def kill_and_replace(scene: Scene, name: str, plan: Plan, further: Mapping
     fleet.hold(name)
     try:
         fleet.main[name].kill()
-        fleet.kills[name] += 1
         fleet.replace(name, plan, further)
     finally:
         fleet.release(name)
@@ -164,7 +175,6 @@ async def _started(scene: Scene, process: ServiceProcess) -> None:
 async def _leave(scene: Scene, guest: ServiceProcess) -> None:
     if scene.rng.random() < 0.3:
         guest.kill()
-        scene.fleet.kills[guest.name] += 1
     else:
         scene.stops.append(await guest.terminate())
     scene.fleet.guests.remove(guest)

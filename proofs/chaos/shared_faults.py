@@ -10,11 +10,11 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.structs import OffsetAndMetadata
 
 from contracts.topics import consumed_by
-from proofs.chaos.outgoing import REACTION
+from proofs.chaos.ledger import REACTION
 from proofs.chaos.progress import AWAY, Progress, groups_of
 from proofs.chaos.publisher import now_us
-from proofs.chaos.racing import races
 from proofs.chaos.service_faults import Scene
+from proofs.chaos.traffic import races
 
 
 async def broker_kill(scene: Scene) -> None:

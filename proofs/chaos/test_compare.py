@@ -5,19 +5,14 @@ from uuid import UUID
 
 import pytest
 
-from proofs.chaos.compare import Finding, Observations, Wanted, compare
+from proofs.chaos.compare import Finding, Observations, Stored, compare
 from proofs.chaos.logs import Announced, Letter
-from proofs.chaos.observed import Stored
-from proofs.chaos.recount import Expected, Key, Shown, effective
+from proofs.oracle import Expected, Key, Shown, effective
 
 KEY = Key("t", "p", "c", "api", "ann", "", "turn")
 SHOWN = Shown("explicit", True, "ok", 1.0, 5, "turn")
 BAD, GOOD = ("topic", 0, 1), ("topic", 0, 2)
-WANTED = Wanted(
-    Expected(records={KEY: SHOWN}, letters={BAD}, letter_digests={"bad"}, parked={("t", "p", "e")}),
-    effective({KEY: SHOWN}),
-    {},
-)
+EXPECTED = Expected(records={KEY: SHOWN}, letters={BAD}, letter_digests={"bad"}, parked={("t", "p", "e")})
 SEEN = Observations(
     stored={KEY: Stored(SHOWN, 7)},
     history={(KEY.feedback_id, 7, True, "ok")},
@@ -35,7 +30,7 @@ FORMER = {(KEY.feedback_id, 6, True, "not_ok"), (KEY.feedback_id, 7, True, "ok")
 
 
 def broken(seen: Observations) -> list[Finding]:
-    return [finding for finding in compare(WANTED, seen) if not finding.holds]
+    return [finding for finding in compare(EXPECTED, {}, seen) if not finding.holds]
 
 
 def test_nothing_is_found_where_all_is_well() -> None:

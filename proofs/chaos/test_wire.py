@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contracts.topics import EXPLICIT_RECEIVED
-from proofs.chaos.listeners import KafkaWithListeners
+from proofs.chaos.cluster import KafkaWithListeners
 from proofs.chaos.logs import records_of
 from proofs.chaos.proxy import Door
 from proofs.chaos.wire import CommitRecogniser, FrameHeads, ProduceRecogniser

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts.instants import format_instant
-from proofs.chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY, Fate, Outgoing
+from proofs.chaos.ledger import EXPLICIT, MESSAGE, REACTION, REPLY, Outgoing
 from proofs.chaos.phrases import AGENT, EMOJI, HUMAN
 from proofs.chaos.poison import BROKEN_HEADERS, spoil
 
@@ -56,20 +56,16 @@ class Traffic:
             return rng.choice(self._recent)
         topic, event = self._event(now)
         value: bytes | None = json.dumps(event, ensure_ascii=False).encode()
-        fate: Fate = "good"
-        kind = "event"
-        if rng.random() < self._poison:
-            fate = "poison"
-            kind, value = spoil(event, rng)
-        headers = rng.choice(BROKEN_HEADERS) if rng.random() < (0.02 if fate == "good" else 0.3) else []
+        if is_poison := rng.random() < self._poison:
+            value = spoil(event, rng)
+        headers = rng.choice(BROKEN_HEADERS) if rng.random() < (0.3 if is_poison else 0.02) else ()
         late = rng.random() < 0.06
         out = Outgoing(
             topic,
             f"{event['tenant']}/{event['project']}/{event['conversationId']}",
             value,
             headers,
-            fate,
-            kind,
+            is_poison,
             scattered=rng.random() < 0.1,
             wait=rng.uniform(0.2, LATEST) if late else 0.0,
         )
@@ -205,3 +201,33 @@ class Traffic:
             "reaction": rng.choice(("ok", "ok", "not_ok", "neutral", None)),
         }
         return EXPLICIT, event | {"text": rng.choice(HUMAN)}
+
+
+def races(seed: int, count: int, now: int, about: int | None = None) -> tuple[list[Outgoing], list[Outgoing]]:
+    """Return `count` judgements for each of two writers, of two people on five turns of this race only.
+
+    A lost write shows only if no later one covers it, so every race uses new turns; races with the same `about` use the
+    same turns.
+    """
+    left, right = (_judgements(seed, writer, count, now, about or now) for writer in ("left", "right"))
+    return left, right
+
+
+def _judgements(seed: int, writer: str, count: int, now: int, about: int) -> list[Outgoing]:
+    rng = random.Random(f"{seed}-{writer}-{now}")
+    judgements = []
+    for n in range(count):
+        event = {
+            "eventId": f"hot{seed}-{writer}-{now}-{n}",
+            "occurredAt": format_instant(now - rng.randrange(3_600 * SECOND)),
+            "tenant": "north",
+            "project": "p1",
+            "conversationId": f"hot{seed}",
+            "turnId": f"hot{seed}-{about}-{rng.randrange(5)}",
+            "agentId": "agent-1",
+            "userId": f"user-{rng.randrange(2)}",
+            "reaction": rng.choice(("ok", "not_ok", "neutral", None)),
+            "text": f"{writer} {n}",
+        }
+        judgements.append(Outgoing(EXPLICIT, f"north/p1/hot{seed}", json.dumps(event).encode(), scattered=True))
+    return judgements

@@ -11,11 +11,12 @@ from contracts.base import SHORTEST_EVENT
 from contracts.ids import conversation_key
 from contracts.instants import SECOND, format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED, Topic
+from proofs.chaos.ledger import Entry, digest
 from proofs.simulation.world import EPOCH_SECONDS
 from servicekit.log.messages import Message
 
 START = (EPOCH_SECONDS - 86_400) * SECOND
-EMOJI = ("👍", "❤️", "👎", "🍕")
+EMOJI = ("👍", "❤️", "👎", "🧦")
 Fields = dict[str, Any]
 
 
@@ -27,11 +28,21 @@ class Said:
     value: bytes | None
     fields: Fields | None
 
+    @property
+    def is_erasure(self) -> bool:
+        return self.topic is ERASURE_REQUESTED
+
+    @property
+    def entry(self) -> Entry:
+        """The event as the oracle reads it, with no position in the log: times and sequences differ in a history."""
+        text = None if self.fields is None else (self.value or b"").decode()
+        return Entry(self.topic.name, 0, 0, digest(self.value), text)
+
     def message(self, rng: Random) -> Message:
         """Return the event's record: in half of the cases without a key on a random partition, else under its key."""
         if self.fields is None or rng.random() < 0.5:
             return Message(self.topic.name, None, self.value, (), rng.randrange(self.topic.partitions))
-        if self.topic is ERASURE_REQUESTED:
+        if self.is_erasure:
             return Message(self.topic.name, f"{self.fields['tenant']}/{self.fields['userId']}", self.value)
         key = conversation_key(self.fields["tenant"], self.fields["project"], self.fields["conversationId"])
         return Message(self.topic.name, key, self.value)

@@ -9,11 +9,13 @@ from uuid import UUID
 
 from contracts.feedback import FeedbackCreated
 from contracts.headers import revision_named
-from contracts.topics import BY_NAME, FEEDBACK_CREATED
+from contracts.topics import FEEDBACK_CREATED, TOPICS
 from feedback.announce import message_of
 from feedback.model import Record
+from proofs.chaos.ledger import digest
+from proofs.oracle import Shown, expected_verdicts, recount
 from proofs.simulation.history import Said
-from proofs.simulation.recount import Recount, recount
+from proofs.simulation.stub_detector import StubDetector
 from proofs.simulation.world import World
 from reporting.model.projection import feedback_row
 from servicekit.log.records import Coordinates, RawRecord, cause_of
@@ -21,40 +23,29 @@ from servicekit.log.records import Coordinates, RawRecord, cause_of
 
 async def broken(world: World, said: list[Said]) -> list[str]:
     """Return every violated invariant in words; empty if all hold."""
-    wanted = recount(said)
+    expected = recount(one.entry for one in said if not one.is_erasure)
+    erased = {(one.fields["tenant"], one.fields["userId"]) for one in said if one.fields and one.is_erasure}
+    verdicts = expected_verdicts(expected.messages, StubDetector(), erased)
+    people = {key: shown for key, shown in expected.records.items() if (key.tenant, key.user) not in erased}
     records = {record.feedback_id: record async for part in world.feedback.scan() for record in part}
+    live = {tuple(r.key): _shown(r) for r in records.values() if r.origin == "user" or not r.cleared}
     return [
         *world.violations,
-        *_stored(records, wanted),
+        *_compared("P2/P3: feedback", live, people | verdicts),
         *_announced(world, records),
         *_reported(world, records),
-        *[difference async for difference in _parked(world, wanted)],
-        *_set_aside(world, wanted),
+        *_compared("P5: parked", await _parked(world), dict.fromkeys(expected.parked, True)),
+        *_compared("P5/P6: dead letter", _letters(world), dict.fromkeys(expected.letter_digests, True)),
         *_accounted(world),
     ]
 
 
-def _stored(records: Mapping[UUID, Record], wanted: Recount) -> Iterator[str]:
-    user = {tuple(r.key): _shown(r) for r in records.values() if r.origin == "user"}
-    yield from _compared("P2/P3: user feedback", user, wanted.user)
-    inferred = {
-        (r.key.tenant, r.key.conversation_id, r.key.source_id.rsplit(":", 1)[0]): (
-            "accepted" if r.current_entry.payload.reaction == "ok" else "rejected",
-            r.current_entry.payload.turn_id,
-        )
-        for r in records.values()
-        if r.origin == "machine" and not r.cleared
-    }
-    yield from _compared("P3: inferred feedback", inferred, wanted.inferred)
-
-
-def _shown(record: Record) -> tuple[Any, ...]:
-    said, at = record.current_entry.payload, record.current_entry.stamp.occurred_at
+def _shown(record: Record) -> Shown:
+    payload, occurred_at = record.current_entry.payload, record.current_entry.stamp.occurred_at
+    kind, turn = record.feedback_type, payload.turn_id
     if record.cleared:
-        return (False, None, None, at)
-    if record.feedback_type == "reaction":
-        return (True, said.value, "❤️" if said.emoji == "❤" else said.emoji, at)
-    return (True, said.value, said.text if record.feedback_type == "implicit" else said.reaction, at)
+        return Shown(kind, False, None, None, occurred_at, turn)
+    return Shown(kind, True, payload.reaction, payload.value, occurred_at, turn)
 
 
 def _announced(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
@@ -84,19 +75,13 @@ def _reported(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
     yield from _compared("P10: read model", world.reporting.feedbacks, rows)
 
 
-async def _parked(world: World, wanted: Recount) -> Any:
-    waiting = {
-        (event.key.tenant, json.loads(event.value)["eventId"]) for event in await world.bridge.expired(1 << 62, 1 << 30)
-    }
-    for difference in _compared("P5: parked", dict.fromkeys(waiting, True), dict.fromkeys(wanted.parked, True)):
-        yield difference
+async def _parked(world: World) -> dict[tuple[str, str, str], bool]:
+    waiting = await world.bridge.expired(1 << 62, 1 << 30)
+    return {(event.key.tenant, event.key.project, json.loads(event.value)["eventId"]): True for event in waiting}
 
 
-def _set_aside(world: World, wanted: Recount) -> Iterator[str]:
-    letters = {
-        (name, entry.value): True for name, topic in BY_NAME.items() for entry in world.log.of(topic.dead_letters)
-    }
-    yield from _compared("P5/P6: dead letter", letters, dict.fromkeys(wanted.dead, True))
+def _letters(world: World) -> dict[str, bool]:
+    return {digest(entry.value): True for topic in TOPICS for entry in world.log.of(topic.dead_letters)}
 
 
 def _accounted(world: World) -> Iterator[str]:

@@ -18,7 +18,7 @@ from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role, Verdict
 from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, MessageKey, Placed, Scope
-from proofs.neighbourhoods import neighbourhoods
+from proofs.oracle import neighbourhoods
 from proofs.simulation.stub_detector import StubDetector, judge
 from servicekit.log.messages import Message as Record
 from servicekit.log.messages import Written

@@ -6,18 +6,17 @@ from typing import Any
 
 import pytest
 
-from proofs.chaos.ledger import Entry, digest
-from proofs.chaos.outgoing import EXPLICIT, MESSAGE, REACTION, REPLY, Fate
-from proofs.chaos.recount import Expected, Key, Shown, effective, recount
+from proofs.chaos.ledger import EXPLICIT, MESSAGE, REACTION, REPLY, Entry, digest
+from proofs.oracle import Expected, Key, Shown, effective, recount
 
 T0 = 1_793_793_600_000_000
 """Microseconds of 2026-11-04T12:00:00Z, as a literal."""
 
 
-def entry(topic: str, offset: int, fate: Fate = "good", **event: Any) -> Entry:
+def entry(topic: str, offset: int, is_poison: bool = False, **event: Any) -> Entry:
     scope = {"tenant": "t", "project": "p", "conversationId": "c", "eventId": f"e{offset}"}
     value = json.dumps({"occurredAt": "2026-11-04T12:00:00Z", **scope, **event})
-    return Entry(topic, 0, offset, fate, "event", digest(value.encode()), value if fate == "good" else None)
+    return Entry(topic, 0, offset, digest(value.encode()), None if is_poison else value)
 
 
 ANSWER = entry(
@@ -104,7 +103,7 @@ def test_a_reply_event_carries_a_message() -> None:
 
 
 def test_poison_is_expected_in_the_dead_letters_at_its_place() -> None:
-    expected: Expected = recount([entry(REACTION, 7, "poison")])
+    expected: Expected = recount([entry(REACTION, 7, is_poison=True)])
     assert expected.letters == {(REACTION, 0, 7)} and expected.records == {}
 
 
