@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proofs.alarms import __main__ as command
-from proofs.alarms.years import Rhythm, alarms, hours_to_report
+from proofs.alarms import DROPPED, Rhythm, alarms, hours_to_report, main
 from reporting.alerts import sequential
-from reporting.alerts.rules import SatisfactionDropped
-
-DROPPED = SatisfactionDropped(kind="satisfaction_dropped", name="dropped")
 
 
 def test_uneventful_months_raise_no_alarm_and_a_drop_is_reported_in_two_days() -> None:
@@ -23,7 +19,6 @@ def test_an_interval_for_a_single_look_raises_false_alarms(monkeypatch: pytest.M
 
 
 def test_a_missed_limit_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.argv", ["alarms", "--agents", "1", "--drops", "2", "--days", "1"])
     monkeypatch.setattr(sequential, "boundary", lambda information: 1e9)
-    assert command.main() == 1
-    assert "dropped, every day: 0.0% of 2 reported within two days" in capsys.readouterr().out
+    assert main(agents=1, drops=2, days=1) == 1
+    assert "every day: 0.0% of 2 reported within two days" in capsys.readouterr().out

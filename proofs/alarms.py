@@ -1,8 +1,13 @@
-"""Simulation of an agent's verdicts, hour by hour, and of the alert rules that test them."""
+"""Print false alarms and reported drops of simulated agents: `python -m proofs.alarms`.
+
+An agent's verdicts are simulated hour by hour, and the alert rules test them every hour.
+"""
 
 from __future__ import annotations
 
 import random
+import statistics
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +15,15 @@ from typing import Final
 
 from contracts.instants import DAY, MINUTE
 from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, AlertState, Subject, findings
-from reporting.alerts.rules import ShareRule
+from reporting.alerts.rules import SatisfactionBelow, SatisfactionDropped, ShareRule
 from reporting.figures.votes import Votes
 
+DROPPED: Final = SatisfactionDropped(kind="satisfaction_dropped", name="dropped")
+RULES: Final[tuple[ShareRule, ...]] = (
+    DROPPED,
+    SatisfactionBelow(kind="satisfaction_below", name="below-.82", below=0.82),
+    SatisfactionBelow(kind="satisfaction_below", name="below-.85", below=0.85),
+)
 HOUR: Final = 60 * MINUTE
 FIRST_DAY: Final = 20_000
 """First simulated day, counted from 1970-01-01."""
@@ -49,9 +60,9 @@ class Rhythm:
 
 def poisson(draw: random.Random, mean: float) -> int:
     """Draw from a Poisson distribution by exponential gaps."""
-    count, at = 0, draw.expovariate(1.0)
-    while at < mean:
-        count, at = count + 1, at + draw.expovariate(1.0)
+    count, passed = 0, draw.expovariate(1.0)
+    while passed < mean:
+        count, passed = count + 1, passed + draw.expovariate(1.0)
     return count
 
 
@@ -81,9 +92,34 @@ def _fired(
         daily.pop(day - WARM_UP, None)
         now = FIRST_DAY * DAY + (hour + 1) * HOUR - 1
         evidence = AlertEvidence(now, {("people", _AGENT): daily})
-        found = next(iter(findings(rule, evidence, {_AGENT: state})), None)
-        if state.open is None and found is not None:
+        finding = next(iter(findings(rule, evidence, {_AGENT: state})), None)
+        if state.open is None and finding is not None:
             yield hour + 1 - changed
-            state = AlertState(found, state.ended_at)
-        elif state.open is not None and found is None:
+            state = AlertState(finding, state.ended_at)
+        elif state.open is not None and finding is None:
             state = AlertState(None, now)
+
+
+def main(agents: int = 10, drops: int = 200, days: int = 365) -> int:
+    """Run the simulation. Return 1 unless false alarms stay below one a month and agent, and 90 % of drops are
+    reported."""
+    has_missed = False
+    print(f"Uneventful: {days} days, base rate .85, weekends with less feedback and a lower share")
+    for rule in RULES:
+        for daily in (20, 200):
+            false = sum(alarms(rule, Rhythm(daily), days, seed) for seed in range(agents))
+            monthly = false / agents / days * 365 / 12
+            has_missed |= monthly >= 1
+            print(f"  {rule.name}, {daily} verdicts a day: {monthly:.3f} false alarms a month and agent", flush=True)
+    print("Drop from .85 to .75 at a random hour of the week, 200 verdicts a day")
+    for volume, quiet in (("every day", 1.0), ("on average, fewer at weekends", 0.4)):
+        hours = [hours_to_report(DROPPED, Rhythm(200, quiet=quiet), 0.10, 2, seed) for seed in range(drops)]
+        in_time = [one for one in hours if one is not None]
+        has_missed |= quiet == 1 and len(in_time) < 0.9 * drops
+        median = f", median {statistics.median(in_time):.0f} h" if in_time else ""
+        print(f"  {volume}: {len(in_time) / drops:.1%} of {drops} reported within two days{median}", flush=True)
+    return int(has_missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
