@@ -17,7 +17,7 @@ import uvloop
 from rich.console import Console
 
 from benchmarks.http_rates import http_rates
-from benchmarks.judging import judging
+from benchmarks.inference_throughput import judging
 from benchmarks.measuring import Measured, Measuring, Say
 from benchmarks.memory import memory
 from benchmarks.plan import FULL, QUICK, Plan
@@ -27,11 +27,7 @@ from benchmarks.results import (
     conditions,
     details,
     figures,
-    print_http,
-    print_judging,
-    print_looks,
-    print_memory,
-    print_pages,
+    print_rows,
     print_table,
     write,
 )
@@ -83,7 +79,7 @@ def main() -> int:
         say(f"Measuring with the {name}")
         measured, http, why = uvloop.run(_measure(plan, source, folder, options.seed, not options.no_kafka, say))
         say("Memory")
-        held = memory()
+        mebibytes = memory()
         say("Judging messages")
         judged = judging(plan.rounds, source)
     if why:
@@ -101,7 +97,7 @@ def main() -> int:
     result = {
         "pipeline": pipeline,
         "http": http,
-        "memory": held,
+        "memory": mebibytes,
         "judging": judged,
         "turn_index": looked,
         "reports": pages,
@@ -111,11 +107,14 @@ def main() -> int:
     write(result, out)
     console = Console(width=120)
     print_table(console, measured, pipeline, starts)
-    print_http(console, http)
-    print_memory(console, held)
-    print_judging(console, judged)
-    print_looks(console, looked)
-    print_pages(console, pages)
+    print_rows(console, "Over HTTP", [(f"{one['clients']} clients", one) for one in http.get("by_clients", ())])
+    print_rows(console, "Memory of all in one, MiB (PSS)", [("", mebibytes)])
+    encoders = [(f"{one['conversations']}, {one['sentence_encoder']}", one) for one in judged]
+    print_rows(console, "Messages judged", encoders)
+    spreads = [(name, spread) for name, spread in looked.items() if isinstance(spread, dict)]
+    print_rows(console, f"An index of {plan.turns:,} turns, ms", spreads)
+    for size, by_page in pages.items():
+        print_rows(console, f"Pages over {int(size):,} feedback records", by_page.items())
     say(f"Written to {out}")
     return 0
 

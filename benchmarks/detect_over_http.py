@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import httpx
 
 from benchmarks.effort import Effort
 from benchmarks.turn_rows import PROJECT, TENANT, Filled
 from contracts.instants import format_instant
-from tests.support.ports import free_port
 
 SAYINGS: Final = (
     "No, that's wrong: the museum opens at ten on Sundays",
@@ -29,7 +26,6 @@ SAYINGS: Final = (
 OVER_HTTP: Final = {"http_alone": None, "detect_conversation": "conversation", "detect_user": "user"}
 """Values of `look_back` by the name of the measurement; `http_alone` is a request without any work."""
 CONNECTIONS: Final = httpx.Limits(max_connections=100, max_keepalive_connections=100)
-READY_SECONDS: Final = 30.0
 TOKEN: Final = "benchmark"
 WARM_SECONDS: Final = 3
 
@@ -82,35 +78,6 @@ class Asked:
         said = {"text": chance.choice(SAYINGS), "user_id": who, "look_back": look_back}
         said["ts"] = format_instant(self.filled.until + 60_000_000)
         return await http.post(f"/conversations/{TENANT}/{PROJECT}/{conversation}/detect", json=said)
-
-
-class Server:
-    """Server process with its own port, which runs during the block."""
-
-    def __init__(self, url: str) -> None:
-        self.port = free_port()
-        self.pid = 0
-        self._command = [sys.executable, "-m", "benchmarks.run_detect", url, str(self.port), TOKEN]
-
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(self._command)
-        self.pid = self._process.pid
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait()
-
-
-async def until_ready(port: int) -> None:
-    async with httpx.AsyncClient() as http, asyncio.timeout(READY_SECONDS):
-        while True:
-            try:
-                await http.get(f"http://127.0.0.1:{port}/health/live")
-            except httpx.TransportError:
-                await asyncio.sleep(0.05)
-            else:
-                return
 
 
 def spread(seconds: Sequence[float]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import psutil
 
@@ -18,20 +18,29 @@ WARM_SECONDS: Final = 2.0
 _LENGTH: Final = b"content-length:"
 
 
+class Server(Protocol):
+    """Process that serves a port."""
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def pid(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load of `clients` connections to `port`, for `seconds` after a warm-up.
+    """Load of `clients` connections to a server, for `seconds` after a warm-up.
 
     Each connection sends its next request after a response. `request` returns the bytes of request number n. Any status
-    other than `status` fails the run. `pid` is the process id of the server, if its processor time is measured.
+    other than `status` fails the run.
     """
 
-    port: int
+    server: Server
     clients: int
     seconds: float
     status: int
     request: Callable[[int], bytes]
-    pid: int | None = None
 
     async def measure(self) -> dict[str, Any]:
         """Return the responses per second, the latency in milliseconds, and the server's microseconds per response.
@@ -49,11 +58,10 @@ class Load:
         return {"per_s": round(len(late) / self.seconds, 1), "clients": self.clients, "cpu_us": spent, **spread(late)}
 
     def _cpu_seconds(self) -> float:
-        """Return the processor time of the server, or 0 if its process id is not given."""
-        return 0.0 if self.pid is None else sum(psutil.Process(self.pid).cpu_times()[:2])
+        return sum(psutil.Process(self.server.pid).cpu_times()[:2])
 
     async def _client(self, numbers: count[int], began: float, until: float, late: list[float]) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
         try:
             while (sent := time.perf_counter()) < until:
                 writer.write(self.request(next(numbers)))

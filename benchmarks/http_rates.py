@@ -8,27 +8,23 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import httpx
 import uvloop
 
-from benchmarks.detect_over_http import until_ready
 from benchmarks.http_load import Load, in_turn, post
+from benchmarks.programs import Program
 from benchmarks.servers import Servers, servers
 from benchmarks.workload import Workload, scratch, source_of
 from contracts.instants import format_instant
 from servicekit.clock import SystemClock
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
-from tests.support.ports import free_port
 
 TOKEN: Final = "benchmark-of-http"
 TURNS: Final = 2_000
@@ -54,17 +50,15 @@ async def http_rates(
         "AGENT_FEEDBACK_TOKEN": TOKEN,
     }
     with (
-        program("-m", "feedback", environment=settings) as judging,
-        program("-m", "chat_bridge", environment=settings) as ingesting,
-        program("-m", "benchmarks.run_bare_route", by_position=True) as bare,
+        Program("-m", "feedback", environment=settings) as judging,
+        Program("-m", "chat_bridge", environment=settings) as ingesting,
+        Program("-m", "benchmarks.run_bare_route") as bare,
     ):
-        for server in (judging, ingesting, bare):
-            await until_ready(server.port)
         turns = await known_turns(shared.kafka.bootstrap, judging.port)
         loads = {
-            **{f"explicit {n}": judging.load(n, seconds, 202, in_turn(judgements(turns))) for n in clients},
-            **{f"bare {n}": bare.load(n, seconds, 202, in_turn([post("/feedback", BODY, TOKEN)])) for n in clients},
-            "ingest": ingesting.load(1, seconds, 200, in_turn(_ingests(source))),
+            **{f"explicit {n}": Load(judging, n, seconds, 202, in_turn(judgements(turns))) for n in clients},
+            **{f"bare {n}": Load(bare, n, seconds, 202, in_turn([post("/feedback", BODY, TOKEN)])) for n in clients},
+            "ingest": Load(ingesting, 1, seconds, 200, in_turn(_ingests(source))),
         }
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in loads}
         for number in range(rounds):
@@ -145,35 +139,6 @@ async def known_turns(bootstrap: str, port: int) -> list[str]:
             while (await http.post(url, json={"reaction": "ok"})).status_code != 202:
                 await asyncio.sleep(0.1)
     return names
-
-
-class Server(NamedTuple):
-    """Running program that serves a port."""
-
-    port: int
-    pid: int
-
-    def load(self, clients: int, seconds: float, status: int, request: Callable[[int], bytes]) -> Load:
-        """Return a load on this server (see `Load`)."""
-        return Load(self.port, clients, seconds, status, request, self.pid)
-
-
-@contextmanager
-def program(*arguments: str, environment: dict[str, str] | None = None, by_position: bool = False) -> Iterator[Server]:
-    """Run a Python program that serves a port during the block."""
-    port = free_port()
-    place = [str(port)] if by_position else ["--port", str(port)]
-    process = subprocess.Popen(
-        [sys.executable, *arguments, *place],
-        env={**os.environ, **(environment or {})},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield Server(port, process.pid)
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def run(

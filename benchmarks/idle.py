@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import psutil
 
-from benchmarks.startup import running
+from benchmarks.startup import up
 from benchmarks.workload import scratch
 
 SETTLE_SECONDS = 10
@@ -73,15 +73,15 @@ def main() -> None:
     options = parser.parse_args()
     with scratch() as folder:
         state = Path(folder) / "state"
-        with running(state) as up:
+        with up(state) as program:
             time.sleep(SETTLE_SECONDS)
-            idle = share(psutil.Process(up.process.pid), options.seconds)
+            idle = share(psutil.Process(program.pid), options.seconds)
             print(f"idle, {options.seconds:g} s: {idle:.1%} of a core")
             headers = {
                 "Content-Type": "application/json",
                 "Authorization": f"Bearer {(state / 'token').read_text('utf-8')}",
             }
-            with httpx.Client(base_url=up.url, headers=headers) as http:
+            with httpx.Client(base_url=program.url, headers=headers) as http:
                 found = sorted(delays(http, options.events))
             print(f"a reaction after {IDLE_SECONDS} idle seconds, {len(found)} times: reported after "
                   f"{median(found):.2f} s (median), {found[-1]:.2f} s (maximum)")  # fmt: skip

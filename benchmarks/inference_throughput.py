@@ -18,6 +18,8 @@ import argparse
 import json
 import platform
 import resource
+import subprocess
+import sys
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -27,6 +29,7 @@ import numpy as np
 
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
+from detector.encoders.minilm_files import present
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role
 from detector.text import STOP, prepare
 from servicekit.garbage_collection import tune_gc
@@ -99,7 +102,27 @@ def alone(items: list[Neighbourhood], detector: Detector) -> list[int]:
     return took
 
 
-def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, Any]:
+def judging(times: int, events: Path) -> list[dict[str, Any]]:
+    """Return the run with the median rate, for each kind of conversation and each sentence encoder, in processes of
+    their own. Missing encoders are skipped."""
+    encoders = ("none", "minilm") if present() else ("none",)
+    sources: dict[str, list[str]] = {"generated": [], "recorded": ["--recorded", str(events)]}
+    medians = []
+    for source, options in sources.items():
+        for encoder in encoders:
+            runs = [_process([*options, "--sentence-encoder", encoder]) for _ in range(times)]
+            runs.sort(key=lambda run: int(run["messages_per_cpu_second"]))
+            medians.append({"conversations": source} | runs[times // 2])
+    return medians
+
+
+def _process(options: list[str]) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.inference_throughput", "--json", *options]
+    run: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return run
+
+
+def measure(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, Any]:
     """Return the figures of a detector with this sentence encoder."""
     texts = {m.text for item in items for m in (*item.before, item.message)}
     words = {word for text in texts for word in prepare(text).words}
@@ -133,7 +156,7 @@ def judging(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, A
 
 
 def main() -> None:
-    """Print the figures as a few lines or as one JSON object."""
+    """Print one line for each figure, or one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=12_000)
     parser.add_argument("--recorded", type=Path, metavar="FILE")
@@ -142,17 +165,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     items = recorded(options.recorded) if options.recorded else stream(options.messages)
-    run = judging(items, options.batch, options.sentence_encoder)
-    if options.json:
-        print(json.dumps(run))
-    else:
-        print(
-            f"{run['messages_per_cpu_second']:,} messages per CPU second ({run['messages_per_second']:,} messages/s):"
-            f" {run['messages']:,} messages in batches of {run['batch']}, {run['distinct_texts']:,} distinct texts"
-            f" of {run['distinct_words']:,} distinct words; sentence encoder: {run['sentence_encoder']}\n"
-            f"alone: p50 {run['alone_ms_p50']} ms, p99 {run['alone_ms_p99']} ms of CPU;"
-            f" load {run['load_seconds']} s, peak {run['peak_rss_mib']} MiB"
-        )
+    run = measure(items, options.batch, options.sentence_encoder)
+    print(json.dumps(run) if options.json else "\n".join(f"{name}: {value}" for name, value in run.items()))
 
 
 if __name__ == "__main__":

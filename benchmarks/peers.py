@@ -18,13 +18,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import httpx
 
-from benchmarks.detect_over_http import until_ready
 from benchmarks.http_load import Load, in_turn, post
-from benchmarks.http_rates import TOKEN, Say, judgements, known_turns, program, run
+from benchmarks.http_rates import TOKEN, Say, judgements, known_turns, run
+from benchmarks.programs import Program
 from benchmarks.servers import Servers
 from benchmarks.workload import Workload
 from tests.support.ports import free_port
@@ -34,9 +34,16 @@ SPANS: Final = 200
 READY_SECONDS: Final = 300.0
 
 
+class Phoenix(NamedTuple):
+    """Running Phoenix."""
+
+    port: int
+    pid: int
+
+
 @asynccontextmanager
-async def phoenix(folder: Path) -> AsyncIterator[int]:
-    """Run Phoenix with `SPANS` spans to annotate. Yields its port."""
+async def phoenix(folder: Path) -> AsyncIterator[Phoenix]:
+    """Run Phoenix with `SPANS` spans to annotate."""
     programs = await environment_of("phoenix", PHOENIX)
     port = free_port()
     settings = {
@@ -63,7 +70,7 @@ async def phoenix(folder: Path) -> AsyncIterator[int]:
             last = {"data": [_annotation(SPANS - 1)]}
             while (await http.post("/v1/span_annotations?sync=true", json=last)).status_code != 200:
                 await asyncio.sleep(0.2)
-        yield port
+        yield Phoenix(port, process.pid)
     finally:
         process.terminate()
         await process.wait()
@@ -119,14 +126,13 @@ async def peers(
     ]
     found = []
     say("Starting Phoenix ...")
-    with program("-m", "feedback", environment=settings) as server:
+    with Program("-m", "feedback", environment=settings) as server:
         async with phoenix(folder) as theirs:
-            await until_ready(server.port)
             turns = await known_turns(shared.kafka.bootstrap, server.port)
             for n in clients:
                 runs = []
                 for number in range(rounds):
-                    ours = await server.load(n, seconds, 202, in_turn(judgements(turns))).measure()
+                    ours = await Load(server, n, seconds, 202, in_turn(judgements(turns))).measure()
                     other = await Load(theirs, n, seconds, 200, in_turn(annotations)).measure()
                     say(f"  round {number + 1}, {n} clients: {ours['per_s']:,.0f}/s, Phoenix {other['per_s']:,.0f}/s")
                     runs.append((ours, other))

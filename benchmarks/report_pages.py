@@ -1,4 +1,4 @@
-"""Latency of reports and pages over many feedbacks: minimum, median and 99th percentile of a few reads each.
+"""Latency of the dashboard's pages over many feedbacks: minimum, median and 99th percentile of a few reads each.
 
     python -m benchmarks.report_pages [--records N] [--times N] [--folder FOLDER] [--html FOLDER]
 
@@ -34,34 +34,14 @@ from typing import Any, Final
 import httpx
 from starlette.types import ASGIApp
 
-from benchmarks.effort import Effort
-from benchmarks.report_rows import AT, AUDITED, LONG, NOW, Say, fill
-from contracts.ids import derived_id, feedback_id
-from contracts.instants import DAY
+from benchmarks.report_rows import NOW, Say, fill
 from contracts.scopes import ALL_SCOPES
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import AlertChannels
 from reporting.alerts.sending import AlertSender
-from reporting.feedback.search import found
-from reporting.figures.calibration import calibration
-from reporting.figures.ranking import ranking
-from reporting.figures.reasons import reasons
-from reporting.figures.satisfaction import summary
-from reporting.http.reviews import figures
-from reporting.model.projection import FeedbackRow, person_slot
-from reporting.model.responses import Window
-from reporting.model.selection import Filters, FoundType, Project, TimeSpan
 from reporting.outbox.sending import CheckedHttp
-from reporting.pages.overview import overview
-from reporting.pages.queries.breakdown import breakdown
 from reporting.pages.routes import pages_router
-from reporting.pages.view import View
 from reporting.parts import SCHEMA
-from reporting.read_models.store_postgres import PostgresReadModels
-from reporting.reviews.sample import pending
-from reporting.turns.conversations import conversations_in_period
-from reporting.turns.latest import LatestQuestion, latest
-from reporting.turns.turns import turns_with_feedbacks
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
@@ -72,20 +52,6 @@ from servicekit.web.auth import Caller
 from standalone.embedded.postgres import EmbeddedPostgres
 
 Read = Callable[[], Awaitable[Any]]
-SEARCHES: Final = {
-    "no filter": Filters(),
-    "agent": Filters(agent_id="agent-7"),
-    "oldest version": Filters(agent_version="v4"),
-    "model": Filters(model="m1"),
-    "reaction": Filters(reaction="neutral"),
-    "origin": Filters(origins=("user",)),
-    "tag of 2.5 %": Filters(tag="wrong"),
-    "tag of nobody": Filters(tag="none"),
-    "person": Filters(user_id="u7"),
-    "confidence": Filters(min_confidence=0.99),
-    "text of all": Filters(text="wrong"),
-    "text of nobody": Filters(text="zzzz"),
-}
 _OF: Final = "at=acme/support"
 PAGE_ADDRESSES: Final = {
     "overview, 30 days": f"/?{_OF}",
@@ -120,14 +86,11 @@ PAGE_ADDRESSES: Final = {
     "conversation": f"/dashboard/conversation?{_OF}&id=c1000",
     "conversation of 200 turns": f"/dashboard/conversation?{_OF}&id=c0",
 }
-FOUND_TYPES: Final[dict[str, FoundType]] = {"replies": "implicit", "verdicts": "verdict"}
-
-
 Figures = dict[str, dict[str, float]]
-"""`best_ms`, `median_ms` and `p99_ms` by the name of the read.
+"""`best_ms`, `median_ms`, `p99_ms` and `first_ms`, the latency of the first request, by the name of the page.
 
-A page also has `first_ms`, the latency of its first request, the `blocks` per request, and the least and the median
-processor time of the server and of PostgreSQL: `server_ms`, `server_median_ms`, `postgres_ms` and `postgres_median_ms`.
+A page also has the `blocks` per request, and the least and the median processor time of the server and of PostgreSQL:
+`server_ms`, `server_median_ms`, `postgres_ms` and `postgres_median_ms`.
 """
 _LATENCIES: Final = 5
 _PREPARING: Final = 4
@@ -144,55 +107,6 @@ async def timed(read: Read, times: int) -> dict[str, float]:
     took.sort()
     p99 = took[math.ceil(0.99 * len(took)) - 1]
     return {"best_ms": round(took[0], 1), "median_ms": round(median(took), 1), "p99_ms": round(p99, 1)}
-
-
-async def measure(pool: Database, times: int) -> Figures:
-    """Measure each page at least `times` times; fast pages more often, because rare delays show only in many reads."""
-    whole, month = TimeSpan(0, NOW + 1), TimeSpan(NOW - 30 * DAY, NOW + 1)
-
-    async def period() -> None:
-        await conversations_in_period(
-            pool, AT, month, Window(start="", end=""), include_turns=True, limit=100, cursor=None
-        )
-
-    async def turns() -> None:
-        async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
-            await turns_with_feedbacks(connection, LONG, None, 0, 500, None)
-
-    async def newest() -> None:
-        async with pool.acquire() as connection:
-            await latest(connection, LONG, LatestQuestion([f"t{turn}" for turn in range(200)]))
-
-    def searched(filters: Filters) -> Read:
-        return lambda: found(pool, AT, whole, filters, 50)
-
-    def seen(period: str) -> Read:
-        return lambda: overview(
-            pool, AT, (view := View.model_validate({"period": period})), view.span(NOW, 0), _no_link
-        )
-
-    reads: dict[str, tuple[Read, int]] = {
-        "period page of 100, with turns": (period, 20 * times),
-        "turns-with-feedbacks, 200 turns": (turns, 20 * times),
-        "latest of 200 turns": (newest, 20 * times),
-        **{f"search, {name}": (searched(filters), 4 * times) for name, filters in SEARCHES.items()},
-        **{
-            f"search, {name}, {kind} only": (searched(filters.replace(feedback_type=wanted)), 4 * times)
-            for name, filters in SEARCHES.items()
-            for kind, wanted in FOUND_TYPES.items()
-            if filters.has_replies
-        },
-        "counts of 30 days": (lambda: breakdown(pool, AT, month, Filters()), times),
-        "summary of 30 days": (lambda: summary(pool, AT, month, "day", Filters()), times),
-        "agents of 30 days": (lambda: ranking(pool, AT, month, 10, Filters()), times),
-        "reasons of 30 days": (lambda: reasons(pool, AT, month, Filters()), times),
-        "calibration of 30 days": (lambda: calibration(pool, AT, month), times),
-        "audit of 50,000 answers": (lambda: figures(pool, AUDITED, whole), times),
-        "audit queue of 250": (lambda: pending(pool, AUDITED, 0, 100), 4 * times),
-        "overview of 7d": (seen("7d"), times),
-        "overview of 30d": (seen("30d"), times),
-    }
-    return {name: await timed(read, count) for name, (read, count) in reads.items()}
 
 
 class _EveryToken:
@@ -261,7 +175,7 @@ async def measure_pages(
             took |= {"first_ms": first["best_ms"], "blocks": blocks}
             for who, each in spent.items():
                 took |= {f"{who}_ms": round(min(each), 1), f"{who}_median_ms": round(median(each), 1)}
-            figures[f"page {name}"] = took
+            figures[name] = took
     return figures
 
 
@@ -282,100 +196,9 @@ async def _blocks(reads: Database, pool: Database) -> int:
     )
 
 
-async def projection(pool: Database, postgres: int | None, events: int = 10_000, rounds: int = 8) -> dict[str, float]:
-    """Measure the cost of replies, and of the triggers that record changed hours.
-
-    With replies, every fifth event is a reply; otherwise replies are omitted. The result has the best rate of `rounds`
-    in events per second. It also has the median rate with the triggers per second of CPU time, which includes ours and
-    that of the process `postgres` with its children and background work.
-    """
-    store, person = PostgresReadModels(pool), Project("bench", "projection")
-    took: dict[str, list[float]] = defaultdict(list)
-    spent: list[float] = []
-    for number, mode in enumerate(("triggers", "no triggers", "replies") * rounds):
-        await pool.execute(f"alter table feedbacks {'disable' if mode == 'no triggers' else 'enable'} trigger user")
-        rows = [_row(person, number * events + one) for one in range(events)]
-        if mode == "replies":
-            rows += [_reply(row) for row in rows[::4]]
-        effort, began = Effort({"postgres": [postgres]}), time.perf_counter()
-        chunk = 1_000 * len(rows) // events
-        for first in range(0, len(rows), chunk):
-            await store.apply([], sorted(rows[first : first + chunk]))
-        took[mode].append(time.perf_counter() - began)
-        if mode == "triggers":
-            spent.append(sum(effort.until_now(events)["cpu_ms_per_event"].values()))
-    return {
-        "feedbacks_per_s": round(events / min(took["triggers"])),
-        "without_triggers_per_s": round(events / min(took["no triggers"])),
-        "with_replies_per_s": round((events + events // 4) / min(took["replies"])),
-        "time_with_replies": round(min(took["replies"]) / min(took["triggers"]), 2),
-        "feedbacks_per_cpu_s": round(1_000 / median(spent)),
-    }
-
-
-def _reply(row: FeedbackRow) -> FeedbackRow:
-    event = derived_id(str(row.feedback_id))
-    said: dict[str, Any] = {
-        "feedback_id": event,
-        "slot": event,
-        "origin": "user",
-        "feedback_type": "implicit",
-        "reaction": None,
-    }
-    return row._replace(**said, value=0.4, source="chat", decided_by=None)
-
-
-def _row(at: Project, number: int) -> FeedbackRow:
-    conversation, turn, user = f"c{number // 8}", f"t{number}", f"u{number % 5_000}"
-    event = feedback_id(*at, conversation, source="api", user_id=user, agent_id="", source_id=turn)
-    person = number % 4 == 0
-    return FeedbackRow(
-        feedback_id=event,
-        revision=1,
-        recorded_at=NOW,
-        slot=person_slot(*at, conversation, turn, user) if person else event,
-        tenant=at.tenant,
-        project=at.project,
-        conversation_id=conversation,
-        turn_id=turn,
-        user_id=user,
-        user_type="human",
-        agent_id=f"agent-{number % 60}",
-        agent_message_id=None,
-        origin="user" if person else "machine",
-        feedback_type="explicit" if person else "inferred",
-        source="api" if person else "inference",
-        reaction="ok",
-        value=1.0,
-        confidence=1.0,
-        text="no that is wrong",
-        tags=(),
-        correction=None,
-        emoji=None,
-        correction_type=None,
-        occurred_at=NOW - number * 3_600_000,  # a thousand an hour
-        rn=f"rn{number}",
-        track_id=None,
-        bundle_id=None,
-        agent_version=None,
-        model=None,
-        trace_id=None,
-        intent=None,
-        reviews=None,
-        overruled_by=None,
-        overruled_reaction=None,
-        detector=None,
-        decided_by=None if person else "rules",
-    )
-
-
-def _no_link(path: str, **_: Any) -> str:
-    return path
-
-
 async def report_pages(
     records: int, times: int, say: Say, folder: Path | None = None, html: Path | None = None
-) -> dict[str, Any]:
+) -> Figures:
     """Fill a PostgreSQL with `records` feedback records, and read every page at least `times` times.
 
     A `folder` keeps the rows; one that has rows is not filled again. The pages are written to the folder `html`.
@@ -394,27 +217,20 @@ async def report_pages(
                 if not await pool.fetchval("select exists (select from feedbacks)"):
                     await fill(pool, records, say)
                 tune_gc()  # as every service does
-                pages = await measure(pool, times) | await measure_pages(reads, several, pool, 4 * times, html)
-                for name, took in pages.items():
+                figures = await measure_pages(reads, several, pool, 4 * times, html)
+                for name, took in figures.items():
                     say(_line(name, took))
+                return figures
             finally:
                 for one in (reads, several, pool):
                     await one.close()
-            pool = await open_pool(server.url, "reporting", SCHEMA, plan="indexed")  # as the service writes
-            try:
-                return {"pages": pages, "projection": await projection(pool, server.pid)}
-            finally:
-                await pool.close()
 
 
 def _line(name: str, took: dict[str, float]) -> str:
-    milliseconds = "".join(f"{took[kind]:9.1f} ms {kind[:-3]}" for kind in ("best_ms", "median_ms", "p99_ms"))
-    if "blocks" not in took:
-        return f"{name:42}{milliseconds}"
+    milliseconds = "".join(f"{took[f'{kind}_ms']:9.1f} ms {kind}" for kind in ("best", "median", "p99", "first"))
     processor = "".join(
         f"{who:>10} {took[f'{who}_ms']:.1f} ms ({took[f'{who}_median_ms']:.1f})" for who in ("server", "postgres")
     )
-    milliseconds += f"{took['first_ms']:9.1f} ms first"
     return f"{name:42}{milliseconds}{took['blocks']:11,} blocks{processor}"
 
 
@@ -424,11 +240,12 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="folder of the database, kept for the next run")
     parser.add_argument("--html", type=Path, help="folder to which the pages are written, for comparisons")
-    asked = parser.parse_args()
-    measured = asyncio.run(
-        report_pages(asked.records, asked.times, lambda text: print(text, flush=True), asked.folder, asked.html)
-    )
-    print(f"projection: {measured['projection']}")
+    options = parser.parse_args()
+
+    def say(text: str) -> None:
+        print(text, flush=True)
+
+    asyncio.run(report_pages(options.records, options.times, say, options.folder, options.html))
 
 
 if __name__ == "__main__":

@@ -7,18 +7,13 @@ from collections.abc import Callable
 from typing import Final
 
 from contracts.instants import DAY
-from reporting.model.selection import ConversationScope, Project
 from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
 from servicekit.db.database import Database
 
 Say = Callable[[str], None]
 NOW: Final = 1_790_000_000_000_000
-AT: Final = Project("acme", "support")
 DAYS: Final = 180
-LONG: Final = ConversationScope(*AT, "c0")
-"""The conversation of 200 turns."""
-AUDITED: Final = Project("acme", "audit")
 ANSWERS: Final = 50_000
 ISSUE_TURNS: Final = 50_000
 _HOUR: Final = 3_600

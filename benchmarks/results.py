@@ -105,64 +105,16 @@ def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any
         console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median of {each})")
 
 
-def print_judging(console: Console, judged: Iterable[Mapping[str, Any]]) -> None:
-    """Print the figures of `judging`."""
-    table = Table(title="Messages judged per CPU second", title_justify="left", pad_edge=False)
-    for name in ("conversations", "sentence encoder", "messages", "a second", "alone p50 ms", "p99 ms"):
-        table.add_column(name, justify="left" if name in ("conversations", "sentence encoder") else "right")
-    for one in judged:
-        rate = f"{one['messages_per_cpu_second']:,}"
-        alone = (f"{one['alone_ms_p50']}", f"{one['alone_ms_p99']}")
-        table.add_row(one["conversations"], one["sentence_encoder"], f"{one['messages']:,}", rate, *alone)
+def print_rows(console: Console, title: str, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Print named figures as a table. All rows have the columns of the first one; only numbers are printed."""
+    table = Table(title=title, title_justify="left", pad_edge=False)
+    for number, (name, figures) in enumerate(rows):
+        numbers = {column: value for column, value in figures.items() if isinstance(value, int | float)}
+        if not number:
+            for column in ("", *numbers):
+                table.add_column(column, justify="right" if column else "left")
+        table.add_row(name, *(f"{value:,}" for value in numbers.values()))
     console.print(table)
-
-
-def print_looks(console: Console, looked: Mapping[str, Any]) -> None:
-    """Print the figures of `turn_index`, in milliseconds."""
-    table = Table(title=f"An index of {looked['turns']:,} turns, ms", title_justify="left", pad_edge=False)
-    for name in ("", "p50", "p99", "count"):
-        table.add_column(name, justify="right" if name else "left")
-    for name, spread in looked.items():
-        if isinstance(spread, Mapping):
-            table.add_row(name.removesuffix("_ms"), *(f"{spread[part]:,}" for part in ("p50", "p99", "count")))
-    console.print(table)
-
-
-def print_pages(console: Console, by_size: Mapping[str, Any]) -> None:
-    """Print the figures of `report_pages`, in milliseconds: the same reads over few feedbacks and over many."""
-    table = Table(title="Reading reports, ms", title_justify="left", pad_edge=False)
-    table.add_column("")
-    for size in by_size:
-        for kind in ("best", "p99"):
-            table.add_column(f"{int(size):,}: {kind}", justify="right")
-    for name in next(iter(by_size.values()))["pages"]:
-        pages = [measured["pages"][name] for measured in by_size.values()]
-        table.add_row(name, *(f"{page[kind]:,}" for page in pages for kind in ("best_ms", "p99_ms")))
-    console.print(table)
-
-
-def print_http(console: Console, rates: Mapping[str, Any]) -> None:
-    """Print the figures of `http_rates`."""
-    table = Table(title="Over HTTP", title_justify="left", pad_edge=False)
-    for name in ("", "a second", "p50 ms", "p99 ms", "CPU us", "of a bare route"):
-        table.add_column(name, justify="right" if name else "left")
-    for one in rates.get("by_clients", ()):
-        spread = (
-            f"{one['explicit_p50_ms']}",
-            f"{one['explicit_p99_ms']}",
-            f"{one['explicit_cpu_us']:.0f}",
-            f"{one['of_bare']}",
-        )
-        table.add_row(f"judgements, {one['clients']} clients", f"{one['explicit_per_s']:,.0f}", *spread)
-    if rates:
-        table.add_row(f"events, {rates['ingest_lines']} a body, one client", f"{rates['ingest_events_per_s']:,.0f}")
-        console.print(table)
-
-
-def print_memory(console: Console, shares: Mapping[str, float]) -> None:
-    """Print the figures of `memory`, in MiB."""
-    parts = ", ".join(f"{part} {size:,.0f}" for part, size in shares.items() if part != "all" and size)
-    console.print(f"All in one: {shares['all']:,.0f} MiB (PSS: {parts})")
 
 
 def _row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:

@@ -1,6 +1,6 @@
 """A FastAPI route on the same HTTP server that reads the same body and does nothing: the upper limit of the rate.
 
-python -m benchmarks.run_bare_route PORT
+python -m benchmarks.run_bare_route --port PORT
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Judged(BaseModel):
 async def serve(port: int) -> None:
     app = FastAPI(docs_url=None, redoc_url=None)
 
-    @app.get("/health/live")
-    async def live() -> dict[str, str]:
-        return {"status": "live"}
+    @app.get("/health/ready")
+    async def ready() -> dict[str, str]:
+        return {"status": "ready"}
 
     @app.post("/feedback", status_code=202)
     async def judge(body: Judged) -> dict[str, str | None]:
@@ -40,4 +40,4 @@ async def serve(port: int) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(int(sys.argv[1])))
+    uvloop.run(serve(int(sys.argv[-1])))

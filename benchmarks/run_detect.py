@@ -1,6 +1,6 @@
 """Server of inference's HTTP routes on an existing database, for `turn_index`. Runs until it is stopped.
 
-python -m benchmarks.run_detect DATABASE_URL PORT TOKEN
+python -m benchmarks.run_detect DATABASE_URL TOKEN --port PORT
 """
 
 from __future__ import annotations
@@ -44,4 +44,4 @@ async def serve(url: str, port: int, token: str) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(sys.argv[1], int(sys.argv[2]), sys.argv[3]))
+    uvloop.run(serve(sys.argv[1], int(sys.argv[-1]), sys.argv[2]))

@@ -8,12 +8,7 @@ PROCESSES is the number of processes of each service; default: one.
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, get_args
@@ -23,14 +18,13 @@ from aiokafka.admin import AIOKafkaAdminClient
 
 from benchmarks.effort import Effort
 from benchmarks.jobs import Job, answer
+from benchmarks.programs import Program
 from benchmarks.run_one_process import check, feed
 from benchmarks.workload import Expected
 from contracts.topics import OPTIONAL, Consumer, consumed_by
 from servicekit.log.producer import BatchProducer
-from tests.support.ports import free_port
 
 SERVICES = ("chat_bridge", "feedback", "inference", "reporting")
-READY_SECONDS = 60
 
 
 async def measure(job: Job) -> dict[str, Any]:
@@ -60,50 +54,24 @@ async def four_services(job: Job, each: int = 1) -> AsyncIterator[dict[str, list
     Yields their process ids by service when all are ready.
     """
     started = {name: [_start(job, name) for _ in range(each)] for name in SERVICES}
-    processes = [process for some in started.values() for process, _ in some]
+    programs = [program for some in started.values() for program in some]
     try:
-        for some in started.values():
-            for process, port in some:
-                await asyncio.to_thread(_wait_until_ready, process, port)
-        yield {name: [process.pid for process, _ in some] for name, some in started.items()}
+        for program in programs:
+            await asyncio.to_thread(program.wait_until_ready)
+        yield {name: [program.pid for program in some] for name, some in started.items()}
     finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            await asyncio.to_thread(process.wait)
+        for program in programs:
+            await asyncio.to_thread(program.stop)
 
 
-def _start(job: Job, name: str) -> tuple[subprocess.Popen[bytes], int]:
-    port, prefix = free_port(), name.upper()
+def _start(job: Job, name: str) -> Program:
     settings = {
-        f"{prefix}_BROKER": str(job.bootstrap),
-        f"{prefix}_DATABASE_URL": job.database_url,
+        f"{name.upper()}_BROKER": str(job.bootstrap),
+        f"{name.upper()}_DATABASE_URL": job.database_url,
         "FEEDBACK_STORE_URL": job.database_url,
         "AGENT_FEEDBACK_TOKEN": "bench-four-procs",
     }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "standalone", "run", name, "--port", str(port)],
-        env={**os.environ, **settings},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    return process, port
-
-
-def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
-    """Wait until the service at `port` is ready.
-
-    The process must still be running: if it has ended, another server may have its port and respond instead.
-    """
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, f"the service on port {port} ended with exit code {process.returncode}"
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=2):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise AssertionError(f"the service on port {port} was not ready within {READY_SECONDS} s")
+    return Program("-m", "standalone", "run", name, environment=settings)
 
 
 class Quiet:

@@ -22,7 +22,8 @@ from typing import Any, Final
 import uvloop
 
 import inference.service
-from benchmarks.detect_over_http import OVER_HTTP, SAYINGS, Asked, Server, spread, until_ready
+from benchmarks.detect_over_http import OVER_HTTP, SAYINGS, TOKEN, Asked, spread
+from benchmarks.programs import Program
 from benchmarks.turn_rows import HEAVY, PROJECT, TENANT, Filled, fill
 from benchmarks.workload import scratch
 from detector.encoders.embedder import WordLlamaEmbedder
@@ -56,8 +57,7 @@ async def turn_index(folder: Path, turns: int, rate: int, seconds: int, seed: in
         finally:
             await pool.close()
         tune_gc()
-        with Server(url) as server:
-            await until_ready(server.port)
+        with Program("-m", "benchmarks.run_detect", url, TOKEN) as server:
             asked = Asked(server.port, {"server": [server.pid], "postgres": [postgres.pid]}, filled, rate, seconds)
             for name, look_back in OVER_HTTP.items():
                 say(f"{name} over HTTP: {rate}/s for {seconds} s")
