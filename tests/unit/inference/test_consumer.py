@@ -251,7 +251,7 @@ ON: dict[str, Any] = {"gate_url": "http://127.0.0.1:8000/v1", "gate_model": "m",
 def test_off_unless_an_address_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INFERENCE_GATE_URL", "")
     assert not InferenceSettings().gate_url
-    assert InferenceSettings(**ON).gate_url
+    assert InferenceSettings(**ON).gate_key.get_secret_value() == KEY
 
 
 @pytest.mark.parametrize(
