@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import asyncpg
@@ -13,7 +12,6 @@ import chat_bridge.parts
 import feedback.store_choice
 import inference.parts
 import reporting.read_models
-from chat_bridge.erasure import erase_parked
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
 from chat_bridge.store_postgres import PostgresMessageStore
@@ -73,10 +71,9 @@ class Groups:
         async with self._pool("chat_bridge", chat_bridge.parts) as pool:
             store, clock = PostgresMessageStore(pool), SystemClock()
             parking = Parking(store, self.derived, clock, DAY, LateOutcomes("chat_bridge", self.derived))
-            handler = ChatHandler(store, self.derived, parking, clock, 100_000)
-            erasures = LedgeredErasures(pool, partial(erase_parked, store))
-            erasing = ErasingHandler(handler, erasures, self.derived, "chat_bridge", is_guarded=True)
-            yield erasing
+            handler = ChatHandler(store, self.derived, parking, clock)
+            ledger = LedgeredErasures(pool, store.erase)
+            yield ErasingHandler(handler, ledger, self.derived, "chat_bridge", is_guarded=True)
 
     @asynccontextmanager
     async def inference(self) -> AsyncIterator[Handler]:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from chat_bridge.batch import BatchedEvent, Outcomes
-from chat_bridge.handlers import ChatHandler
-from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
+from chat_bridge.handlers import ChatHandler, Outcomes
+from chat_bridge.model import BatchedEvent, IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.parking import Parking
 from contracts.message_fields import MessageKey
 from feedback.handlers import FeedbackHandler

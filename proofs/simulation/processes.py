@@ -239,7 +239,7 @@ def _bridge(process: Process) -> Handler:
     late = LateOutcomes("chat_bridge", process.producer, [process.world.observe])
     parking = process.wiring.parking(store, process.producer, process.clock, 7 * DAY, late)
     process.sweep = parking.sweep
-    events = process.wiring.chat_events(store, process.producer, parking, process.clock, 10_000)
+    events = process.wiring.chat_events(store, process.producer, parking, process.clock)
     return _erasing(process, "chat_bridge", events)
 
 

@@ -6,21 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from chat_bridge.batch import (
-    NO_ANSWER,
-    PARKED,
-    PARKING_FULL,
+from chat_bridge.model import (
     BatchedEvent,
-    Outcomes,
+    ParkedEvent,
+    ParkedKey,
+    RatedConversation,
     batched,
-    fitting,
     follow_ups,
     latest_versions,
     message_outcomes,
     original_key,
     parked_event,
 )
-from chat_bridge.model import ParkedEvent, RatedConversation
 from chat_bridge.parking import Parking
 from chat_bridge.store import MessageStore
 from chat_bridge.translate import Translated, message_of, translate
@@ -31,6 +28,10 @@ from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 
+PARKED = Outcome.parked("original_unknown")
+NO_ANSWER = Outcome.ignored("no_answer")
+Outcomes = Mapping[BatchedEvent, Outcome]
+
 
 class ChatHandler(Handler):
     """Handler of the consumer group `chat_bridge`.
@@ -39,19 +40,11 @@ class ChatHandler(Handler):
     other one, so at least one of the handlers finds both.
     """
 
-    def __init__(
-        self,
-        store: MessageStore,
-        producer: Producer,
-        parking: Parking,
-        clock: Clock,
-        parked_bytes: int,
-    ) -> None:
+    def __init__(self, store: MessageStore, producer: Producer, parking: Parking, clock: Clock) -> None:
         self._store = store
         self._producer = producer
         self._parking = parking
         self._clock = clock
-        self._parked_bytes = parked_bytes
 
     async def handle(self, records: Sequence[Received[Any]]) -> Sequence[Outcome]:
         events = [batched(received) for received in records]
@@ -104,24 +97,16 @@ class ChatHandler(Handler):
         return results
 
     async def _park(self, waiting: Mapping[BatchedEvent, ParkedEvent]) -> Outcomes:
-        """Park events until their originals arrive, as long as their tenants have room.
+        """Park events until their originals arrive.
 
-        If the store has another event under the same key, the event is a duplicate, and its outcome is UNCHANGED.
+        If another event is stored under the same key, the event is a duplicate, and its outcome is UNCHANGED.
         """
-        if not waiting:
-            return {}
-        keys = {parked.key for parked in waiting.values()}
-        causes = {**await self._store.parked_under(keys)}
-        tenants = {key.tenant for key in keys}
-        sizes = await self._store.parked_bytes(tenants)
-        room = {tenant: self._parked_bytes - sizes.get(tenant, 0) for tenant in tenants}
-        causes |= await self._store.park(fitting((p for p in waiting.values() if p.key not in causes), room))
+        first: dict[ParkedKey, ParkedEvent] = {}
+        for parked in waiting.values():
+            first.setdefault(parked.key, parked)
+        causes = await self._store.park(first.values()) if first else {}
         return {
-            event: PARKING_FULL
-            if parked.key not in causes
-            else PARKED
-            if causes[parked.key] == parked.cause
-            else Outcome.UNCHANGED
+            event: PARKED if causes[parked.key] == parked.cause else Outcome.UNCHANGED
             for event, parked in waiting.items()
         }
 

@@ -52,12 +52,7 @@ class Parking:
     """
 
     def __init__(
-        self,
-        store: MessageStore,
-        producer: Producer,
-        clock: Clock,
-        max_age: int,
-        late: OutcomeWriter,
+        self, store: MessageStore, producer: Producer, clock: Clock, max_age: int, late: OutcomeWriter
     ) -> None:
         self._store = store
         self._producer = producer

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import asyncpg
 
-from chat_bridge.erasure import erase_parked
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.ingest import Intake
 from chat_bridge.parking import Parking
@@ -17,7 +15,6 @@ from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.registry import OpenSources, open_sources
 from chat_bridge.sql import SQL
 from chat_bridge.store_postgres import PostgresMessageStore
-from contracts.erasure import ErasedAt
 from contracts.instants import DAY
 from servicekit.service import Service
 
@@ -42,17 +39,9 @@ class ChatBridgeParts:
         late = self.service.late_outcomes("chat_bridge")
         return Parking(self.store, self.service.producer, self.service.context.clock, wait, late)
 
+    @property
     def chat_handler(self) -> ChatHandler:
-        return ChatHandler(
-            self.store,
-            self.service.producer,
-            self.parking,
-            self.service.context.clock,
-            self.settings.parked_bytes,
-        )
-
-    def erase(self) -> Callable[[ErasedAt], Awaitable[int]]:
-        return partial(erase_parked, self.store)
+        return ChatHandler(self.store, self.service.producer, self.parking, self.service.context.clock)
 
 
 async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:

@@ -16,7 +16,7 @@ from servicekit.service import Service
 
 
 def _connect(parts: ChatBridgeParts, service: Service) -> None:
-    service.consume("chat_bridge", service.erasing(parts.chat_handler(), parts.pool, parts.erase(), is_guarded=True))
+    service.consume("chat_bridge", service.erasing(parts.chat_handler, parts.pool, parts.store.erase, is_guarded=True))
     service.every("sweep", parts.settings.sweep_seconds, parts.parking.sweep)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
@@ -48,14 +48,6 @@ class MessageStore(Protocol):
         """
         ...
 
-    async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
-        """Return the causes of the events that are parked under these keys, by key."""
-        ...
-
-    async def parked_bytes(self, tenants: Collection[str]) -> Mapping[str, int]:
-        """Return the size of the parked events by tenant. Tenants without parked events may be missing."""
-        ...
-
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
         """Return the parked events about these messages, each with its message, sorted by log time.
 
@@ -69,10 +61,6 @@ class MessageStore(Protocol):
 
     async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
         """Return at most `limit` events that were parked before `before` (microseconds), oldest first."""
-        ...
-
-    def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:
-        """Yield all parked events of a tenant, sorted by key, in batches of at most `batch`."""
         ...
 
     async def unpark(self, keys: Collection[ParkedKey]) -> None:

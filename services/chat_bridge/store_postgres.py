@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import asyncpg
 
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
 from chat_bridge.sql import SQL
+from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from contracts.exchange import ExchangeMessage, Position
 from contracts.message_fields import MESSAGE_KEY, MessageKey
 from contracts.provenance import Provenance
@@ -27,6 +28,14 @@ _ATTRIBUTES: Final = {
     "log_offset": "position.log_offset",
 }
 """Attribute path of a message by column name, for columns whose name differs from the attribute's."""
+_PARKED_ATTRIBUTES: Final = {
+    **{name: f"key.{name}" for name in ParkedKey._fields},
+    "conversation_id": "original.conversation_id",
+    "original_message_id": "original.message_id",
+}
+"""Attribute path of a parked event by column name."""
+
+_GUARD: Final = ("guarded_tenant", "guarded_user")
 
 
 class PostgresMessageStore:
@@ -38,7 +47,8 @@ class PostgresMessageStore:
     def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
         self._pool = pool
         self._index = sql.index_messages
-        self._values = self._index.reader(other={"from_messages", "guarded_tenant", "guarded_user"}, **_ATTRIBUTES)
+        self._values = self._index.reader(other=(*_GUARD, "from_messages"), **_ATTRIBUTES)
+        self._parked_values = sql.park.reader(other=_GUARD, **_PARKED_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
@@ -60,30 +70,8 @@ class PostgresMessageStore:
         return [row["message_id"] for row in rows]
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
-        rows = [
-            (
-                *event.key,
-                event.original.conversation_id,
-                event.original.message_id,
-                event.record_key,
-                event.value,
-                event.cause,
-                event.traceparent,
-                event.log_time,
-                event.parked_at,
-            )
-            for event in sorted(events, key=lambda event: event.key)
-        ]
-        stored = await Database.call(self._pool, SQL.park, rows)
-        return {_parked_key(row): row["cause"] for row in stored}
-
-    async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
-        rows = await self._pool.fetch(*SQL.parked_under.bulk(sorted(set(keys))))
-        return {_parked_key(row): row["cause"] for row in rows}
-
-    async def parked_bytes(self, tenants: Collection[str]) -> Mapping[str, int]:
-        rows = await self._pool.fetch(*SQL.parked_bytes(tenants=list(tenants)))
-        return {row["tenant"]: row["bytes"] for row in rows}
+        rows = [self._parked_values(event) for event in sorted(events, key=lambda event: event.key)]
+        return {ParkedKey(*row[:4]): row["cause"] for row in await Database.call(self._pool, SQL.park, rows)}
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
         if not keys or not await self._pool.fetchval(*SQL.has_parked()):
@@ -96,18 +84,19 @@ class PostgresMessageStore:
     async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
         return [_parked(row) for row in await self._pool.fetch(*SQL.expired(before=before, limit=limit))]
 
-    async def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:
-        last = ParkedKey(tenant, "", "", "")
-        while rows := await self._pool.fetch(*SQL.scan_parked(**last._asdict(), limit=batch)):
-            page = [_parked(row) for row in rows]
-            last = page[-1].key
-            yield page
-
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         await self._pool.execute(*SQL.unpark.bulk(sorted(set(keys))))
 
     async def parked(self) -> int:
         return int(await self._pool.fetchval(*SQL.count_parked()))
+
+    async def erase(self, erased: ErasedAt) -> int:
+        """Delete the parked events of erased people, and return their number.
+
+        The message index contains neither texts nor ids of people.
+        """
+        rows = [(*person, erased_at + ERASURE_MARGIN) for person, erased_at in erased.items()]
+        return int((await self._pool.execute(*SQL.erase_parked.bulk(rows))).rpartition(" ")[2])
 
 
 def _message(row: asyncpg.Record) -> IndexedMessage:
@@ -140,18 +129,16 @@ def _candidates(row: asyncpg.Record) -> list[ExchangeMessage]:
     ]
 
 
-def _parked_key(row: asyncpg.Record) -> ParkedKey:
-    return ParkedKey(row["tenant"], row["project"], row["topic"], row["event_id"])
-
-
 def _parked(row: asyncpg.Record) -> ParkedEvent:
     return ParkedEvent(
-        key=_parked_key(row),
+        key=ParkedKey(row["tenant"], row["project"], row["topic"], row["identity"]),
         original=MessageKey(row["tenant"], row["project"], row["conversation_id"], row["original_message_id"]),
         record_key=row["record_key"],
         value=row["value"],
         cause=row["cause"],
         traceparent=row["traceparent"],
+        user_id=row["user_id"],
+        said_at=row["said_at"],
         log_time=row["log_time"],
         parked_at=row["parked_at"],
     )

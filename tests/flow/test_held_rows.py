@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from chat_bridge.erasure import erase_parked
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person
 from contracts.instants import format_instant
@@ -79,8 +78,8 @@ def _verdict(person: Person, at: int) -> dict[str, Any]:
 
 def _parked(person: Person, at: int) -> dict[str, Any]:
     said = {"authorId": person.user_id, "tenant": person.tenant, "occurredAt": format_instant(at)}
-    row = {"tenant": person.tenant, "topic": "post.commented", "record_key": None, "traceparent": None, "log_time": at}
-    return row | {"value": example("post.commented", "on_post", **said)}
+    row = {"tenant": person.tenant, "topic": "post.commented", "record_key": None, "traceparent": None, "said_at": at}
+    return row | {"user_id": person.user_id, "value": example("post.commented", "on_post", **said)}
 
 
 def _registered(person: Person, at: int) -> dict[str, Any]:
@@ -143,7 +142,7 @@ async def service(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIte
 async def erase(service: str, pool: Database, erased: ErasedAt) -> None:
     match service:
         case "chat_bridge":
-            await erase_parked(PostgresMessageStore(pool), erased)
+            await PostgresMessageStore(pool).erase(erased)
         case "feedback":
             await TurnErasures(pool, lambda person: person.user_id).erase(erased)
         case "inference":

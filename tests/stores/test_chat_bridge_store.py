@@ -13,6 +13,7 @@ import chat_bridge.service
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
 from chat_bridge.store import MessageStore
 from chat_bridge.store_postgres import PostgresMessageStore
+from contracts.erasure import ERASURE_MARGIN, Person
 from contracts.exchange import Position
 from contracts.message_fields import MessageKey
 from contracts.provenance import NO_PROVENANCE, Provenance
@@ -61,7 +62,8 @@ def of_project(one: IndexedMessage, project: str) -> IndexedMessage:
 def waiting(event_id: str = "e1", original: str = "m1", conversation: str = "c1", **fields: Any) -> ParkedEvent:
     place = fields.pop("tenant", "acme"), fields.pop("project", "p")
     key = ParkedKey(*place, fields.pop("topic", "chat.message.reply.ingested"), event_id)
-    values: dict[str, Any] = {"cause": f"{key.topic}:0:{event_id[1:]}", "log_time": 5, "parked_at": 10} | fields
+    values: dict[str, Any] = {"cause": f"{key.topic}:0:{event_id[1:]}", "log_time": 5, "parked_at": 10}
+    values |= {"user_id": "ann", "said_at": 5} | fields
     about = MessageKey(*place, conversation, original)
     return ParkedEvent(key, about, None, b"\x00\xff", traceparent=None, **values)
 
@@ -246,16 +248,9 @@ ELSEWHERE: dict[str, Any] = {
 async def test_each_part_of_a_key_tells_two_parked_events_apart(store: MessageStore, differs: str) -> None:
     one, other = replace(waiting(), cause="chat:0:1"), replace(ELSEWHERE[differs], cause="chat:0:2")
     assert await store.park([one]) == {one.key: one.cause}
-    assert await store.parked_under([one.key, other.key]) == {one.key: one.cause}
     assert await store.park([other]) == {other.key: other.cause}
     await store.unpark([one.key])
     assert await store.expired(1_000, 10) == [other]
-
-
-async def test_only_the_tenants_asked_for_are_counted(store: MessageStore) -> None:
-    await store.park([waiting("e1"), waiting("e2"), waiting("e1", tenant="globex"), waiting("e1", tenant="initech")])
-    sizes = await store.parked_bytes(["acme", "globex", "nobody"])
-    assert (sizes["acme"], sizes["globex"], sizes.get("nobody", 0)) == (4, 2, 0)
 
 
 async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(store: MessageStore) -> None:
@@ -265,10 +260,13 @@ async def test_only_what_was_parked_before_the_moment_has_expired_oldest_first(s
     assert await store.expired(6, 1) == [older]
 
 
-async def test_what_is_unparked_while_it_is_read_is_in_no_later_page(store: MessageStore) -> None:
-    await store.park([waiting(f"e{number}") for number in range(5)])
-    read: list[ParkedEvent] = []
-    async for page in store.scan_parked("acme", 2):
-        read += page
-        await store.unpark([waiting(f"e{number}").key for number in (0, 1, 3)])
-    assert read == [waiting(f"e{number}") for number in (0, 1, 2, 4)]
+async def test_an_erasure_deletes_the_parked_events_of_a_person_up_to_its_time(postgres_url: str) -> None:
+    pool = await open_pool(postgres_url, "chat_bridge", SCHEMA, size=2)
+    await pool.execute("truncate messages, parked")
+    store, last = PostgresMessageStore(pool), 7 + ERASURE_MARGIN
+    hers, later = waiting("e1", said_at=last), waiting("e2", said_at=last + 1)
+    others = [waiting("e3", user_id="bob"), waiting("e4", user_id=None), waiting("e1", tenant="globex")]
+    await store.park([hers, later, *others])
+    assert await store.erase({Person("acme", "ann"): 7, Person("initech", "ann"): 7}) == 1
+    assert {event.key for event in await store.expired(1_000, 10)} == {event.key for event in (later, *others)}
+    await pool.close()

@@ -170,7 +170,7 @@ async def test_an_erasure_waits_for_a_save_of_feedback_and_finds_its_records(pos
 @pytest.mark.parametrize("step", ["find", "park"])
 async def test_the_bridge_neither_reads_for_nor_parks_an_erased_persons_event(postgres_url: str, step: str) -> None:
     key = MessageKey("acme", "support", "c1", "m1")
-    parked = ParkedEvent(ParkedKey("acme", "support", "t", "e"), key, b"k", b"{}", "t:0:1", None, 1, 1)
+    parked = ParkedEvent(ParkedKey("acme", "support", "t", "e"), key, b"k", b"{}", "t:0:1", None, "eve", 1, 1, 1)
     given = {"find": [key], "park": [parked]}
     async with empty_schema(postgres_url, "chat_bridge", plan="indexed") as pool:
         call = getattr(PostgresMessageStore(pool), step)

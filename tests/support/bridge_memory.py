@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
 from contracts.message_fields import MessageKey
@@ -20,10 +19,12 @@ class MemoryMessageStore:
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         changed = set()
         for message in messages:
-            held = self._messages.get(message.key)
-            self._messages[message.key] = message if held is None else held.merged(message)
-            is_later = held is None or message.version > held.version
-            same = held is not None and message.said == held.said and same_source(message.version, held.version)
+            current = self._messages.get(message.key)
+            self._messages[message.key] = message if current is None else current.merged(message)
+            is_later = current is None or message.version > current.version
+            same = (
+                current is not None and message.said == current.said and same_source(message.version, current.version)
+            )
             if is_later and not same:
                 changed.add(message.key)
         return changed
@@ -69,15 +70,6 @@ class MemoryMessageStore:
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         return {event.key: self._parked.setdefault(event.key, event).cause for event in events}
 
-    async def parked_under(self, keys: Collection[ParkedKey]) -> Mapping[ParkedKey, str]:
-        return {key: self._parked[key].cause for key in keys if key in self._parked}
-
-    async def parked_bytes(self, tenants: Collection[str]) -> Mapping[str, int]:
-        sizes: Counter[str] = Counter()
-        for key, event in self._parked.items():
-            sizes[key.tenant] += len(event.value)
-        return {tenant: sizes[tenant] for tenant in tenants}
-
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
         return self._joined(event for event in self._parked.values() if event.original in keys)
 
@@ -87,11 +79,6 @@ class MemoryMessageStore:
     async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
         old = (event for event in self._parked.values() if event.parked_at < before)
         return sorted(old, key=lambda event: event.parked_at)[:limit]
-
-    async def scan_parked(self, tenant: str, batch: int) -> AsyncIterator[Sequence[ParkedEvent]]:
-        keys = sorted(key for key in self._parked if key.tenant == tenant)
-        for start in range(0, len(keys), batch):
-            yield [self._parked[key] for key in keys[start : start + batch] if key in self._parked]
 
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         for key in keys:

@@ -15,6 +15,19 @@ _STORED: Final[Fields] = {
     "has_text": "boolean",
 }
 _POSITION: Final[Fields] = {"at": "bigint", "sequence": "bigint", "first_log_time": "bigint", "log_offset": "bigint"}
+_PARKED_KEY: Final[Fields] = {"tenant": "text", "project": "text", "topic": "text", "identity": "text"}
+_PARKED: Final[Fields] = {
+    "conversation_id": "text",
+    "original_message_id": "text",
+    "record_key": "bytea",
+    "value": "bytea",
+    "cause": "text",
+    "traceparent": "text",
+    "user_id": "text",
+    "said_at": "bigint",
+    "log_time": "bigint",
+    "parked_at": "bigint",
+}
 
 
 def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
@@ -23,7 +36,14 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     Args:
         fields: Columns of the message index.
     """
-    rows = {"key": MESSAGE_KEY, "said": {**fields, "about": "text"}, "stored": _STORED, "position": _POSITION}
+    rows = {
+        "key": MESSAGE_KEY,
+        "said": {**fields, "about": "text"},
+        "stored": _STORED,
+        "position": _POSITION,
+        "parked_key": _PARKED_KEY,
+        "parked": _PARKED,
+    }
     return Statements(Path(__file__).parent, rows, reach=REACH)
 
 

@@ -1,34 +1,21 @@
--- function: park returns table (tenant text, project text, topic text, event_id text, cause text)
+-- function: park returns table ({parked_key_typed}, cause text)
 -- Returns the cause of the event that is parked under each key.
 begin
     {nobody_erased};
     return query
     with wanted as (
-        select * from unnest(:tenant::text[], :project::text[], :topic::text[], :event_id::text[], :conversation_id::text[],
-            :original_message_id::text[], :record_key::bytea[], :value::bytea[], :cause::text[], :traceparent::text[],
-            :log_time::bigint[], :parked_at::bigint[])
-            as p (tenant, project, topic, event_id, conversation_id, original_message_id, record_key, value, cause,
-                  traceparent, log_time, parked_at)
+        select * from unnest({parked_key_arrays}, {parked_arrays}) as p ({parked_key_columns}, {parked_columns})
     ), added as (
-        insert into parked (tenant, project, topic, event_id, conversation_id, original_message_id, record_key, value,
-                            cause, traceparent, log_time, parked_at)
-        select * from wanted on conflict do nothing returning tenant, project, topic, event_id, cause
+        insert into parked ({parked_key_columns}, {parked_columns}) select * from wanted
+        on conflict do nothing returning {parked_key_columns}, cause
     )
-    select tenant, project, topic, event_id, cause from added
+    select * from added
     union
-    select p.tenant, p.project, p.topic, p.event_id, p.cause from parked p
-    join wanted using (tenant, project, topic, event_id);
+    select {parked_key_of(p)}, p.cause from parked p join wanted using ({parked_key_columns});
 end
 
--- name: parked_under
-select tenant, project, topic, event_id, cause from parked
-join unnest(:tenant::text[], :project::text[], :topic::text[], :event_id::text[])
-    as wanted (tenant, project, topic, event_id)
-using (tenant, project, topic, event_id)
-
 -- fragment: parked_event
-p.tenant, p.project, p.topic, p.event_id, p.conversation_id, p.original_message_id, p.record_key, p.value,
-    p.cause, p.traceparent, p.log_time, p.parked_at
+{parked_key_of(p)}, {parked_of(p)}
 
 -- fragment: parked_with_message
 select {parked_event}, m.message_id, m.turn_id, m.sender_id, m.sender_type, m.agent_id, m.content, m.truncated, m.about,
@@ -39,7 +26,7 @@ from parked p join messages m on m.tenant = p.tenant and m.project = p.project
 -- name: released_by
 {parked_with_message}
 where (p.tenant, p.project, p.conversation_id, p.original_message_id) in (
-    select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :message_id::text[]))
+    select * from unnest({key_arrays}))
 order by p.log_time, p.cause
 
 -- name: releasable
@@ -52,17 +39,12 @@ select exists (select from parked)
 -- name: count_parked
 select count(*) from parked
 
--- name: parked_bytes
-select tenant, sum(octet_length(value))::bigint as bytes from parked where tenant = any(:tenants) group by tenant
-
 -- name: expired
 select {parked_event} from parked p where p.parked_at < :before order by p.parked_at limit :limit
 
--- name: scan_parked
-select {parked_event} from parked p
-where p.tenant = :tenant and (p.project, p.topic, p.event_id) > (:project, :topic, :identity)
-order by p.project, p.topic, p.event_id limit :limit
-
 -- name: unpark
-delete from parked where (tenant, project, topic, event_id) in (
-    select * from unnest(:tenant::text[], :project::text[], :topic::text[], :event_id::text[]))
+delete from parked where ({parked_key_columns}) in (select * from unnest({parked_key_arrays}))
+
+-- name: erase_parked
+delete from parked p using unnest(:tenant::text[], :user_id::text[], :until::bigint[]) as erased (tenant, user_id, until)
+where p.user_id = erased.user_id and p.tenant = erased.tenant and p.said_at <= erased.until

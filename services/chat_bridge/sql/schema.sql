@@ -52,19 +52,25 @@ create table parked (
     tenant text not null,
     project text not null,
     topic text not null,
-    event_id text not null,
+    -- Derived from the content: producers may use an event id again.
+    identity text not null,
+    conversation_id text not null,
     original_message_id text not null,
     record_key bytea,
     value bytea not null,
     cause text not null,
     traceparent text,
+    -- The person who caused the event; null for an agent.
+    user_id text,
+    -- Time of the event, by which an erasure covers it.
+    said_at bigint not null,
     log_time bigint not null,
     parked_at bigint not null,
-    conversation_id text not null,
-    primary key (event_id, topic, tenant, project)
+    primary key (identity, topic, tenant, project)
 );
 create index parked_by_original on parked (original_message_id, conversation_id, tenant, project);
 create index parked_by_age on parked (parked_at);
+create index parked_of_person on parked (user_id, tenant);
 
 -- Events that were rejected, for their producers: the event, the field and the rule, without content.
 create table refused (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chat_bridge.batch import batched, latest_versions, message_outcomes
+from chat_bridge.model import batched, latest_versions, message_outcomes
 from contracts.chat import ChatMessageIngested
 from contracts.topics import BY_NAME
 from servicekit.log.outcome import Outcome

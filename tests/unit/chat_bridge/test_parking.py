@@ -1,4 +1,4 @@
-"""The ends of a wait: the original arrives, never arrives, is not an agent's, or the parking is full."""
+"""The ends of a wait: the original arrives, never arrives, or is not an agent's."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from chat_bridge import parking
-from chat_bridge.erasure import _is_covered
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.model import indexed
 from chat_bridge.parking import Parking
-from contracts.erasure import author_of
 from contracts.headers import derived_headers
 from contracts.instants import SECOND
 from contracts.topics import BY_NAME
@@ -56,13 +54,13 @@ class Log:
 class Bridge:
     """The bridge on in-memory stores."""
 
-    def __init__(self, store: MemoryMessageStore | None = None, limit: int = 1_000_000) -> None:
+    def __init__(self, store: MemoryMessageStore | None = None) -> None:
         self.store = store or MemoryMessageStore()
         self.log, self.clock = Log(self.store), HandClock()
         self.observed: list[Observation] = []
         late = LateOutcomes("chat_bridge", self.log, [self.observed.append])
         self.parking = Parking(self.store, self.log, self.clock, DAYS_7 * SECOND, late)
-        self.events = ChatHandler(self.store, self.log, self.parking, self.clock, limit)
+        self.events = ChatHandler(self.store, self.log, self.parking, self.clock)
 
     async def take(self, *batch: Received[Any]) -> list[Outcome]:
         return list(await self.events.handle(batch))
@@ -105,10 +103,6 @@ async def test_what_was_read_and_parked_can_be_read_again() -> None:
     read_one = read(raw, {REPLY: BY_NAME[REPLY].event})
     assert isinstance(read_one, Received)
     assert await bridge.take(read_one) == [WAITING]
-    (parked,) = [page[0] async for page in bridge.store.scan_parked(reply["tenant"], 10)]
-    person = author_of(read_one.event)
-    assert person is not None
-    assert _is_covered(parked, {person: 2_000_000_000_000_000})
     original = event(MESSAGE, 8, messageId=reply["originalMessageId"], conversationId=reply["conversationId"])
     await bridge.take(original)
     assert bridge.topics == ["feedback.reply.received"]
@@ -159,7 +153,7 @@ async def test_a_copy_of_another_message_does_not_wait_along() -> None:
     copy = json.loads(example(REPLY, "with_original"))["original"] | {"messageId": "another", "content": "my secret"}
     stray = event(REPLY, 1, original=copy)
     assert await bridge.take(stray) == [WAITING]
-    [[parked]] = [page async for page in bridge.store.scan_parked("acme", 10)]
+    [parked] = await bridge.store.expired(1 << 62, 10)
     assert b"secret" not in parked.value
     await bridge.take(event(MESSAGE, 2))
     assert bridge.topics == ["feedback.reply.received"]
@@ -288,17 +282,6 @@ async def test_what_waited_for_a_persons_message_is_no_feedback() -> None:
     assert [one.outcome for one in bridge.observed] == [Outcome.ignored("not_about_an_agent")]
 
 
-SIZE = len(event(REPLY, 1, originalMessageId="x", tenant="globex").raw.value or b"") + 10
-"""Bytes of a parked reply, with a few to spare."""
-
-
-async def test_the_room_of_a_tenant_is_measured_in_bytes() -> None:
-    bridge = Bridge(limit=10 * SIZE)
-    large = event(REPLY, 1, originalMessageId="x", content="x" * 11 * SIZE)
-    assert await bridge.take(large) == [Outcome.dead_lettered("parking_full")]
-    assert await bridge.take(event(REPLY, 2, originalMessageId="x")) == [WAITING]
-
-
 def in_thread(topic: str, number: int, name: str = "", **fields: Any) -> Received[Any]:
     place = {"conversationId": "conv-9", "threadId": "q", "occurredAt": f"2026-03-01T09:30:{number:02}Z"}
     return event(topic, number, name, messageId=f"m{number}", **(place | fields))
@@ -336,20 +319,8 @@ async def test_a_rating_of_a_conversation_is_about_its_last_answer() -> None:
     assert json.loads(judgement.value or b"")["agentMessageId"] == "m2"
 
 
-async def test_a_tenant_whose_parking_is_full_gets_a_letter_and_others_still_wait() -> None:
-    bridge = Bridge(limit=2 * SIZE)
-    assert await bridge.take(*(event(REPLY, number, originalMessageId="x") for number in range(3))) == [
-        WAITING,
-        WAITING,
-        Outcome.dead_lettered("parking_full"),
-    ]
-    assert await bridge.take(event(REPLY, 9, tenant="globex", originalMessageId="x")) == [WAITING]
-    assert await bridge.take(event(REPLY, 4, originalMessageId="x")) == [Outcome.dead_lettered("parking_full")]
-    assert await bridge.store.parked() == 3
-
-
 async def test_what_is_parked_already_takes_no_second_place() -> None:
-    bridge = Bridge(limit=SIZE)
+    bridge = Bridge()
     assert await bridge.take(event(REPLY, 1), event(REPLY, 1)) == [WAITING, WAITING]
     assert await bridge.take(event(REPLY, 1)) == [WAITING]
     again = event(REPLY, 1)
