@@ -1,4 +1,4 @@
-"""Text that the commands on the log print, and their exit codes; `tests/kafka/test_log_tools.py` checks their JSON."""
+"""Text that the commands on the log print, and their exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two detectors in one group on a real Kafka, and `rejudge` next to live traffic, stopped and run again."""
+"""`rejudge` with another detector next to live traffic on a real Kafka, stopped and run again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from servicekit.log.topics import ensure_topics
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback, state_folder
 from tests.support.local_kafka import LocalKafka
-from tests.support.processes import Members, publish, stop_service, until_joined, until_quiet
+from tests.support.processes import Members, publish, stop_service, until_quiet
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 EXCHANGES = Path(__file__).parents[2] / "training" / "generated.jsonl"
@@ -137,34 +137,6 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
         for name in ("chat_bridge", "feedback", "reporting"):
             await members.start(name)
         yield Platform(kafka.bootstrap, postgres.url, members)
-
-
-async def test_in_a_mixed_group_the_later_detector_holds(platform: Platform) -> None:
-    events = [event for number, row in enumerate(rows()) for event in conversation(f"c{number}", row)]
-    words, sentences = fresh("none"), fresh("minilm")
-    assert set(words.items()) ^ set(sentences.items()), "the detectors agree, so the test shows nothing"
-    process = await platform.members.start("inference", WORDS)
-    await platform.publish(events)
-    await platform.quiet()
-    assert await platform.counting() == words
-
-    other = await platform.members.start("inference", SENTENCES)
-    await until_joined(platform.broker, "inference", 2)
-    await platform.publish(events)
-    await platform.quiet()
-    mixed = await platform.counting()
-    assert {one[0] for one in mixed.values()} == {str(detector("none").version), str(detector("minilm").version)}
-    assert all(held in (words.get(name), sentences.get(name)) for name, held in mixed.items())
-
-    await stop_service(process)
-    await platform.publish(events)
-    await platform.quiet()
-    assert await platform.counting() == sentences
-    await stop_service(other)
-    process = await platform.members.start("inference", WORDS)
-    await platform.publish(events)
-    await platform.quiet()
-    assert await platform.counting() == sentences, "a process without the encoder overrides nothing"
 
 
 async def test_judging_again_is_stopped_finished_and_retracts_beside_live_traffic(platform: Platform) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
-from time import monotonic
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -15,10 +13,8 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.record.util import calc_crc32c
 
-from contracts.headers import header
 from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED
-from servicekit.errors import StartError
-from servicekit.log.messages import Message, Written
+from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
 from servicekit.log.topics import ensure_topics
@@ -42,42 +38,9 @@ async def producer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ba
         await producer.stop()
 
 
-class RecordsWritten(BatchProducer):
-    """Producer that keeps the dead letters that it writes."""
-
-    def __init__(self, producer: BatchProducer) -> None:
-        super().__init__(producer.bootstrap, client_id="agent-feedback-test-letters")
-        self.letters: list[Message] = []
-
-    async def send(self, messages: Sequence[Message]) -> list[Written]:
-        self.letters += messages
-        return await super().send(messages)
-
-
 async def publish(producer: BatchProducer, count: int) -> None:
     """Publish unreadable records, which reach no handler."""
     await producer.send([Message(REACTION, "key", b"no JSON", partition=0) for _ in range(count)])
-
-
-async def test_a_compressed_batch_of_distinct_garbage_becomes_a_few_letters(producer: BatchProducer) -> None:
-    """One letter for each of half a million records would block the partition for minutes. GARBAGE sets their
-    number."""
-    count, log = int(os.environ.get("GARBAGE", "50000")), RecordsWritten(producer)
-    sender = AIOKafkaProducer(bootstrap_servers=producer.bootstrap, compression_type="gzip", max_batch_size=2**25)
-    await sender.start()
-    batch = sender.create_batch()
-    for number in range(count):
-        batch.append(key=None, value=b"%x" % number, timestamp=None)
-    await (await sender.send_batch(batch, REACTION, partition=0))
-    await sender.stop()
-    began = monotonic()
-    async with reading("chat_bridge", log) as (_, commits):
-        await asyncio.wait_for(commits.until(count), 110)
-    print(f"{count:,} records: {monotonic() - began:.1f} s, {len(log.letters):,} letters")
-    offsets = [range_ for letter in log.letters for range_ in (header(letter.headers, "offsets") or "").split(",")]
-    found = {n for one in offsets for n in range(int(one.partition("-")[0]), int(one.rpartition("-")[2]) + 1)}
-    assert found == set(range(count)), "each can be found in the log"
-    assert len(log.letters) <= 2 * count / 1_000 + 2, "one for a batch and reason"
 
 
 async def test_records_deleted_beneath_a_stopped_group_are_counted_and_named(producer: BatchProducer) -> None:
@@ -105,19 +68,6 @@ async def end_of(producer: BatchProducer) -> int:
         return int((await consumer.end_offsets([LANE]))[LANE])
     finally:
         await consumer.stop()
-
-
-async def test_a_missing_dead_letter_topic_is_refused_at_start(producer: BatchProducer) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=producer.bootstrap)
-    await admin.start()
-    letters = CHAT_REPLY.dead_letters
-    await admin.delete_topics([letters])
-    while letters in await admin.list_topics():
-        await asyncio.sleep(0)
-    await admin.close()
-    with pytest.raises(StartError, match=f"The topic {letters} is missing"):
-        await ensure_topics(producer.bootstrap, create=False)
-    await ensure_topics(producer.bootstrap)
 
 
 async def test_a_compressed_bomb_costs_little_memory_and_the_record_behind_it_is_taken(producer: BatchProducer) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError
 
 from contracts.topics import CHAT_REACTION
 from servicekit.errors import LogUnavailable
-from servicekit.log.cluster import Bootstrap, Cluster, client_options, cluster_at
+from servicekit.log.cluster import Bootstrap, cluster_at
 from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
@@ -26,9 +24,6 @@ from tests.support.secured_kafka import PASSWORD, USER, SecuredKafka
 from tests.support.waits import PATIENCE_SECONDS
 
 REACTION = CHAT_REACTION.name
-
-
-CONSUMER = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"
 
 
 @pytest.fixture(scope="module")
@@ -96,27 +91,6 @@ async def test_without_the_password_nobody_gets_in(
     producer = BatchProducer(cluster_at(kafka.secured), client_id="agent-feedback-test")
     with pytest.raises(LogUnavailable):
         await producer.send([Message(REACTION, "key", b"no JSON")])
-
-
-async def catches_up(*options: str) -> int:
-    """Run the reference consumer; return its exit code."""
-    state = ("--state", ":memory:", "--once")
-    process = await asyncio.create_subprocess_exec(sys.executable, str(CONSUMER), *options, *state)
-    async with asyncio.timeout(60):
-        return await process.wait()
-
-
-async def gets_in(bootstrap: Bootstrap, servers: str | None = None, within_ms: int = 3_000) -> bool:
-    if servers is not None and isinstance(bootstrap, Cluster):
-        bootstrap = Cluster(servers, bootstrap.security)
-    admin = AIOKafkaAdminClient(**client_options(bootstrap), request_timeout_ms=within_ms)
-    try:
-        await admin.start()
-        return bool(await admin.list_topics())
-    except (KafkaError, OSError):
-        return False
-    finally:
-        await admin.close()
 
 
 # docs/deployment.md's section "Run on your own Kafka", on a cluster of one broker.
