@@ -62,6 +62,7 @@ def stack_on(job: Job, bootstrap: str) -> Stack:
         wrap_producer=partial(BackpressureProducer, backpressure=backpressure),
         on_commit=backpressure.committed,
         room=backpressure.room,
+        unread=backpressure.unread,
     )
     return Stack(held, job.database_url, backpressure)
 

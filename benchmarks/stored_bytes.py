@@ -68,7 +68,11 @@ async def measure(url: str, events: int, source: str) -> dict[str, Any]:
     connection = await asyncpg.connect(url)
     with MemoryBroker(partitions_by_topic()) as broker:
         around = ServiceContext(
-            broker.bootstrap, wrap_producer=counted, on_commit=backpressure.committed, room=backpressure.room
+            broker.bootstrap,
+            wrap_producer=counted,
+            on_commit=backpressure.committed,
+            room=backpressure.room,
+            unread=backpressure.unread,
         )
         stack = Stack(around, url, backpressure)
         try:

@@ -26,7 +26,7 @@ from servicekit.db.database import Database
 from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.erasure import Erase, ErasingHandler, LedgeredErasures
-from servicekit.log.broker import build_broker
+from servicekit.log.broker import Unread, build_broker
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.dead_letters import LateOutcomes
 from servicekit.log.delivery import Delivery
@@ -56,9 +56,9 @@ class ServiceContext:
     """Resources that every service gets when it is created.
 
     An event is rejected if its time is too far ahead of the log time, or of `judge_at` (in microseconds) if that is
-    set. `room` returns True if the log has room for the given number of bytes; a log on disk always has. `on_made` is
-    called with each service before the service opens any resource, so that the caller can close the service if opening
-    a resource fails.
+    set. `room` returns True if the log has room for the given number of bytes; a log on disk always has. `unread` waits
+    for records in a log whose fetches do not wait for them. `on_made` is called with each service before the service
+    opens any resource, so that the caller can close the service if opening a resource fails.
     """
 
     bootstrap: Bootstrap
@@ -69,6 +69,7 @@ class ServiceContext:
     wrap_producer: Callable[[BatchProducer], Producer] = lambda producer: producer
     on_commit: Committed = lambda _group, _offsets: None
     room: Callable[[int], bool] = lambda _: True
+    unread: Unread | None = None
     on_made: Callable[[Service], None] = lambda _: None
     traces: Traces | None = None
 
@@ -264,7 +265,10 @@ class Service:
     async def start(self) -> None:
         await self.batch_producer.start()
         self._broker = build_broker(
-            self.context.bootstrap, client_id=f"{CLIENT_PREFIX}{self.name}", subscriptions=self.subscriptions
+            self.context.bootstrap,
+            client_id=f"{CLIENT_PREFIX}{self.name}",
+            subscriptions=self.subscriptions,
+            unread=self.context.unread,
         )
         await self._broker.start()
         self.every("lag", 5.0, self.lag)

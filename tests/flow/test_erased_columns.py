@@ -53,7 +53,7 @@ HOLD_WORDS = {
 MADE_OF_WORDS = {
     "inference.turns.user_vector",
     "inference.turns.user_embedder",
-    *(f"reporting.issue_turns.{name}" for name in ("vector", "question", "words", "user_id", "asker_id")),
+    *(f"reporting.issue_turns.{name}" for name in ("vector", "words", "user_id", "asker_id")),
 }
 """Columns derived from a person's question; those of an answer come from the agent's text."""
 

@@ -142,6 +142,7 @@ async def running_stack(
             wrap_producer=partial(BackpressureProducer, backpressure=backpressure),
             on_commit=backpressure.committed,
             room=backpressure.room,
+            unread=backpressure.unread,
         )
         stack = Stack(adapt(around), database_url, backpressure)
         parts.callback(_forget_routes)

@@ -1,19 +1,21 @@
 """Factory for FastStream brokers and their subscribers.
 
 All options of FastStream and aiokafka are set here. FastStream's own parsing, acknowledgement and error handling are
-not used; see docs/decisions/0005-how-faststream-is-used.md.
+not used; see docs/decisions/log-and-delivery.md.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from faststream.kafka import KafkaBroker
 from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
 from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
 
+from contracts.topics import Consumer
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.fetch import Polling
 from servicekit.log.limits import bound_fetching
@@ -21,9 +23,18 @@ from servicekit.log.settings import METADATA_AGE_MS, SUBSCRIBER_SETTINGS, KafkaS
 from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
 from servicekit.settings import read_settings
 
+Unread = Callable[[Consumer, float], Awaitable[None]]
+"""Function that waits until a log has unread records of a group, for at most the given number of seconds."""
 
-def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription]) -> KafkaBroker:
-    """Create a broker with the given subscriptions, without connecting it."""
+
+def build_broker(
+    bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequence[Subscription], unread: Unread | None = None
+) -> KafkaBroker:
+    """Create a broker with the given subscriptions, without connecting it.
+
+    Args:
+        unread: Wait for records in a log whose fetches do not wait for them (see `Polling`).
+    """
     bound_fetching()
     broker = KafkaBroker(
         # FastStream takes a string for one address.
@@ -38,7 +49,7 @@ def build_broker(bootstrap: Bootstrap, *, client_id: str, subscriptions: Sequenc
     )
     wait_seconds = read_settings(KafkaSettings).batch_wait_ms / 1_000
     for subscription in subscriptions:
-        subscription.polling = Polling(wait_seconds)
+        subscription.polling = Polling(wait_seconds, unread and partial(unread, subscription.group))
         subscription.attach(
             broker.subscriber(
                 *(topic.name for topic in subscription.delivery.topics),

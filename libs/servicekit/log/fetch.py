@@ -11,7 +11,7 @@ import asyncio
 import math
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
@@ -30,6 +30,10 @@ FULL = 500
 """Number of records from which a batch counts as full. After a full batch, more records are probably available."""
 LARGE = 200
 """Number of records from which the next batch does not wait for further records."""
+ONE_FETCH_SECONDS = 0.1
+"""Time for which a fetch from a log that announces its records waits for them, in seconds."""
+IDLE_SECONDS = 1.0
+"""Maximum time between fetches from a log that announces its records, in seconds."""
 UNASSIGNED_SECONDS = 0.05
 """Time between two looks at the assignment while there is none, in seconds."""
 GAP_MS = 10
@@ -52,11 +56,14 @@ class Polling:
     Args:
         wait_seconds: The time after a fetch of a few records until the next fetch. A batch costs much more than a
             record, so fewer and larger batches save processor time.
+        unread: Waits until the log has unread records of the group, for at most the given number of seconds. None if
+            fetches wait for records in the log itself.
     """
 
-    def __init__(self, wait_seconds: float = 0.0) -> None:
+    def __init__(self, wait_seconds: float = 0.0, unread: Callable[[float], Awaitable[None]] | None = None) -> None:
         self.order = LogOrder()
         self._wait_seconds = wait_seconds
+        self._unread = unread
         self._next_fetch = 0.0
         """Earliest time of the next fetch, in monotonic seconds."""
 
@@ -71,9 +78,14 @@ class Polling:
             await asyncio.sleep(UNASSIGNED_SECONDS)
             return ()
         await asyncio.sleep(max(0.0, self._next_fetch - time.monotonic()))
+        seconds = BATCH_TIMEOUT_SECONDS
+        if self._unread is not None:
+            seconds = ONE_FETCH_SECONDS
+            if self.order.is_empty:
+                await self._unread(IDLE_SECONDS)
         consumer.resume(*consumer.paused())
-        records = await self.order.next_batch(consumer, BATCH_TIMEOUT_SECONDS, MAX_RECORDS)
-        if 0 < len(records) < FULL and self.order.is_empty:
+        records = await self.order.next_batch(consumer, seconds, MAX_RECORDS)
+        if self.order.is_empty and (len(records) < FULL if self._unread else 0 < len(records) < FULL):
             consumer.pause(*consumer.assignment())
         if 0 < len(records) < LARGE and self.order.is_empty:
             self._next_fetch = time.monotonic() + self._wait_seconds

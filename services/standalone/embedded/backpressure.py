@@ -1,4 +1,4 @@
-"""Backpressure for the in-process log, which limits the bytes that are written but not yet consumed.
+"""Account of the records in the in-process log that are written but not yet consumed. It limits their bytes.
 
 The in-process log keeps about 5 MiB and 100,000 record batches per partition, and silently drops its oldest records. A
 writer therefore waits until the slowest consumer group has committed enough.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from contracts.topics import BY_NAME, Consumer
@@ -129,6 +130,7 @@ class Backpressure:
         account.standing += size
         account.pieces.append((next_offset, size))
         self._settle(partition, account)
+        self._move()
 
     def wrote_unread(self, partition: LogPartition, size: int) -> None:
         """Count bytes written to a topic that no group reads.
@@ -148,8 +150,25 @@ class Backpressure:
             self._settle((topic, partition), account)
         self._move()
 
+    async def unread(self, group: Consumer, seconds: float) -> None:
+        """Wait until this process has written records that `group` has not committed, for at most `seconds`.
+
+        A fetch from the in-process log waits for its full timeout, also if records arrive meanwhile.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self._has_unread(group):
+                    await self._moved.wait()
+
+    def _has_unread(self, group: Consumer) -> bool:
+        return any(
+            account.pieces and account.pieces[-1][0] > account.committed.get(group, 0)
+            for (topic, _), account in self._accounts.items()
+            if group in self.readers(topic)
+        )
+
     async def moved(self) -> None:
-        """Wait until records are consumed or a write fails.
+        """Wait until records are written or consumed, or a write fails.
 
         Raises:
             LogUnavailable: `stop` was called.

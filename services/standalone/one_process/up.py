@@ -235,6 +235,7 @@ def _stack(
             wrap_producer=partial(BackpressureProducer, backpressure=backpressure),
             on_commit=backpressure.committed,
             room=backpressure.room,
+            unread=backpressure.unread,
         )
     # The run listens on this machine only. Its webhooks may therefore call private addresses.
     return Stack(context, database_url, backpressure, {"private_channels": True})

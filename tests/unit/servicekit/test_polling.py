@@ -60,6 +60,26 @@ async def test_a_consumer_pauses_after_a_small_batch(
     assert consumer.paused() == (ASSIGNED if pauses else set())
 
 
+async def test_a_log_that_announces_records_is_fetched_once_per_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("servicekit.log.fetch.ONE_FETCH_SECONDS", 0)
+    consumer: Any = Consumer(0)
+    announced: asyncio.Queue[None] = asyncio.Queue()
+
+    async def unread(_seconds: float) -> None:
+        await announced.get()
+
+    polling = Polling(unread=unread)
+    for _ in range(3):
+        announced.put_nowait(None)
+        assert await polling.get_msg(consumer) == ()
+    assert (consumer.asked, consumer.paused()) == (3, ASSIGNED)
+    waiting = asyncio.create_task(polling.get_msg(consumer))
+    await asyncio.sleep(0)
+    consumer.records = 1
+    announced.put_nowait(None)
+    assert len(await waiting) == 1
+
+
 @pytest.mark.parametrize("records", [1, LARGE - 1])
 async def test_after_a_small_batch_the_next_fetch_waits(records: int) -> None:
     consumer: Any = Consumer(records)

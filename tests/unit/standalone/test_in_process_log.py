@@ -14,7 +14,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import MessageSizeTooLargeError
 
-from contracts.topics import CHAT_MESSAGE, CHAT_REPLY
+from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, Consumer
 from servicekit.errors import LogUnavailable
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.producer import BatchProducer
@@ -23,6 +23,7 @@ from standalone.embedded import backpressure as backpressure_module
 from standalone.embedded.backpressure import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
+from tests.support.waits import PATIENCE_SECONDS
 
 # In a separate process, because other tests' threads and sockets change. An ended thread may stay in
 # /proc for a moment after it was joined, so the test waits for its end.
@@ -136,6 +137,20 @@ def test_a_partition_accepts_no_more_batches_than_the_log_keeps() -> None:
     assert not backpressure.admits(lane, 1)
     backpressure.committed("chat_bridge", {lane: 1})
     assert backpressure.admits(lane, 1)
+
+
+async def test_a_group_waits_until_a_topic_that_it_reads_has_uncommitted_records() -> None:
+    backpressure, _, producer = held()
+    backpressure.follow(["chat_bridge", "feedback"])
+    expected: dict[Consumer, bool] = {"chat_bridge": True, "feedback": False}
+    for group, reads in expected.items():
+        waiting = asyncio.create_task(backpressure.unread(group, PATIENCE_SECONDS))
+        assert not await settled(waiting)
+        await producer.send([Message(CHAT_REACTION.name, "c1", VALUE, partition=0)])
+        assert await settled(waiting) is reads
+        waiting.cancel()
+        backpressure.committed("chat_bridge", {(CHAT_REACTION.name, 0): 2})
+    await backpressure.unread("chat_bridge", 0.01)  # ends by itself
 
 
 async def test_a_full_partition_does_not_hold_up_another() -> None:
