@@ -45,15 +45,16 @@ from (
     from generate_series($3::int, $4::int) n) made
 join exchanges using (exchange)
 """
+_POSITION = "(int8send({}) || decode(repeat('00', 28), 'hex'))"
 _MESSAGES = """
 insert into messages
-    (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, at, version)
-select tenant, project, user_message_id, conversation_id, turn_id, user_id, 'human', null, user_text, at,
+    (tenant, project, message_id, conversation_id, turn_id, sender_id, role, agent_id, text, position, version)
+select tenant, project, user_message_id, conversation_id, turn_id, user_id, 'human', null, user_text, {position},
     user_version from turns where at >= $1
 union all
 select tenant, project, agent_message_id, conversation_id, turn_id, agent_id, 'agent', agent_id, assistant_text,
-    at + 5000000, assistant_version from turns where at >= $1
-"""
+    {answered}, assistant_version from turns where at >= $1
+""".format(position=_POSITION.format("at"), answered=_POSITION.format("at + 5000000"))
 _SECONDARY = """
 select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as made
 from pg_index where indrelid = 'turns'::regclass and not indisprimary

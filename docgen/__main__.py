@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docgen import (
+    asyncapi,
     client_types,
-    contract_files,
+    events_page,
     helm_schema,
     metrics_page,
     rules_page,
@@ -19,7 +20,8 @@ from docgen import (
 )
 
 GENERATORS = (
-    contract_files,
+    asyncapi,
+    events_page,
     sources_page,
     rules_page,
     metrics_page,

@@ -1,4 +1,4 @@
-"""Generate the AsyncAPI document from the topic table and the event models."""
+"""The AsyncAPI document, generated from the topic table and the event models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from contracts.topics import FOREVER, KAFKA_PARTITIONS, TOPICS, Topic
 
-EXAMPLES = Path(__file__).parents[1] / "libs" / "contracts" / "examples"
+CONTRACTS = Path(__file__).parents[1] / "libs" / "contracts"
 DESCRIPTION = (
     "Events that chat services and forums send, and that learners read. Records are JSON in UTF-8. Readers ignore "
     "unknown fields. A duplicate of an event changes nothing."
@@ -37,8 +37,7 @@ def asyncapi() -> dict[str, Any]:
 
 def examples_of(topic: Topic) -> list[tuple[str, Any]]:
     """Return the example messages for a topic as pairs of name and content, sorted by name."""
-    files = sorted((EXAMPLES / topic.name / "v1").glob("*.json"))
-    return [(file.stem, json.loads(file.read_text("utf-8"))) for file in files]
+    return sorted(json.loads((CONTRACTS / "examples" / f"{topic.name}.json").read_text("utf-8")).items())
 
 
 def _name(topic: Topic) -> str:
@@ -88,3 +87,8 @@ def _message(topic: Topic) -> dict[str, Any]:
         "bindings": {"kafka": {"key": {"type": "string", "description": topic.key_name}}},
         "examples": [{"name": name, "payload": payload} for name, payload in examples_of(topic)],
     }
+
+
+def files() -> dict[Path, str]:
+    """Return the text of the document, by path."""
+    return {CONTRACTS / "asyncapi.json": json.dumps(asyncapi(), indent=2, ensure_ascii=False) + "\n"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, FOREVER, TOPICS, Topic
@@ -15,7 +16,7 @@ HEAD = """\
 <!-- Made from libs/contracts by `make docs`; edit the models there. -->
 
 This page has the fields of all events, from those that chat services send to those that learners read. The same
-descriptions are in the JSON schemas (`libs/contracts/schemas`) and in the AsyncAPI document
+descriptions are in the AsyncAPI document, which has a JSON schema for each event
 ([asyncapi.json](../libs/contracts/asyncapi.json), `GET /asyncapi.json`).
 
 - A chat service sends the three `chat.*` topics. The record key must be `<tenant>/<project>/<conversationId>`, so that
@@ -157,8 +158,8 @@ def events_page() -> str:
 
 
 def _style(style: Style) -> str:
-    said = dict(examples_of(style.topic))[style.example]
-    shown = json.dumps({name: said[name] for name in style.fields}, ensure_ascii=False)
+    example = dict(examples_of(style.topic))[style.example]
+    shown = json.dumps({name: example[name] for name in style.fields}, ensure_ascii=False)
     return f"| {style.title} | `{shown}` | {style.read_as} |\n"
 
 
@@ -187,3 +188,8 @@ def _fields(node: dict[str, Any], root: dict[str, Any]) -> str:
         optional = "" if name in required else ", optional"
         rows.append(f"| `{name}` | {type_of(field)}{optional} | {' '.join(field['description'].split())} |\n")
     return "".join(rows)
+
+
+def files() -> dict[Path, str]:
+    """Return the text of the page, by path."""
+    return {Path(__file__).parents[1] / "docs" / "events.md": events_page()}

@@ -19,7 +19,7 @@ EXAMPLES = Path(contracts.__file__).parent / "examples"
 
 def example(topic: str, name: str, **changes: Any) -> bytes:
     """Return a golden message as bytes, with other values in some of its fields."""
-    event = json.loads((EXAMPLES / topic / "v1" / f"{name}.json").read_text("utf-8"))
+    event = json.loads((EXAMPLES / f"{topic}.json").read_text("utf-8"))[name]
     return json.dumps(event | changes).encode()
 
 
