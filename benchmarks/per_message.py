@@ -39,8 +39,8 @@ from contracts.topics import (
     consumed_by,
 )
 from detector.detector import Detector
+from redaction.recognisers import RedactionRules
 from redaction.redactor import Redactor
-from redaction.rules import RedactionRules
 from servicekit.clock import SystemClock
 from servicekit.garbage_collection import tune_gc
 from servicekit.log.fetch import raw_record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
-from redaction.masks import MaskedSpan, Recogniser
+from redaction.recognisers import MaskedSpan, Recogniser
 
 THRESHOLD = 0.5
 """Minimum score of Presidio's results."""

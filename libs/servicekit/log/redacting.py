@@ -11,8 +11,8 @@ from pydantic_settings import SettingsConfigDict
 
 from contracts.topics import EXPLICIT_RECEIVED, FOREIGN
 from redaction.presidio import PresidioUnavailable
+from redaction.recognisers import RedactionRules
 from redaction.redactor import Redactor
-from redaction.rules import RedactionRules
 from servicekit import metrics
 from servicekit.errors import StartError
 from servicekit.log.messages import Message, Producer, Written

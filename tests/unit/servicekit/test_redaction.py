@@ -15,10 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.topics import EXPLICIT_RECEIVED, INBOUND_TOPICS, TOPICS
-from redaction.masks import redact_json, redacted
-from redaction.recognisers import cards
-from redaction.redactor import IDENTIFIERS, Redactor
-from redaction.rules import BUILT_IN
+from redaction.recognisers import BUILT_IN, cards
+from redaction.redactor import IDENTIFIERS, Redactor, redact_json, redacted
 from servicekit.errors import StartError
 from servicekit.log.messages import Message
 from servicekit.log.redacting import RedactingProducer, RedactionSettings, configured_redactor, redact, redact_all
