@@ -17,9 +17,9 @@ from chat_bridge.parking import Parking
 from chat_bridge.store_postgres import PostgresMessageStore
 from contracts.instants import DAY
 from detector.detector import Detector
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
 from feedback.registry_postgres import PostgresRegistry
+from feedback.reward import DEFAULT_REWARDS
 from feedback.store_postgres import PostgresStore
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler

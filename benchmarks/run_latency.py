@@ -18,7 +18,7 @@ from benchmarks.effort import Effort
 from benchmarks.jobs import Job, answer
 from benchmarks.run_four_processes import four_services
 from contracts.ids import feedback_id
-from feedback.emojis import reward_of
+from feedback.reward import reward_of
 from servicekit.log.messages import Message
 from servicekit.log.settings import PRODUCER_SETTINGS
 

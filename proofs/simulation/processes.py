@@ -16,8 +16,8 @@ from contracts.feedback import FeedbackKeeper
 from contracts.instants import DAY
 from contracts.topics import Consumer
 from contracts.versions import MessageEvent
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
+from feedback.reward import DEFAULT_REWARDS
 from feedback.turns import TURN_TOPICS
 from inference.handlers import ConversationHandler
 from proofs.simulation.fake_clients import (

@@ -10,8 +10,8 @@ from uuid import UUID
 from contracts.feedback import FeedbackCreated
 from contracts.headers import revision_named
 from contracts.topics import FEEDBACK_CREATED, TOPICS
-from feedback.announce import message_of
 from feedback.model import Record
+from feedback.writer import message_of
 from proofs.chaos.ledger import digest
 from proofs.oracle import Shown, expected_verdicts, recount
 from proofs.simulation.history import Said

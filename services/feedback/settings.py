@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from contracts.base import Name
-from feedback.emojis import DEFAULT_REWARDS, RewardChanges, changed_rewards
+from feedback.reward import DEFAULT_REWARDS, RewardChanges, changed_rewards
 from servicekit.settings import ReadSettings
 
 ProjectPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}$")]

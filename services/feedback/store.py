@@ -58,10 +58,6 @@ class RecordChanges(NamedTuple):
     erased: ErasedAt
     on_turns: Sequence[Record]
 
-    @property
-    def stored(self) -> dict[UUID, Record]:
-        return {id_: record for id_, record in self.records.items() if record is not None}
-
 
 @dataclass(frozen=True)
 class Totals:
@@ -104,11 +100,6 @@ def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
         if group["reaction"] is not None:
             totals.by_reaction[group["reaction"]] += n
     return replace(totals, stored=stored, cleared=cleared, forgotten=forgotten)
-
-
-def unknown_erasures(stored: ErasedAt, ledger: ErasedAt) -> ErasedAt:
-    """Return the stored erasures that are missing in `ledger`, or have a different time there."""
-    return {person: erased_at for person, erased_at in stored.items() if ledger.get(person) != erased_at}
 
 
 class Store(Protocol):

@@ -18,9 +18,9 @@ from contracts.erasure import ErasedAt, Erasure, Person
 from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
 from feedback.document import from_document, to_document
-from feedback.model import Key, Record
+from feedback.model import Key, Record, unknown_erasures
 from feedback.mongo_errors import DUPLICATE_KEY, transient_as_unavailable, waiting_helps
-from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, sum_up, unknown_erasures
+from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, sum_up
 
 Document = dict[str, Any]
 

@@ -8,18 +8,34 @@ record is open.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from contracts.erasure import ErasedAt, is_erased
+from contracts.feedback import FeedbackCreated
 from contracts.headers import Headers
+from contracts.ids import conversation_key, revision_event_id
 from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
-from feedback.announce import message_of, tombstone_of
-from feedback.merge import UNMAPPED, applies, forget, merge, outcome_of, overrule, reviews_that_count, revise
-from feedback.model import Change, Key, Record
-from feedback.store import NOBODY, Save, Saved, Store, unknown_erasures
+from contracts.topics import FEEDBACK_CREATED
+from feedback.model import (
+    UNMAPPED,
+    Change,
+    Key,
+    Payload,
+    Record,
+    applies,
+    forget,
+    merge,
+    outcome_of,
+    overrule,
+    reviews_that_count,
+    revise,
+    unknown_erasures,
+)
+from feedback.store import NOBODY, Save, Saved, Store
 from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import Outcome
 
@@ -131,7 +147,8 @@ class UnitOfWork:
         # A settled record is opened again if its person was erased meanwhile, but only this pass's records are loaded.
         reopened = self._by_people(unknown_erasures(changes.erased, self._ledger)) - self.open
         self._ledger = changes.erased
-        loaded = {**changes.stored, **self._add_verdicts(changes.on_turns)}
+        stored = {id_: record for id_, record in changes.records.items() if record is not None}
+        loaded = {**stored, **self._add_verdicts(changes.on_turns)}
         merges = {id_: self._merge(id_, loaded.get(id_)) for id_ in self.open}
         merged = [merge.record for merge in merges.values() if merge.record is not None]
         others = [record for record in changes.on_turns if record.feedback_id not in merges]
@@ -272,3 +289,102 @@ def _announcements(update: Update, record: Record | None, erased_at: int | None)
         return [announced]
     # If partitions were added, the announcement does not replace those in other partitions.
     return [tombstone_of(record.key, record.revision - 1, update.headers), announced]
+
+
+_DEFAULTS: Final = {field.name: field.default for field in fields(Payload) if field.name != "provenance"}
+"""Default values of a payload's fields, by their names in the event."""
+_values_of: Final = attrgetter(*_DEFAULTS)
+_ALWAYS_SHOWN: Final = frozenset(
+    {
+        *("turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"),
+        *("detector", "decided_by", "question_message_id", "thread_id"),
+    }
+)
+_SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}
+"""Fields that are announced for an overruled verdict.
+
+The person's message (`text`) and the detector's rules (`tags`) are needed to measure detectors.
+"""
+
+
+def announcement(record: Record) -> FeedbackCreated:
+    """Return the event that announces the current state of a record.
+
+    Raises:
+        ValueError: The record was erased. `message_of` returns a tombstone for it.
+    """
+    shown, key, live = record.current_entry, record.key, record.live
+    payload = shown.payload
+    change: Literal["created", "updated", "cleared"] = (
+        "cleared" if not live else "created" if record.revision == record.created_revision else "updated"
+    )
+    return FeedbackCreated(
+        event_id=revision_event_id(record.feedback_id, record.revision),
+        occurred_at=shown.stamp.occurred_at,
+        sequence=None if shown.stamp.sequence < 0 else shown.stamp.sequence,
+        tenant=key.tenant,
+        project=key.project,
+        feedback_id=record.feedback_id,
+        change=change,
+        revision=record.revision,
+        recorded_at=record.revision * 1_000,
+        conversation_id=key.conversation_id,
+        user_id=key.user_id,
+        origin=record.origin,
+        feedback_type=record.feedback_type,
+        source=key.source,
+        source_id=key.source_id,
+        rn=resource_name(record),
+        overruled_by=record.overruled_by,
+        overruled_reaction=None if record.overruled_by is None else payload.reaction,
+        **_shown_fields(
+            payload, None if live else _ALWAYS_SHOWN if record.overruled_by is None else _SHOWN_IF_OVERRULED
+        ),
+        **payload.provenance.fields(),
+    )
+
+
+def _shown_fields(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
+    """Return a payload's fields as a dictionary. Its keys are the field names of the event.
+
+    Args:
+        shown: The fields to keep. All others get their default values. None keeps all fields.
+    """
+    values = dict(zip(_DEFAULTS, _values_of(payload), strict=True))
+    return values if shown is None else {name: values[name] if name in shown else _DEFAULTS[name] for name in _DEFAULTS}
+
+
+def resource_name(record: Record) -> str:
+    """Return the resource name of a record.
+
+    Its format is `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`.
+    """
+    key = record.key
+    turn = record.current_entry.payload.turn_id
+    return f"ef:{key.tenant}:{key.project}:{key.user_id}:{key.conversation_id}:{turn}:artifact:{record.feedback_id}"
+
+
+def message_of(record: Record, headers: Headers = ()) -> Message:
+    """Return the Kafka record that announces a feedback record on `feedback.created`.
+
+    An erased record is announced by a tombstone.
+    """
+    if record.forgotten:
+        return tombstone_of(record.key, record.revision, headers)
+    value = announcement(record).model_dump_json(by_alias=True).encode()
+    return Message(
+        FEEDBACK_CREATED.name, str(record.key.feedback_id), value, headers, placed_by=_conversation_of(record.key)
+    )
+
+
+def tombstone_of(key: Key, revision: int, headers: Headers = ()) -> Message:
+    """Return the tombstone that deletes all announced revisions of a feedback record up to `revision`."""
+    return Message.tombstone(FEEDBACK_CREATED.name, str(key.feedback_id), revision, headers, _conversation_of(key))
+
+
+def _conversation_of(key: Key) -> str:
+    """Return the key of a record's conversation, which selects the partition of all its announcements.
+
+    They are in one partition, and so in order, unless partitions are added to the topic.
+    """
+    return conversation_key(key.tenant, key.project, key.conversation_id)

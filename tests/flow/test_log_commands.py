@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.instants import MINUTE, format_instant
 from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
+from feedback.reward import DEFAULT_REWARDS
 from feedback.store import Store
 from feedback.store_choice import open_store
 from servicekit.clock import SystemClock

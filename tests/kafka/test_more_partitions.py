@@ -22,8 +22,8 @@ from aiokafka import AIOKafkaProducer, ConsumerRecord
 import feedback.service
 from contracts.feedback import FeedbackErasureRequested, FeedbackExplicitReceived
 from contracts.topics import ERASURE_REQUESTED, EXPLICIT_RECEIVED, FEEDBACK_CREATED, TOPICS
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
+from feedback.reward import DEFAULT_REWARDS
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from feedback.store_choice import open_store

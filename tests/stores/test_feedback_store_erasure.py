@@ -12,9 +12,9 @@ import pytest
 
 from contracts.erasure import Erasure, Person, erasure_of
 from contracts.ids import partition_of
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.model import Record
+from feedback.reward import DEFAULT_REWARDS
 from feedback.store import Save, Store, Totals
 from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import ERASED, Outcome

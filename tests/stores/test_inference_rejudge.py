@@ -15,8 +15,8 @@ from contracts.feedback import FeedbackInferredReceived
 from contracts.headers import LOG_TIME
 from contracts.topics import INFERRED_RECEIVED
 from detector.encoders.embedder import WordLlamaEmbedder
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
+from feedback.reward import DEFAULT_REWARDS
 from inference import rejudge
 from inference.handlers import ConversationHandler
 from inference.judging import Judging

@@ -8,8 +8,8 @@ from uuid import UUID
 from contracts.erasure import ErasedAt, Erasure, Person, latest
 from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
-from feedback.model import Record
-from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, unknown_erasures
+from feedback.model import Record, unknown_erasures
+from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals
 
 
 class MemoryStore:

@@ -14,10 +14,9 @@ from pydantic import ValidationError
 from contracts.feedback import FeedbackCreated
 from contracts.headers import revision_named
 from contracts.topics import FEEDBACK_CREATED
-from feedback.announce import announcement, message_of
 from feedback.model import Record
 from feedback.store import Store
-from feedback.writer import FeedbackWriter, Update
+from feedback.writer import FeedbackWriter, Update, announcement, message_of
 from servicekit.errors import error_summary
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.messages import Producer

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from feedback.announce import announcement
 from feedback.store import Store
+from feedback.writer import announcement
 from reporting.model.projection import feedback_row
 from reporting.parts import SCHEMA
 from reporting.read_models.generation import Generation, Switched, serving

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from feedback.announce import announcement
 from feedback.model import Record
 from feedback.store import Save, Store
+from feedback.writer import announcement
 from servicekit.log.cluster import Bootstrap
 from standalone.operations.ledger import Ledger, fault_of, read_on
 

@@ -19,10 +19,9 @@ from contracts.feedback import (
 )
 from contracts.ids import partition_of
 from contracts.topics import FEEDBACK_CREATED
-from feedback.announce import announcement, message_of, tombstone_of
-from feedback.merge import merge, revise
-from feedback.model import Change, Record
+from feedback.model import Change, Record, merge, revise
 from feedback.reward import change_of
+from feedback.writer import announcement, message_of, tombstone_of
 from tests.support.feedback_events import explicit, key, reaction, record
 
 LOGGED = 1_790_000_000_123_456

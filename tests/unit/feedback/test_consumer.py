@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from contracts.erasure import ERASURE_MARGIN, erasure_of
 from contracts.feedback import FeedbackExplicitReceived
-from feedback.announce import message_of
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.model import Entry
+from feedback.reward import DEFAULT_REWARDS
 from feedback.store import Saved, Store
+from feedback.writer import message_of
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 from tests.support.feedback_events import (

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
+from feedback.reward import DEFAULT_REWARDS
 from tests.support.feedback_events import RecordingProducer, batch, inferred
 from tests.support.feedback_memory import MemoryStore
 

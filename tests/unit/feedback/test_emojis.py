@@ -5,7 +5,7 @@ from __future__ import annotations
 import emoji
 import pytest
 
-from feedback.emojis import DEFAULT_REWARDS, EMOJI_REWARDS, changed_rewards, normalise, reward_of
+from feedback.reward import DEFAULT_REWARDS, EMOJI_REWARDS, changed_rewards, normalise, reward_of
 from tests.support.linear import doubles
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts.erasure import Erasure, Person, erasure_of, is_erased, latest
-from feedback.merge import forget
-from feedback.model import Record
+from feedback.model import Record, forget
 from tests.support.feedback_events import START, entry, erasure, key
 
 FIVE_MINUTES = 300_000_000

@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 
 from contracts.erasure import ERASURE_MARGIN as MARGIN
 from contracts.feedback import FeedbackReactionReceived
-from feedback.merge import SUPERSEDED, UNMAPPED, forget, merge, outcome_of, revise
-from feedback.model import Change, Entry, Payload, Record, Stamp
+from feedback.model import (
+    SUPERSEDED,
+    UNMAPPED,
+    Change,
+    Entry,
+    Payload,
+    Record,
+    Stamp,
+    forget,
+    merge,
+    outcome_of,
+    revise,
+)
 from feedback.reward import change_of
 from servicekit.log.outcome import Outcome
 from tests.support.feedback_events import START, explicit, inferred, key, reaction

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
-from feedback.merge import reviews_that_count
+from feedback.model import reviews_that_count
+from feedback.reward import DEFAULT_REWARDS
 from feedback.store import Saved
 from tests.support.feedback_events import RecordingProducer, batch, erasure, explicit, inferred, received, record
 from tests.support.feedback_memory import MemoryStore

@@ -15,10 +15,10 @@ from contracts.message_fields import TurnKey
 from contracts.provenance import Provenance
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.api_reviews import _form, reviews_router
-from feedback.emojis import DEFAULT_REWARDS
 from feedback.handlers import FeedbackHandler
 from feedback.model import Record
 from feedback.registry import TurnAnswer, TurnFacts
+from feedback.reward import DEFAULT_REWARDS
 from feedback.submission import ExplicitIntake
 from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded

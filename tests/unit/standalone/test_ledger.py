@@ -14,11 +14,10 @@ from aiokafka import ConsumerRecord, TopicPartition
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.headers import REVISION, Headers
 from contracts.topics import FEEDBACK_CREATED
-from feedback.announce import message_of
-from feedback.merge import merge, revise
-from feedback.model import Change, Record
+from feedback.model import Change, Record, merge, revise
 from feedback.reward import change_of
 from feedback.store import Save
+from feedback.writer import message_of
 from standalone.operations import ledger as ledger_module
 from standalone.operations.ledger import (
     Ledger,

@@ -14,11 +14,10 @@ from contracts.erasure import ErasedAt, Person
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.headers import REVISION, Headers
 from contracts.topics import FEEDBACK_CREATED
-from feedback.announce import message_of
-from feedback.merge import merge, revise
-from feedback.model import Change, Record
+from feedback.model import Change, Record, merge, revise
 from feedback.reward import change_of
 from feedback.store import NOBODY, Save, Saved
+from feedback.writer import message_of
 from servicekit.errors import StartError
 from standalone.operations import restored_store, rewind
 from standalone.operations.ledger import Ledger
