@@ -30,6 +30,7 @@ from servicekit.log.records import Received
 
 PARKED = Outcome.parked("original_unknown")
 NO_ANSWER = Outcome.ignored("no_answer")
+PARKING_FULL = Outcome.dead_lettered("parking_full")
 Outcomes = Mapping[BatchedEvent, Outcome]
 
 
@@ -97,7 +98,7 @@ class ChatHandler(Handler):
         return results
 
     async def _park(self, waiting: Mapping[BatchedEvent, ParkedEvent]) -> Outcomes:
-        """Park events until their originals arrive.
+        """Park events until their originals arrive, as long as their tenants have room.
 
         If another event is stored under the same key, the event is a duplicate, and its outcome is UNCHANGED.
         """
@@ -106,7 +107,11 @@ class ChatHandler(Handler):
             first.setdefault(parked.key, parked)
         causes = await self._store.park(first.values()) if first else {}
         return {
-            event: PARKED if causes[parked.key] == parked.cause else Outcome.UNCHANGED
+            event: PARKING_FULL
+            if parked.key not in causes
+            else PARKED
+            if causes[parked.key] == parked.cause
+            else Outcome.UNCHANGED
             for event, parked in waiting.items()
         }
 

@@ -52,7 +52,7 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     """
     context = service.context
     pool = await service.open_database(settings.database_url, SCHEMA)
-    store, refused = PostgresMessageStore(pool), RefusedEvents(pool, context.clock)
+    store, refused = PostgresMessageStore(pool, settings.parked_bytes), RefusedEvents(pool, context.clock)
     log = service.request_producer(settings.log_seconds)
     service.note_dead_letters = refused.note_dead_letters
     return ChatBridgeParts(

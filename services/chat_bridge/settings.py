@@ -25,5 +25,6 @@ class ChatBridgeSettings(SourceSettings):
     message_days: float = Field(default=180, ge=0)
     refused_days: float = Field(default=7, ge=0)
     parked_days: float = Field(default=7, gt=0)
+    parked_bytes: int = Field(default=100_000_000, ge=1)
     sweep_seconds: float = Field(default=5, gt=0)
     log_seconds: float = Field(default=5, gt=0, le=60)

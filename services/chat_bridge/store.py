@@ -38,13 +38,13 @@ class MessageStore(Protocol):
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         """Park events until their original messages arrive, and commit.
 
-        Events that are already parked are not changed.
+        Events that are already parked are not changed. Events for which their tenant has no room are not parked.
 
         Args:
             events: At most one event per key.
 
         Returns:
-            The cause of the event that is stored under each key.
+            The cause of the event that is stored under each key. Keys without a stored event are missing.
         """
         ...
 

@@ -42,13 +42,17 @@ class PostgresMessageStore:
     """PostgreSQL implementation of `MessageStore`.
 
     Needs the tables `messages` and `parked` on the pool's search path.
+
+    Args:
+        parked_bytes: Maximum size of a tenant's parked events in bytes.
     """
 
-    def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
+    def __init__(self, pool: asyncpg.Pool, parked_bytes: int = 100_000_000, sql: Statements = SQL) -> None:
         self._pool = pool
+        self._parked_bytes = parked_bytes
         self._index = sql.index_messages
         self._values = self._index.reader(other=(*_GUARD, "from_messages"), **_ATTRIBUTES)
-        self._parked_values = sql.park.reader(other=_GUARD, **_PARKED_ATTRIBUTES)
+        self._parked_values = sql.park.reader(other=(*_GUARD, "most_bytes"), **_PARKED_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
@@ -71,7 +75,8 @@ class PostgresMessageStore:
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         rows = [self._parked_values(event) for event in sorted(events, key=lambda event: event.key)]
-        return {ParkedKey(*row[:4]): row["cause"] for row in await Database.call(self._pool, SQL.park, rows)}
+        stored = await Database.call(self._pool, SQL.park, rows, most_bytes=self._parked_bytes)
+        return {ParkedKey(*row[:4]): row["cause"] for row in stored}
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
         if not keys or not await self._pool.fetchval(*SQL.has_parked()):

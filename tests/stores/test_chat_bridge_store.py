@@ -236,6 +236,18 @@ async def test_events_of_the_same_log_time_are_released_in_the_order_of_their_ca
     assert [event.cause for event, _ in pairs] == [f"chat:0:{number}" for number in (4, 5, 6, 7, 8)]
 
 
+async def test_a_tenant_parks_events_up_to_a_size(own_database: str) -> None:
+    size, pool = len(waiting().value), await open_pool(own_database, "chat_bridge", SCHEMA, size=1)
+    store = PostgresMessageStore(pool, 2 * size)
+    first, second, third = (waiting(f"e{n}", log_time=n) for n in (1, 2, 3))
+    large, elsewhere = replace(waiting("e9", tenant="globex"), value=b"x" * 3 * size), waiting("e9", tenant="initech")
+    assert set(await store.park([third, second, first, large, elsewhere])) == {first.key, second.key, elsewhere.key}
+    assert set(await store.park([first, third])) == {first.key}
+    await store.unpark([second.key])
+    assert set(await store.park([third])) == {third.key}
+    await pool.close()
+
+
 ELSEWHERE: dict[str, Any] = {
     "tenant": waiting(tenant="globex"),
     "project": waiting(project="q"),

@@ -15,6 +15,7 @@ class MemoryMessageStore:
     def __init__(self) -> None:
         self._messages: dict[MessageKey, IndexedMessage] = {}
         self._parked: dict[ParkedKey, ParkedEvent] = {}
+        self.is_full = False
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         changed = set()
@@ -68,7 +69,10 @@ class MemoryMessageStore:
         return message.answering(one.exchange_message for one in conversation)
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
-        return {event.key: self._parked.setdefault(event.key, event).cause for event in events}
+        for event in events:
+            if not self.is_full:
+                self._parked.setdefault(event.key, event)
+        return {event.key: self._parked[event.key].cause for event in events if event.key in self._parked}
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
         return self._joined(event for event in self._parked.values() if event.original in keys)

@@ -1,12 +1,17 @@
 -- function: park returns table ({parked_key_typed}, cause text)
--- Returns the cause of the event that is parked under each key.
+-- Returns the cause of the event that is parked under each key. Events for which their tenant has no room are not parked.
 begin
     {nobody_erased};
     return query
     with wanted as (
         select * from unnest({parked_key_arrays}, {parked_arrays}) as p ({parked_key_columns}, {parked_columns})
     ), added as (
-        insert into parked ({parked_key_columns}, {parked_columns}) select * from wanted
+        insert into parked ({parked_key_columns}, {parked_columns})
+        select {parked_key_columns}, {parked_columns}
+        from (select w.*, sum(octet_length(w.value)) over (partition by w.tenant order by w.log_time, w.cause) as bytes
+              from wanted w) w
+        where w.bytes + (select coalesce(sum(octet_length(p.value)), 0) from parked p where p.tenant = w.tenant)
+            <= :most_bytes::bigint
         on conflict do nothing returning {parked_key_columns}, cause
     )
     select * from added

@@ -1,4 +1,4 @@
-"""The ends of a wait: the original arrives, never arrives, or is not an agent's."""
+"""The ends of a wait: the original arrives, never arrives, is not an agent's, or the parking is full."""
 
 from __future__ import annotations
 
@@ -317,6 +317,14 @@ async def test_a_rating_of_a_conversation_is_about_its_last_answer() -> None:
     [judgement] = bridge.log.messages
     assert judgement.topic == "feedback.explicit.received"
     assert json.loads(judgement.value or b"")["agentMessageId"] == "m2"
+
+
+async def test_an_event_for_which_there_is_no_room_becomes_a_letter() -> None:
+    bridge = Bridge()
+    assert await bridge.take(event(REPLY, 1)) == [WAITING]
+    bridge.store.is_full = True
+    full = Outcome.dead_lettered("parking_full")
+    assert await bridge.take(event(REPLY, 1), event(REPLY, 2)) == [WAITING, full]
 
 
 async def test_what_is_parked_already_takes_no_second_place() -> None:
