@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,10 +20,8 @@ from reporting.alerts.store import AlertTransaction
 from reporting.figures.gauges import FeedbackMetrics
 from reporting.model.selection import HOUR, Project
 from reporting.outbox.courier import AT_ONCE, CHANNELS_AT_ONCE, Courier
-from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.sending import CheckedHttp
 from reporting.outbox.store import Deliveries
-from reporting.outbox.store import Receiver as DeliveryReceiver
 from reporting.pages.routes import pages_router
 from reporting.read_models.generation import Generation
 from servicekit.clock import FixedClock
@@ -293,50 +289,6 @@ async def test_a_slow_channel_delays_no_message_of_another_tenant(read_models: D
     await courier.close()
 
 
-async def test_an_error_of_the_database_is_raised_by_the_next_delivery(read_models: Database, there: Receiver) -> None:
-    class Lost(Deliveries):
-        async def due_channels(self, now: int) -> list[DeliveryReceiver]:
-            return [DeliveryReceiver("hook", *AT)]
-
-        async def claim(self, receiver: DeliveryReceiver, now: int, until: int, limit: int) -> list[OutboxMessage]:
-            raise ConnectionError
-
-    courier = courier_of(read_models, Lost(read_models), Clock(NOW))
-    for raises in (False, True, True):
-        with pytest.raises(ConnectionError) if raises else nullcontext():
-            await courier.deliver()
-        await courier.sent()
-    await courier.close()
-
-
-async def test_an_error_with_one_message_does_not_abandon_the_other(read_models: Database, there: Receiver) -> None:
-    class Failing(Deliveries):
-        failed_once = asyncio.Event()
-        stored: tuple[str, ...] = ()
-
-        async def delivered(self, delivery: OutboxMessage) -> None:
-            if delivery.subject == "k0/fired":
-                self.failed_once.set()
-                raise ConnectionError
-            await self.failed_once.wait()
-            await super().delivered(delivery)
-            self.stored += (delivery.subject,)
-
-    await set_channels(read_models, there)
-    for key in ("k0", "k1"):
-        one = Announcement(key, "fired", key, "", "", *AT, "low", NOW)
-        async with read_models.acquire() as connection:
-            await AlertTransaction(connection, AT).announce(one, ["hook"], NOW)
-    deliveries = Failing(read_models)
-    courier = courier_of(read_models, deliveries, Clock(NOW))
-    await courier.deliver()
-    await courier.sent()
-    assert deliveries.stored == ("k1/fired",)
-    with pytest.raises(ConnectionError):
-        await courier.deliver()
-    await courier.close()
-
-
 async def test_no_rule_is_decided_while_the_reports_are_behind(
     read_models: Database, take: Take, there: Receiver
 ) -> None:
@@ -392,17 +344,6 @@ async def test_a_rebuild_raises_no_alert_again_and_an_erasure_ends_none(
     await judged(take, 1, 40, 60)
     await alerts.look()
     assert [json.loads(one.body)["type"] for one in there.at("/hook")] == ["alert.fired"]
-
-
-async def test_a_rule_that_is_removed_ends_its_alerts(read_models: Database, take: Take, there: Receiver) -> None:
-    await judged(take, 1, 40, 60)
-    await set_channels(read_models, there)
-    await set_rules(read_models, BELOW)
-    alerts = Alerts(read_models)
-    await alerts.look()
-    await read_models.execute("delete from alert_rules")
-    await alerts.look(NOW + MINUTE)
-    assert [json.loads(one.body)["type"] for one in there.at("/hook")] == ["alert.fired", "alert.over"]
 
 
 async def test_an_alert_does_not_end_before_it_began(read_models: Database, take: Take, there: Receiver) -> None:

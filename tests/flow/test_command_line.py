@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -293,22 +292,3 @@ async def test_the_version() -> None:
     process = await asyncio.create_subprocess_exec(COMMAND, "--version", stdout=PIPE)
     out, _ = await process.communicate()
     assert (process.returncode, out.decode().split()) == (0, ["agent-feedback", metadata.version("agent-feedback")])
-
-
-async def test_settings_come_from_the_file_too_and_the_environment_goes_before(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("AGENT_FEEDBACK_TOKEN=\nCHAT_BRIDGE_PARKED_DAYS=-1\nFEEDBACK_LOG_SECONDS=-1\n")
-    environment = {**os.environ, "FEEDBACK_LOG_SECONDS": "-2", "AGENT_FEEDBACK_TOKEN": "sixteen-letters."}
-
-    async def refusal(*program: str) -> str:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", *program, "--port", "0", stderr=asyncio.subprocess.PIPE, cwd=tmp_path, env=environment
-        )
-        assert process.stderr is not None
-        _, err = await asyncio.wait_for(process.communicate(), HANG_SECONDS)
-        assert process.returncode == 3
-        return err.decode()
-
-    assert "CHAT_BRIDGE_PARKED_DAYS: " in await refusal("chat_bridge")
-    assert "CHAT_BRIDGE_PARKED_DAYS: " in await refusal("standalone", "run", "chat_bridge")
-    (tmp_path / ".env").write_text("FEEDBACK_LOG_SECONDS=3\n")
-    assert (await refusal("feedback")).startswith("FEEDBACK_LOG_SECONDS: ")

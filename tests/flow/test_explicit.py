@@ -69,19 +69,6 @@ async def test_a_judgement_is_stored_and_reported(stack: RunningStack) -> None:
     }
 
 
-async def test_a_later_judgement_replaces_and_null_takes_back(stack: RunningStack) -> None:
-    await stack.publish(*exchange("c-change", "t1"))
-    for reaction in ("ok", "not_ok"):
-        assert (await post(stack, "c-change", "t1", {"reaction": reaction})).status_code == 202
-    assert (await own(stack, "c-change", "t1"))["reaction"] == "not_ok"
-    assert (await counts(stack, "c-change"))["total"] == 1
-    back = await post(stack, "c-change", "t1", {"reaction": None, "text": "never mind"})
-    assert back.status_code == 202
-    held = await own(stack, "c-change", "t1")
-    assert (held["reaction"], held["text"]) == (None, None)
-    assert await counts(stack, "c-change") == {}
-
-
 async def test_turns_and_the_lack_of_them(stack: RunningStack) -> None:
     alone = message("answer-alone", "c-turns", agent="bot")
     asked = message("asked", "c-turns", turn="t-asked")

@@ -76,27 +76,6 @@ async def test_metadata_follows_machine_then_person_then_machine(stack: RunningS
     assert (found["user_feedback_status"], found["judged_by_user"]) == ("rejected", False)
 
 
-async def test_an_emoji_is_the_persons_verdict(stack: RunningStack) -> None:
-    answer = turn_of("c-emoji", 1, 0, "How long?", "Two days.", strategy="guess", intent="emoji", qualityScore=0.9)
-    about = {"messageId": "c-emoji-1a", "conversationId": "c-emoji", "tenant": "acme", "project": "support"}
-    reaction = about | {
-        "topic": "chat.message.reaction.ingested",
-        "eventId": "r-1",
-        "occurredAt": "2026-01-01T10:05:00Z",
-        "userId": "ann",
-        "userType": "human",
-        "emoji": "👎",
-    }
-    await stack.publish(*answer, reaction)
-    found = await metadata(stack, "c-emoji", "t1")
-    assert (found["user_feedback_status"], found["judged_by_user"]) == ("rejected", True)
-    assert found["user_feedback"]["detected_at"] == "2026-01-01T10:05:00.000000Z"
-    assert (await post(stack, "strategies/search", {"intent": "emoji"})).json() == {"items": []}
-    taken_back = reaction | {"eventId": "r-2", "occurredAt": "2026-01-01T10:06:00Z", "action": "removed"}
-    await stack.publish(taken_back)
-    assert (await metadata(stack, "c-emoji", "t1"))["user_feedback_status"] == "neutral"
-
-
 async def test_detect_tells_the_planner_and_publishes_nothing(stack: RunningStack) -> None:
     await stack.publish(
         *turn_of("c-now", 1, 0, "When does it open?", "It opens at nine.", strategy="lookup"),

@@ -145,46 +145,6 @@ async def test_producers_are_told_of_a_reaction_whose_message_never_came(
     assert (told["rule"], told["times"]) == ("original_never_came", 1)
 
 
-async def test_each_line_is_checked_by_itself(stack: RunningStack) -> None:
-    good = message("m-good", "c-lines", agent="bot")
-    cases: list[tuple[Any, str | None]] = [
-        (good, None),
-        (b"", None),
-        (b"  \r", None),
-        (b"{", "invalid_json"),
-        (b"[]", "invalid_json"),
-        (b"null", "invalid_json"),
-        (b"\xff\xfe", "invalid_json"),
-        (b'"\\ud800"', "invalid_json"),
-        (b"[" * 5_000, "invalid_json"),
-        (b"9" * 5_000, "invalid_json"),
-        (without(good, "topic"), "unknown_topic"),
-        (good | {"topic": "feedback.created"}, "unknown_topic"),
-        (good | {"topic": ["chat.message.ingested"]}, "unknown_topic"),
-        (good | {"tenant": "globex"}, "other_tenant"),
-        (good | {"tenant": None}, "other_tenant"),
-        (good | {"project": "sales"}, "other_project"),
-        (without(good, "messageId"), "invalid_event"),
-        (good | {"content": "nul \x00"}, "invalid_event"),
-        (good | {"content": "   "}, None),
-        (good | {"sequence": 10**30}, "invalid_event"),
-        (good | {"agentId": 2.5}, "invalid_event"),
-        (good | {"occurredAt": "2999-01-01T00:00:00Z"}, "future"),
-        (good | {"content": "x" * 200_001}, "invalid_event"),
-        (b'{"tenant":"globex",' + json.dumps(good).encode()[1:], "repeated_key"),
-        (b'{"content":"another text",' + json.dumps(good).encode()[1:], "repeated_key"),
-        (b'{"tenant":"globex","tenant":"globex",' + json.dumps(without(good, "tenant")).encode()[1:], "other_tenant"),
-        (good | {"messageId": "m-unknown", "novel": {"deep": [1, 2]}}, None),
-    ]
-    answer = await send(stack, lines(*(line for line, _ in cases)))
-    assert answer.status_code == 200
-    found = {one["line"]: one["reason"] for one in answer.json()["refused"]}
-    expected = {number: reason for number, (_, reason) in enumerate(cases, 1) if reason}
-    assert found == expected
-    assert answer.json()["accepted"] == 3
-    assert "globex" not in answer.text
-
-
 async def test_a_line_that_names_no_place_is_of_the_address(stack: RunningStack) -> None:
     await stack.quiet()
     before = len(stack.seen)

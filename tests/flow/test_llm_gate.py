@@ -230,18 +230,6 @@ async def test_somebody_who_waits_does_not_queue_behind_a_batch(
     await asyncio.gather(batch, looking)
 
 
-async def test_an_answer_to_somebody_who_waits_is_the_one_announced(
-    server: LlmServer, gates: Gates, detector: Detector
-) -> None:
-    [judged] = unsure(detector, "Odd, a friend said otherwise.")
-    server.respond = lambda _: completion(REJECTED)
-    seen = await gates().preview(judged)
-    server.respond = lambda _: response(b"", 500)
-    before = counted()
-    assert await gates().settle([judged]) == [seen]
-    assert (seen.decided_by, grown(before)) == ("llm", {"known": 1})
-
-
 async def test_neither_key_nor_text_is_ever_logged(
     server: LlmServer,
     gates: Gates,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,8 +28,6 @@ from servicekit.service import Service, ServiceContext
 from standalone.cli.app import app
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.operations.dlq import Filter, letters, replay
-from tests.support.command import agent_feedback, serving, state_folder
-from tests.support.databases import SCHEMAS
 from tests.support.erasures import erased
 from tests.support.running_stack import exchange, message, running_stack
 
@@ -130,27 +127,6 @@ async def test_the_ledger_is_compared_and_the_store_announced_again(place: Place
 
 
 # `agent-feedback erase` against a serving run.
-
-
-async def test_the_command_erases_waits_and_says_so(tmp_path: Path) -> None:
-    async with state_folder() as state, serving(state) as (url, _):
-        ended = await agent_feedback(
-            *("erase", "--tenant", "demo", "--user", "nobody", "--yes", "--json", "--state", state)
-        )
-        assert ended.code == 0, ended.err
-        assert ended.facts["complete"] is True
-        assert {receipt["service"] for receipt in ended.facts["receipts"]} == set(SCHEMAS)
-        again = await agent_feedback(
-            *("erase", "--tenant", "demo", "--status", ended.facts["request_id"], "--state", state)
-        )
-        assert again.code == 0
-        assert "complete" in again.out
-        wrong = await agent_feedback(
-            *("erase", "--url", url, "--token", "wrong", "--tenant", "demo", "--user", "x", "--yes")
-        )
-        assert (wrong.code, "401" in wrong.err) == (1, True)
-    nothing = await agent_feedback("erase", "--tenant", "demo", "--user", "x", "--yes", "--state", tmp_path)
-    assert nothing.code == 3
 
 
 # Dead letters that are replayed after their writer's erasure: their content is stored nowhere.

@@ -195,18 +195,6 @@ async def test_the_ends_of_a_resumed_session_are_two_ratings(stack: RunningStack
     ]  # fmt: skip
 
 
-async def test_a_rating_that_was_replaced_before_its_mark_is_announced_again(own_database: str) -> None:
-    async with await open_pool(own_database, "feedback", SCHEMA) as pool:
-        ratings = PostgresSessions(pool)
-        first = SessionFeedbackRecord(opaque("t"), "positive", 1, "api_end", "ann")
-        await ratings.arecord(first, tenant="acme")
-        announced = await ratings.unannounced(10)
-        later = SessionFeedbackRecord(opaque("t"), "negative", 1, "api_end", "ann")
-        assert (await ratings.arecord(later, tenant="acme")).id == first.id
-        await ratings.mark(announced)
-        assert [rating.record.label for rating in await ratings.unannounced(10)] == ["negative"]
-
-
 async def test_incognito_reaches_no_table_and_no_topic(
     stack: RunningStack, tap: Tap, capfd: pytest.CaptureFixture[str]
 ) -> None:

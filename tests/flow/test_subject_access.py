@@ -7,14 +7,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 
 from contracts.erasure import Person
-from contracts.instants import DAY, format_instant
 from contracts.topics import TOPICS
 from servicekit.clock import SystemClock
 from servicekit.log.messages import Message
@@ -25,7 +23,7 @@ from standalone.programs import PROGRAMS
 from tests.flow.test_erased_columns import _run_now, stack_with_everything
 from tests.support.databases import SCHEMAS
 from tests.support.erasures import erased
-from tests.support.running_stack import RunningStack, message, running_stack
+from tests.support.running_stack import RunningStack, message
 
 PEOPLE = [f"person-{letter}" for letter in "abcdefghij"]
 
@@ -303,20 +301,3 @@ async def test_nothing_shows_the_id_of_an_erased_person(stack: RunningStack) -> 
     await stack.publish(said("before", "ids", "1:30", senderId="bob", content="Hello."))
     await stack.quiet()
     assert await shown(stack, "ids", EVE) == set()
-
-
-async def test_others_keep_their_ids_and_so_does_who_comes_back(postgres_url: str) -> None:
-    bob = "bob@example.org"
-    in_a_year = SystemClock().now() + 365 * DAY
-    async with running_stack(postgres_url, lambda around: replace(around, judge_at=in_a_year)) as stack:
-        await everything(stack, "back")
-        await stack.publish(said("bob", "back", "2:30", turn="t3", senderId=bob, content="Me too."))
-        await stack.quiet()
-        await erased(stack, EVE)
-        await stack.quiet()
-        assert "/dashboard/conversation" in await shown(stack, "back", bob)
-        assert await shown(stack, "back", EVE) == set()
-        later = {"turn": "t9", "senderId": EVE, "occurredAt": format_instant(in_a_year)}
-        await stack.publish(message("later", "back", **later))
-        await stack.quiet()
-        assert "/dashboard/conversation" in await shown(stack, "back", EVE)

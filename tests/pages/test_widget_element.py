@@ -418,41 +418,6 @@ async def test_reasons_are_chosen_and_unchosen(platform: Platform) -> None:
     ]  # fmt: skip
 
 
-async def test_a_correction_is_asked_for_a_bad_answer_if_wanted(platform: Platform) -> None:
-    corrected = "shown(one, 'form label + label')"
-    for given, expected in (
-        ("{correction: true}", True),
-        ("{correction: false}", False),
-        ("{}", False),
-        ("{correction: true, scale: '2'}", False),
-    ):
-        await platform.run(f"event(window.one = add({given}), 'feedback-loaded')")
-        await platform.run("() => { press(one, 0); }")
-        assert not await platform.run(corrected), given
-        await platform.run("() => { press(one, 1); }")
-        assert await platform.run(corrected) == expected, given
-    for attribute, expected in (("", True), ("true", True), ("false", False), ("nonsense", False)):
-        await platform.run("event(window.one = add(), 'feedback-loaded')")
-        await platform.run("value => (one.setAttribute('correction', value), event(one, 'feedback-loaded'))", attribute)
-        await platform.run("() => { press(one, 1); }")
-        assert await platform.run(corrected) == expected, attribute
-    assert await platform.run("(one.setAttribute('correction', ''), one.correction)") is True
-    assert await platform.run("(one.correction = false, one.correction)") is False
-    assert await platform.run("(one.correction = null, one.correction)") is None
-    assert await platform.run("(one.correction = undefined, one.correction)") is True
-    platform.holds({"reaction": "not_ok", "correction": "At ten."})
-    await platform.run("event(window.one = add({correction: true}), 'feedback-loaded')")
-    platform.taken()
-    await platform.run(
-        """() => {
-            one.shadowRoot.querySelector("[aria-expanded]").click();
-            one.shadowRoot.querySelector("[type=submit]").click();
-            return event(one, "feedback");
-        }"""
-    )
-    assert [one.body["correction"] for one in platform.taken()] == ["At ten."]
-
-
 async def test_each_text_has_a_name_in_labels(platform: Platform) -> None:
     everything = """() => {
         press(one, 1);

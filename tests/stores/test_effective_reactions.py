@@ -1,4 +1,4 @@
-"""The rule for effective reactions: its cases, and the views in SQL, in any order and batching of announcements."""
+"""The rule for effective reactions in any order and batching of announcements: views in SQL, index, and consumer."""
 
 from __future__ import annotations
 
@@ -182,50 +182,4 @@ def given(name: str, reaction: str | None, at: int, kind: str = "reaction", **fi
     return found
 
 
-REVIEW = {"kind": "explicit", "origin": "reviewer", "source": "review"}
 OK, NOT_OK = given("a", "ok", 1), given("b", "not_ok", 2)
-CASES: dict[str, tuple[list[TurnReaction], list[str | None]]] = {
-    "of a person's reactions to a turn the newest": ([OK, NOT_OK], ["not_ok"]),
-    "each person's": ([OK, given("b", "not_ok", 2, user="bob")], ["not_ok", "ok"]),
-    "each turn's": ([OK, given("b", "not_ok", 2, turn="t2")], ["not_ok", "ok"]),
-    "of two at the same time the greater id": (
-        [given(str(UUID(int=1)), "ok", 1), given(str(UUID(int=2)), "not_ok", 1)],
-        ["not_ok"],
-    ),
-    "before a removed emoji the one before it": ([OK, given("b", None, 2)], ["ok"]),
-    "none after retracted explicit feedback": ([OK, given("b", None, 2, "explicit")], []),
-    "an emoji after retracted explicit feedback": ([OK, given("b", None, 0, "explicit")], ["ok"]),
-    "every verdict of the machine beside the person's": (
-        [OK, given("m", "not_ok", 2, "inferred"), given("n", "not_ok", 3, "inferred")],
-        ["not_ok", "not_ok", "ok"],
-    ),
-    "of a turn's reviews the newest, whoever wrote it": (
-        [given("r", "ok", 1, user="rita", **REVIEW), given("s", "not_ok", 2, user="sam", **REVIEW)],
-        ["not_ok"],
-    ),
-    "before a retracted review the one before it": (
-        [given("r", "ok", 1, user="rita", **REVIEW), given("s", None, 2, user="sam", **REVIEW)],
-        ["ok"],
-    ),
-    "a review beside the person's own reaction": ([OK, given("r", "not_ok", 2, **REVIEW)], ["not_ok", "ok"]),
-}
-
-
-@pytest.mark.parametrize(("reactions", "counting"), CASES.values(), ids=CASES)
-def test_what_counts(reactions: list[TurnReaction], counting: list[str | None]) -> None:
-    for order in (reactions, reactions[::-1]):
-        assert sorted(str(one.reaction) for one in effective(order)) == counting
-
-
-def test_replies_are_no_verdicts() -> None:
-    assert reaction_to_turn(feedback("a", kind="implicit")) is None
-
-
-def test_the_status_of_a_turn_is_a_persons_then_a_reviews_never_the_machines() -> None:
-    machine, review = given("m", "ok", 9, "inferred"), given("r", "neutral", 8, **REVIEW)
-    turn = OK.turn
-    assert status_of_turns([machine]) == {}
-    assert status_of_turns([review, machine]) == {turn: review}
-    assert status_of_turns([review, OK, machine]) == {turn: OK}
-    later = given("b", "not_ok", 2, user="bob")
-    assert status_of_turns([later, OK]) == {turn: later}

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -145,22 +144,6 @@ async def test_what_postgres_complains_of_is_said(state: Path) -> None:
 
     with pytest.raises(EmbeddedPostgresError, match=r"did not start on .*: database files are incompatible"):
         await server.start()
-
-
-@needs_root
-@pytest.mark.parametrize(("users", "chosen"), [(("postgres", "nobody"), "postgres"), (("nobody",), "nobody")])
-def test_new_data_is_postgres_or_nobodys(
-    users: tuple[str, ...], chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entries = {
-        name: pwd.struct_passwd((name, "x", 70 + place, 90 + place, "", "/", "")) for place, name in enumerate(users)
-    }
-    monkeypatch.setattr(pwd, "getpwnam", entries.__getitem__)
-    account = postgres_home._account_for(tmp_path)
-    assert (account.name, account.uid, account.gid) == (chosen, entries[chosen].pw_uid, entries[chosen].pw_gid)
-    monkeypatch.setattr(pwd, "getpwnam", {}.__getitem__)
-    with pytest.raises(EmbeddedPostgresError, match="no user postgres or nobody"):
-        postgres_home._account_for(tmp_path)
 
 
 async def test_data_in_a_folder_closed_to_the_servers_user_goes_below_the_system_folder(state: Path) -> None:

@@ -24,7 +24,7 @@ from detector.model import CorrectionType, Feedback, Message, Reaction, Target, 
 from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, Placed
 from inference.store_postgres import PostgresConversationStore
-from inference.turns.facts import Facts, Question, Reply, facts_of, joined, looked_up
+from inference.turns.facts import Facts, Question, Reply, facts_of, joined
 from inference.turns.rules import Turn
 from inference.turns.search_postgres import LATEST, NEAREST
 from inference.turns.store import PersonTurns, PreviousVerdict, StrategyFilter, UserReaction
@@ -236,14 +236,6 @@ async def test_search_gives_accepted_before_neutral_by_quality_and_none_rejected
     assert await turns.search(StrategyFilter("globex", HERE.project), 10) == []
 
 
-async def test_the_latest_turns_come_newest_first(turns: PostgresTurnIndex) -> None:
-    for number in (1, 3, 2):
-        await turns.take([facts_of(message(f"a{number}", number, "x", turn=f"t{number}", agent=True))], [], DETECTOR)
-    await turns.take([facts_of(message("q", 4, "x", turn="t4"))], [], DETECTOR)
-    assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 2)] == ["t3", "t2"]
-    assert [turn.key.turn_id for turn in await turns.latest(HERE, 2, 5)] == ["t2", "t1"]
-
-
 async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(
     turns: PostgresTurnIndex, pool: Any
 ) -> None:
@@ -286,51 +278,6 @@ async def test_a_hundred_later_answers_hide_no_earlier_one(turns: PostgresTurnIn
     )
     assert [await latest(until, "root") for until in (0, 1, 2)] == [[], ["t1"], ["t2", "t1"]]
     assert await latest(999, "") == []
-
-
-@pytest.mark.parametrize("accepted", [False, True], ids=["neutral", "accepted"])
-async def test_of_strategies_of_equal_quality_the_latest_are_found(turns: PostgresTurnIndex, accepted: bool) -> None:
-    times = {"t3": 3, "t1": 1, "t4": 4, "t2": 2}
-    facts = [facts_of(message(f"{name}-a", at, "x", turn=name, agent=True, strategy="s", quality_score=0.5))
-             for name, at in times.items()]  # fmt: skip
-    worse = facts_of(message("t0-a", 9, "x", turn="t0", agent=True, strategy="s", quality_score=0.4))
-    untimed = replace(
-        facts_of(message("t5-a", 9, "x", turn="t5", agent=True, strategy="s", quality_score=0.5)), at=None
-    )
-    said = [verdict("accepted", 0.7, f"t{n}", 5, by=f"m{n}") for n in range(6)] if accepted else []
-    await turns.take([*facts, worse, untimed], said, DETECTOR)
-    for limit, names in (
-        (2, ["t4", "t3"]),
-        (5, ["t4", "t3", "t2", "t1", "t5"]),
-        (9, ["t4", "t3", "t2", "t1", "t5", "t0"]),
-    ):
-        found = await turns.search(StrategyFilter(HERE.tenant, HERE.project), limit)
-        assert [turn.key.turn_id for turn in found] == names
-
-
-WRITTEN = """
-select 'turns', turn_id, xmin::text, ctid::text from turns
-union all select 'user_reactions', turn_id, xmin::text, ctid::text from user_reactions order by 1, 2
-"""
-"""The transaction that wrote each row, and its place."""
-
-
-async def test_what_is_known_already_is_not_written_again(turns: PostgresTurnIndex, pool: Any) -> None:
-    asked, answered = message("q", 10, "When?", turn="t1"), message("a", 20, "At nine.", turn="t1", agent=True)
-    of_nobody = Facts(key("t2"), question=Question(looked_up(1)))
-    facts = joined([facts_of(asked), facts_of(answered), of_nobody])
-    said = verdict("rejected", 0.9, "t1", 5)
-
-    async def take() -> list[Any]:
-        await turns.take(facts, [said], DETECTOR)
-        await turns.take_reactions([judged(1, "rejected", 1)])
-        return [tuple(row) for row in await pool.fetch(WRITTEN)]
-
-    first = await take()
-    assert [row[:2] for row in first] == [("turns", "t1"), ("turns", "t2"), ("user_reactions", "t1")]
-    assert await take() == first
-    await turns.take([Facts(key("t1"), 30), Facts(key("t2"))], [], DETECTOR)
-    assert await take() == first, "a later time, and none"
 
 
 async def test_the_time_of_a_turn_is_that_of_its_earliest_message(turns: PostgresTurnIndex) -> None:

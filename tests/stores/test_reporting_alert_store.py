@@ -68,22 +68,6 @@ async def ended(pool: asyncpg.Pool, name: str, at: Project = AT, moment: int = N
         await AlertTransaction(connection, at).end(row, moment)
 
 
-async def test_a_stored_alert_is_read_as_it_was_opened(read_models: asyncpg.Pool) -> None:
-    await opened(read_models, "a", subject=Subject("bot", "2"))
-    [row] = await alert_rows(read_models, AT)
-    assert (row.rule, row.kind, row.subject, row.channels) == ("quiet", "silence", Subject("bot", "2"), ["hook"])
-    assert (row.opened_at, row.over_at, row.title, row.path) == (NOW, None, "a", "/a")
-    assert row.finding == AlertFinding(Subject("bot", "2"), NOW - 5, NOW, 7, 0.25, 0.5, 0.375, 3)
-
-
-async def test_open_alerts_are_listed_first_and_then_the_newest(read_models: asyncpg.Pool) -> None:
-    for number, name in enumerate(("old over", "old", "new over", "new")):
-        await opened(read_models, name, moment=NOW + number, subject=Subject(name))
-    for name in ("old over", "new over"):
-        await ended(read_models, name)
-    assert [one.title for one in await alert_rows(read_models, AT)] == ["new", "old", "new over", "old over"]
-
-
 async def test_the_standing_of_a_rule_is_its_open_alert_or_else_the_last_one(read_models: asyncpg.Pool) -> None:
     for name, over_at in (("first", NOW + 1), ("second", NOW + 9), ("third", NOW + 5)):
         await opened(read_models, name)
@@ -127,13 +111,6 @@ async def test_each_project_has_its_own_rules_alerts_and_messages(
     assert await told(AT) == before
 
 
-async def test_a_rule_replaces_the_one_of_its_name(read_models: asyncpg.Pool) -> None:
-    for name, hours in (("b", 1), ("a", 2), ("b", 3)):
-        assert await set_rule(read_models, AT, RULE.model_copy(update={"name": name, "hours": hours}), NOW)
-    stored = await stored_rules(read_models, AT)
-    assert [(one.name, one.hours) for one in stored if isinstance(one, Silence)] == [("a", 2), ("b", 3)]
-
-
 async def announced(
     pool: asyncpg.Pool,
     key: str,
@@ -157,18 +134,6 @@ FIRED: Final[Sequence[tuple[str, Literal["fired", "over"]]]] = (("a", "fired"), 
 
 async def claimed(pool: asyncpg.Pool, now: int, until: int = NOW + 1_000, limit: int = 10) -> list[str]:
     return [one.subject for one in await Deliveries(pool).claim(HOOK, now, until, limit)]
-
-
-async def test_an_alerts_end_is_sent_after_its_beginning_and_by_channel(read_models: asyncpg.Pool) -> None:
-    for key, state in FIRED:
-        await announced(read_models, key, ("hook", "mail"), state=state)
-    assert sorted(await claimed(read_models, NOW)) == ["a/fired", "b/fired"]
-    deliveries = Deliveries(read_models)
-    first = await deliveries.claim(HOOK, NOW + 1_000, NOW + 2_000, 10)
-    await deliveries.delivered(next(one for one in first if one.subject == "a/fired"))
-    assert await claimed(read_models, NOW + 1_000) == ["a/over"], "only its successor is due"
-    other = await deliveries.claim(MAIL, NOW, NOW + 2_000, 10)
-    assert sorted((one.subject, one.receiver) for one in other) == [("a/fired", "mail"), ("b/fired", "mail")]
 
 
 async def test_channels_with_due_messages_are_listed_by_project(read_models: asyncpg.Pool) -> None:

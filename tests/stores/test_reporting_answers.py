@@ -12,12 +12,11 @@ import pytest
 from fastapi import APIRouter
 
 from reporting.feedback.found_counts import found_and_counted
-from reporting.feedback.search import narrowed
 from reporting.figures import calibration
 from reporting.figures.answered import AnsweredTurns, answered_by_agent
 from reporting.http.conversations import conversations_router
 from reporting.http.figures import figures_router
-from reporting.model.selection import ALWAYS, Filters, Project, TimeSpan
+from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -82,11 +81,6 @@ async def test_latest_since_compares_when_it_was_recorded_not_when_it_happened(
     items = await latest(http, since="2026-09-21T14:14:20Z")  # 60 s
     assert [item["turn_id"] for item in items] == ["t1"]
     assert await latest(http, since="2026-09-21T14:15:00.000000Z") == []
-
-
-async def test_latest_of_named_turns_only(http: httpx.AsyncClient, take: Take) -> None:
-    await take(feedback("f1", turn="t1"), feedback("f2", turn="t2"))
-    assert [item["turn_id"] for item in await latest(http, turn_ids=["t2", "t9"])] == ["t2"]
 
 
 async def test_a_person_sees_what_they_hold(read_models: asyncpg.Pool, take: Take) -> None:
@@ -379,38 +373,6 @@ async def test_the_newest_verdicts_are_counted_by_detector(
     ]
 
 
-async def test_calibration_compares_machine_and_people_by_word_and_emoji_on_the_same_turn(
-    http: httpx.AsyncClient, take: Take
-) -> None:
-    await take(
-        feedback("m1", turn="t1", kind="inferred", reaction="not_ok", confidence=0.9),
-        feedback("f1", turn="t1", kind="explicit", reaction="not_ok"),
-        feedback("m2", turn="t2", kind="inferred", reaction="not_ok", confidence=0.9),
-        feedback("f2", turn="t2", kind="explicit", reaction="ok"),
-        feedback("m3", turn="t3", kind="inferred", reaction="ok", confidence=0.7),
-        feedback("f3", turn="t3", kind="explicit", reaction="ok"),
-        feedback("m4", turn="t4", kind="inferred", reaction="ok", confidence=1.0),
-        feedback("f4", turn="t4", kind="reaction", reaction="ok"),
-    )
-    found = (await http.get(f"{PROJECT}/feedback/calibration")).json()
-    assert (found["pairs"], found["agreeing"]) == (4, 3)
-    assert found["confusion"] == {
-        "ok": {"ok": 2, "neutral": 0, "not_ok": 0},
-        "neutral": {"ok": 0, "neutral": 0, "not_ok": 0},
-        "not_ok": {"ok": 1, "neutral": 0, "not_ok": 1},
-    }
-    assert [(b["low"], b["high"], b["pairs"], b["agreement"]) for b in found["bins"]] == [
-        (0.7, 0.75, 1, 1.0),
-        (0.9, 0.95, 2, 0.5),
-        (0.95, 1.0, 1, 1.0),
-    ]
-    assert [(one["threshold"], one["verdicts"], one["pairs"], one["agreement"]) for one in found["thresholds"]] == [
-        (0.7, 4, 4, 0.75),
-        *((threshold, 3, 3, 2 / 3) for threshold in (0.75, 0.8, 0.85, 0.9)),
-        (0.95, 1, 1, 1.0),
-    ]
-
-
 # Answered turns by agent, and those that people have judged.
 
 AT = Project("acme", "support")
@@ -490,14 +452,6 @@ async def test_judged_verdicts_are_listed_before_and_after_their_hours_are_count
     assert await listed(read_models) == ["m12", "m4", "m0"]
     await take(read_models, feedback("late", reaction=None, revision=2, turn="t0", at=15 * DAY_SECONDS))
     assert await listed(read_models) == ["m12", "m4"]
-
-
-async def test_only_days_with_judged_verdicts_are_read(read_models: Database) -> None:
-    await take(read_models, *pair(0, reaction=None), *pair(4), *pair(12, reaction=None))
-    await Rollups(read_models, SystemClock()).catch_up(quiet=0)
-    day = (START + 4 * DAY_SECONDS * 1_000_000) // 86_400_000_000 * 86_400_000_000
-    assert await narrowed(read_models, AT, ALWAYS, JUDGED_OK) == TimeSpan(day, day + 86_400_000_000)
-    assert await narrowed(read_models, AT, TimeSpan(0, day), JUDGED_OK) == TimeSpan(0, 0)
 
 
 async def test_a_first_page_without_a_next_one_is_its_own_count(read_models: Database) -> None:

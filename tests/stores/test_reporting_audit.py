@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -15,10 +14,9 @@ from contracts.feedback import FeedbackCreated
 from contracts.intervals import wilson
 from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.http.reviews import audit_router
-from reporting.model.selection import ALWAYS, Filters, Project, TimeSpan, where
+from reporting.model.selection import Project, TimeSpan
 from reporting.reviews import sample
 from reporting.reviews.sample import pending, pending_count, reviewed_kinds, samples
-from reporting.sql import SQL
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from tests.support.reporting_client import client
@@ -31,23 +29,6 @@ AUDIT = "/conversations/acme/support/audit"
 
 
 AT = Project("acme", "support")
-
-
-_MANY = """
-with made as (select i, 'old-' || i / 5 as conversation, 't' || i as turn from generate_series(1, 20000) i),
-answers as (
-    insert into messages (tenant, project, conversation_id, message_id, turn_id, sender_type, sender_id, agent_id,
-        content, occurred_at, sequence, version)
-    select 'acme', 'support', conversation, kind || i, turn, case kind when 'q' then 'human' else 'agent' end, 'ann',
-        case kind when 'a' then 'bot' end, 'words', i, -1, '\\x00'::bytea
-    from made, unnest(array['q', 'a']) kind
-)
-insert into feedbacks (feedback_id, slot, revision, recorded_at, occurred_at, tenant, project, conversation_id, turn_id,
-    user_id, user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, rn)
-select gen_random_uuid(), gen_random_uuid(), 1, 1, i, 'acme', 'support', conversation, turn, 'ann', 'human', 'bot',
-    'machine', 'inferred', 'inference', 'not_ok', -1, 1, '{}', 'rn' || i
-from made
-"""
 
 
 @pytest.fixture
@@ -188,22 +169,6 @@ async def test_a_verdict_counts_if_its_clock_is_late(read_models: asyncpg.Pool, 
     assert (counted[True].answers, counted[False].answers) == (1, 0)
 
 
-async def test_an_audit_reads_only_its_window(read_models: asyncpg.Pool, take: Take) -> None:
-    """The cost depends on the number of answers in the window, not on the size of the project."""
-    await read_models.execute(_MANY)
-    await take(*[one for n in range(20) for one in turn(n, "not_ok" if n % 2 else None)])
-    await read_models.execute("vacuum analyze feedbacks, messages")
-    window = TimeSpan(START - 1_000_000, START + 3_600_000_000)
-    statement, *given = SQL.count_samples(**AT._asdict(), **window._asdict())
-    async with read_models.acquire() as connection:
-        await connection.execute("set plan_cache_mode = 'force_custom_plan'")  # as the service's pool
-        assert sum(row["answers"] for row in await connection.fetch(statement, *given)) == 20
-        explained = await connection.fetchval(f"explain (analyze, buffers, format json) {statement}", *given)
-        await connection.execute("reset plan_cache_mode")
-    plan = json.loads(explained)[0]["Plan"]
-    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 400, explained
-
-
 async def test_the_queue_goes_on_behind_a_position_and_drops_what_is_reviewed(
     http: httpx.AsyncClient, take: Take
 ) -> None:
@@ -291,14 +256,6 @@ async def test_reviewed_verdicts_are_counted_beside_a_neighbour_with_the_same_id
     assert await reviewed_kinds(read_models, AT) == before
 
 
-async def test_a_later_verdict_of_a_turn_decides_its_half(http: httpx.AsyncClient, take: Take) -> None:
-    await take(
-        *turn(1, "not_ok"), feedback("late", kind="inferred", reaction="ok", turn="t1", conversation="c1", at=900)
-    )
-    figures = (await http.get(AUDIT)).json()
-    assert (figures["missed"]["answers"], figures["precision"]["answers"]) == (1, 0)
-
-
 @pytest.mark.parametrize("body", [{"count": 1}, {"count": 1_001}, {"count": "x"}, {"why": 1}, [], "["])
 async def test_a_bad_body_draws_nothing(
     http: httpx.AsyncClient, take: Take, body: dict[str, Any] | list[Any] | str
@@ -321,26 +278,3 @@ async def test_a_form_draws_from_our_own_page_alone(http: httpx.AsyncClient, tak
 
 
 # The number of verdicts that wait for a review, if there are few reviews among many verdicts.
-
-_MANY_REVIEWS = """
-insert into feedbacks (feedback_id, slot, revision, recorded_at, occurred_at, tenant, project, conversation_id, turn_id,
-    user_id, user_type, agent_id, origin, feedback_type, source, reaction, value, confidence, tags, rn)
-select gen_random_uuid(), gen_random_uuid(), 1, 1, i, 'acme', 'support', 'conversation-' || i, 't1', 'ann', 'human',
-    'agent-a', 'machine', 'inferred', 'inference', 'not_ok', -1, 1, '{}', 'rn' || i
-from generate_series(1, 20000) i
-"""
-
-
-async def test_reviews_are_looked_up_by_turn(read_models: asyncpg.Pool, take: Take) -> None:
-    await read_models.execute(_MANY_REVIEWS)
-    await take(feedback("review", turn="t1", origin="reviewer", kind="explicit"))
-    await read_models.execute("vacuum analyze feedbacks")
-    filters = Filters(unreviewed=True, origins=("machine",))
-    condition, values = where(Project("acme", "support"), ALWAYS, filters)
-    statement, *given = SQL.count_turns.filled(view=filters.view, where=condition)(
-        **values, last=None, last_turn=None, limit=20
-    )
-    assert await read_models.fetchval(statement, *given) == 20
-    explained = await read_models.fetchval(f"explain (analyze, buffers, format json) {statement}", *given)
-    plan = json.loads(explained)[0]["Plan"]
-    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 120, explained

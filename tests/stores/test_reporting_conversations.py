@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -12,18 +11,13 @@ import pytest
 
 from reporting.http.conversations import conversations_router
 from reporting.http.figures import figures_router
-from reporting.model.selection import ConversationScope, Project
+from reporting.model.selection import ConversationScope
 from reporting.pages.queries import transcript as queries
 from reporting.pages.queries.transcript import Transcript, transcript
-from reporting.parts import SCHEMA
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.projects import projects
 from reporting.read_models.store_postgres import PostgresReadModels
-from reporting.sql import SQL
 from servicekit.clock import FixedClock
-from servicekit.db.pools import open_pool
-from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
-from tests.support.databases import new_database
 from tests.support.hand_clock import HandClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, batch, feedback, feedback_id, message
@@ -70,13 +64,6 @@ async def test_a_question_without_a_turn_belongs_to_the_answer_after_it(http: ht
     )
     answer = (await http.post("/conversations/acme/support/c1/turns-with-feedbacks", json={})).json()
     assert [(turn["turn_id"], turn["user"]["text"]) for turn in answer["turns"]] == [("a2", "Second?")]
-
-
-async def test_feedback_older_than_the_days_asked_for_stays_out(http: httpx.AsyncClient, take: Take) -> None:
-    await take(feedback("f1", turn="t1", at=-3 * 86_400), feedback("f2", turn="t2", at=-60))
-    address = "/conversations/acme/support/c1/turns-with-feedbacks"
-    assert [turn["turn_id"] for turn in (await http.post(address, json={"days": 2})).json()["turns"]] == ["t2"]
-    assert len((await http.post(address, json={"days": 4})).json()["turns"]) == 2
 
 
 async def test_a_period_counts_what_is_effective_in_it(http: httpx.AsyncClient, take: Take) -> None:
@@ -153,17 +140,6 @@ async def test_a_conversation_that_falls_back_while_paging_does_not_come_twice(
         await take(feedback("f1", conversation="c1", turn="t1", reaction=None, at=40, revision=2))
 
     assert await pages(http, 1, take_back) == [["c1"], ["c2"], ["c3"]]
-
-
-async def test_a_conversation_that_moves_up_while_paging_does_not_come_twice(
-    http: httpx.AsyncClient, take: Take
-) -> None:
-    await take(*(feedback(f"f{at}", conversation=f"c{at}", at=at) for at in range(3)))
-
-    async def react() -> None:
-        await take(feedback("f9", conversation="c2", turn="t9", at=-5), feedback("f8", conversation="c0", turn="t9"))
-
-    assert await pages(http, 1, react) == [["c2"], ["c1"]]
 
 
 async def test_the_end_of_a_period_belongs_to_it_and_a_conversation_started_with_its_first_message(
@@ -297,13 +273,6 @@ EVENTS = (
 )  # fmt: skip
 
 
-_MANY = """
-insert into messages (tenant, project, conversation_id, message_id, sender_type, sender_id, content, occurred_at,
-    sequence, version)
-select 'acme', 'big', 'c' || i, 'm' || i, 'human', 'ann', 'Hello', i, -1, '\\x00' from generate_series(1, 20000) i
-"""
-
-
 @pytest.mark.parametrize(
     ("tenant", "names", "found"),
     [
@@ -322,26 +291,6 @@ async def test_projects_have_messages_or_feedback(
     listed = await projects(read_models, tenant, names)
     assert len(listed) == len(found)
     assert {f"{one.tenant}/{one.project}" for one in listed} == found
-
-
-@pytest.mark.parametrize("tenant", ["acme", EVERY_TENANT])
-async def test_listing_reads_two_entries_of_each_project_not_all(postgres_url: str, tenant: str) -> None:
-    async with (
-        new_database(postgres_url, "reporting") as url,
-        await open_pool(url, "reporting", SCHEMA, tenants_apart=True, plan="custom") as reads,
-        await open_pool(url, "reporting", SCHEMA) as pool,
-    ):
-        await pool.execute(_MANY)
-        await pool.execute("vacuum analyze messages")
-        token = tenant_in_sight.set(tenant)
-        try:
-            assert await projects(reads) == [Project("acme", "big")]
-            statement, *values = SQL.list_projects(tenant=None, projects=None, limit=500)
-            explained = await reads.fetchval(f"explain (analyze, buffers, format json) {statement}", *values)
-        finally:
-            tenant_in_sight.reset(token)
-    plan = json.loads(explained)[0]["Plan"]
-    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 60
 
 
 # Agents and reasons page by page: each once, in one window, despite concurrent writes.

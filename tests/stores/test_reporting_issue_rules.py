@@ -170,28 +170,6 @@ async def test_an_issue_counts_its_turns_people_versions_and_times(read_models: 
     assert [(await row_of(read_models, empty))[name] for name in counted] == [0, 0, None, None, []]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "is_change"),
-    [
-        (("open", None), ("open", None), False),
-        (("open", None), ("muted", None), True),
-        (("resolved", "2"), ("resolved", "2"), False),
-        (("resolved", "2"), ("resolved", "3"), True),
-        (("resolved", "2"), ("resolved", None), True),
-        (("resolved", None), ("resolved", None), False),
-        (("regressed", "2"), ("resolved", "2"), True),
-    ],
-)
-async def test_the_time_of_a_state_is_that_of_its_last_change(
-    read_models: asyncpg.Pool, before: tuple[str, str | None], after: tuple[Any, str | None], is_change: bool
-) -> None:
-    id_ = await issue(read_models, state=before[0], resolved_in=before[1])
-    assert await change(read_models, AT, id_, IssueChange(*after, "ann", None), NOW)
-    row = await row_of(read_models, id_)
-    assert (row["state"], row["resolved_in"], row["assignee"], row["note"]) == (*after, "ann", None)
-    assert row["state_at"] == (NOW if is_change else START)
-
-
 async def test_merged_issues_follow_a_second_merge(read_models: asyncpg.Pool) -> None:
     words = {"words": ["refund"], "centre": b"12"}
     first, second, third, other = [
@@ -301,29 +279,6 @@ async def test_an_issue_shows_the_last_answer_and_the_rejection_that_stands(
     found = await find_issue(read_models, AT, id_, NOW)
     assert found is not None
     assert [(one.question, one.answer, one.complaint) for one in found.turns] == [("First?", "Last.", "bob")]
-
-
-async def test_a_listed_issue_shows_the_question_nearest_to_its_centre(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(
-        message("q1", turn="t1", content="Far?", at=1),
-        message("q2", turn="t2", content="Near?", at=2),
-        message("q3", turn="t3", content="Not compared yet?", at=3),
-        *(message(f"a{n}", turn=f"t{n}", agent="bot", at=3 + n) for n in (1, 2, 3)),
-    )
-    near = {"t1": 0.4, "t2": 0.9, "t3": None}
-    places = [
-        {
-            "conversation_id": "c1",
-            "turn_id": turn,
-            "asker_id": "ann",
-            "asked_at": START + at * SECOND,
-            "nearness": value,
-        }
-        for at, (turn, value) in enumerate(near.items(), 1)
-    ]
-    await issue(read_models, *places, turns=3)
-    [listed] = await list_issues(read_models, AT, NOW)
-    assert listed.typical_question == "Near?"
 
 
 ERASED: Final = START
@@ -470,17 +425,6 @@ async def test_another_encoder_computes_all_vectors_again_and_keeps_the_issues(
     assert {row[0] for row in await read_models.fetch("select encoder from issues")} == {"better"}
 
 
-async def test_an_issue_without_a_centre_gets_one_from_another_encoder(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*rejected_turns(0, 15))
-    await issue_job(read_models).catch_up()
-    issue = await read_models.fetchval("select issue_id from issue_turns where turn_id = 't0'")
-    await split(read_models, AT, issue, [("c0", "t0")], NOW)
-    job = IssueJob(read_models, FixedClock(NOW), lambda: RecordingEncoder("better"))
-    await job.catch_up()
-    assert await read_models.fetchval("select count(*) from issues where centre is null") == 0
-    assert not await job.tidy(), "the job would have work until the next day"
-
-
 @pytest.fixture
 async def locked(read_models: asyncpg.Pool) -> AsyncIterator[Connection]:
     """Yield a connection on which another process works on the issues."""
@@ -523,18 +467,3 @@ async def test_turns_that_were_too_many_to_be_clustered_join_the_issues_of_the_o
     assert [row["turns"] for row in held] == [[n for n in range(15) if n % 3 == topic] for topic in range(3)]
     assert [one.turns for one in await list_issues(read_models, AT, NOW)] == [5, 5, 5]
     assert await read_models.fetchval("select left_waiting from issue_agents") == 0
-
-
-@pytest.mark.parametrize(
-    ("described", "title"),
-    [
-        ({"words": ["refund", "late"]}, "refund, late"),
-        ({}, "Issue {}"),
-    ],
-)
-async def test_an_issue_is_called_by_its_words_or_its_number(
-    read_models: asyncpg.Pool, described: dict[str, Any], title: str
-) -> None:
-    id_ = await issue(read_models, turns=1, **described)
-    [found] = await list_issues(read_models, AT, NOW)
-    assert found.title == title.format(id_)

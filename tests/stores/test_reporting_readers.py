@@ -7,24 +7,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
-import httpx
 import pytest
 
-from reporting.http.conversations import conversations_router
-from reporting.pages.routes import pages_router
 from reporting.parts import SCHEMA
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import FixedClock
 from servicekit.db import row_security
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from servicekit.errors import StartError
 from tests.support.databases import new_database
-from tests.support.reporting_client import CALLERS, application
-from tests.support.reporting_events import START, batch, feedback, message
+from tests.support.reporting_events import batch, feedback, message
 
-NOW = FixedClock(START + 3_600_000_000)
 TENANTS = "select array_agg(distinct tenant order by tenant) from {}"
 
 
@@ -67,22 +61,6 @@ async def test_readers_only_read(reads: asyncpg.Pool) -> None:
     tenant_in_sight.set("acme")
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await reads.execute("delete from feedbacks")
-
-
-async def test_requests_read_through_it(reads: asyncpg.Pool) -> None:
-    """Each caller sees their own rows, and nothing remains between two requests."""
-    app = application([conversations_router(reads, NOW), pages_router(reads, NOW)])
-    transport = httpx.ASGITransport(app)
-    assert CALLERS["acme"].tenant and CALLERS["globex"].tenant
-    async with httpx.AsyncClient(transport=transport, base_url="http://reporting") as http:
-        for token, tenant in (("acme", "acme"), ("globex", "globex"), ("all", "globex"), ("acme", "acme")):
-            headers = {"Authorization": f"Bearer {token}"}
-            path = f"/conversations/{tenant}/support/c1/turns-with-feedbacks"
-            answer = await http.post(path, json={}, headers=headers)
-            assert [len(turn["feedbacks"]) for turn in answer.json()["turns"]] == [1], answer.text
-            front = await http.get("/", headers=headers)
-            assert front.status_code == 200
-            assert ("globex" in front.text, "acme" in front.text) == (token != "acme", token != "globex")
 
 
 async def test_a_table_that_comes_later_is_walled_as_well(reads: asyncpg.Pool, database: str) -> None:

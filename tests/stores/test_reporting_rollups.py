@@ -3,7 +3,6 @@ counted."""
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections import Counter, defaultdict
 from typing import Any
@@ -293,25 +292,6 @@ async def test_what_a_server_said_that_has_been_replaced_counts_no_more(read_mod
     assert rollups._settled == "890:901:890"
     rollups._settle(_SnapshotMark("500:520:505", 520))
     assert rollups._settled is None
-
-
-async def test_an_hour_is_left_alone_while_it_changes_but_not_for_ever(read_models: Database) -> None:
-    projector, rollups = ProjectionHandler(PostgresReadModels(read_models)), Rollups(read_models, SystemClock())
-    await projector.handle(batch(feedback("f1", at=0)))
-    assert await rollups.catch_up(quiet=60) == 0
-    assert await rollups.catch_up(quiet=60, longest=0) == 1
-
-
-async def test_two_that_count_at_once_count_once(read_models: Database) -> None:
-    await ProjectionHandler(PostgresReadModels(read_models)).handle(
-        batch(*(feedback(f"f{n}", turn=f"t{n}", at=n) for n in range(50)))
-    )
-    await asyncio.gather(
-        *(Rollups(read_models, SystemClock()).catch_up(quiet=0) for _ in range(4)), return_exceptions=True
-    )
-    await Rollups(read_models, SystemClock()).catch_up(quiet=0)
-    assert await read_models.fetchval("select sum(ok) from rollups where grain = 'total'") == 50
-    await check(read_models, TimeSpan(START - DAY, START + DAY), Filters(), [])
 
 
 async def test_an_erased_persons_tag_is_in_no_count(read_models: Database) -> None:

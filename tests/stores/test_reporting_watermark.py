@@ -14,7 +14,6 @@ from reporting.http.conversations import conversations_router
 from reporting.model.projection import feedback_row, newest_feedbacks
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from reporting.sql import SQL
 from reporting.turns.snapshots import Snapshot, snapshot_of
 from servicekit.clock import FixedClock
 from tests.support.databases import OneConnection
@@ -150,20 +149,3 @@ async def test_rows_of_another_servers_dump_are_old_once_it_has_started(read_mod
         await read_models.execute("update database_server set system_identifier = 1")
         await store.adopt()
         assert await timeline.poll() == []
-
-
-async def test_only_transaction_ids_that_this_server_has_not_used_yet_are_reset(read_models: asyncpg.Pool) -> None:
-    events = (feedback(f"f{n}", turn=f"t{n}") for n in range(200))
-    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(*events))
-    await read_models.execute(
-        "update feedbacks set written_by = (pg_snapshot_xmax(pg_current_snapshot())::text::bigint "
-        "- 50 + substr(turn_id, 2)::int)::text::xid8"
-    )
-    of_row = "select turn_id, written_by::text::bigint as id from feedbacks"
-    before = {row["turn_id"]: row["id"] for row in await read_models.fetch(of_row)}
-    async with read_models.acquire() as connection, connection.transaction(isolation="repeatable_read"):
-        unused = await connection.fetchval("select pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
-        await connection.execute(*SQL.adopt_rows())
-    assert min(before.values()) < unused
-    expected = {turn: 0 if id_ >= unused else id_ for turn, id_ in before.items()}
-    assert {row["turn_id"]: row["id"] for row in await read_models.fetch(of_row)} == expected
