@@ -243,15 +243,11 @@ def test_a_record_of_nobody_is_told_to_nobody(value: object) -> None:
     ("event_id", "told"),
     [
         ("e-1", "e-1"),
-        (17, "17"),
         ("x" * 256, "x" * 256),
         ("x" * 257, ""),
         ("a\nb", ""),
-        ("a\n", ""),
         (True, ""),
-        (None, ""),
         ({"a": 1}, ""),
-        ("", ""),
     ],
 )
 def test_only_an_event_id_that_is_one_is_told(event_id: object, told: str) -> None:

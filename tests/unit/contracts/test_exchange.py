@@ -53,11 +53,6 @@ def test_the_root_of_a_thread_is_in_the_channel(message_id: str, thread_id: str 
     assert thread_of(message_id, thread_id) == thread
 
 
-def test_the_question_is_the_latest_message_of_a_person() -> None:
-    assert question(message("a", "bot", 9), ANN, KAI) == "q2"
-    assert question(message("a", "bot", 0), ANN, KAI) is None
-
-
 def test_a_reply_comes_before_the_turn_the_turn_before_the_name_and_the_name_before_the_position() -> None:
     before = (*(message(f"q{n}", name, n) for n, name in enumerate(("ann", "kai", "eva", "ida"), 1)),)
     answer = message("a", "bot", 9, text="@eva Tram 4.", turn="q2", reply_to="q1")

@@ -74,15 +74,11 @@ DIRECTED = {"sender": "bob", "turn": None, "content": "And the zoo?"}
 @pytest.mark.parametrize(
     ("events", "pair"),
     [
-        ([Q1], (None, None)),
-        ([message("a1", 5, agent="bot")], ("a1", None)),
         ([Q1, Q2, message("a1", 5, agent="bot")], ("a1", "q1")),
         ([Q1, Q2, message("a1", 5, agent="bot", reply_to_message_id="q2")], ("a1", "q2")),
-        ([Q1, message("a1", 5, agent="bot", reply_to_message_id="nowhere")], ("a1", "q1")),
         ([Q1, message("a1", 5, agent="bot"), message("a2", 7, agent="writer")], ("a2", "q1")),
         ([Q1, message("a1", 5, agent="bot"), message("a2", 7, agent="bot", content=DELETED)], ("a1", "q1")),
         ([message("q0", 0), message("q3", 3, content=DELETED), message("a1", 5, agent="bot")], ("a1", "q0")),
-        ([message("q1", 9), message("q0", 1), message("a1", 5, agent="bot")], ("a1", "q0")),
         ([Q2, message("q3", 3, turn=None), message("a1", 5, agent="bot")], ("a1", "q3")),
         ([Q2, message("q3", 3, **DIRECTED), message("a1", 5, agent="bot", content="@ann At nine.")], ("a1", "q2")),
         (

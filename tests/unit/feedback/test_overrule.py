@@ -84,11 +84,6 @@ async def test_a_reviewed_verdict_is_cleared_and_names_the_review(ledger: Ledger
     assert (ledger.review["origin"], ledger.review["value"], ledger.review["userId"]) == ("reviewer", 1.0, "rita")
 
 
-async def test_a_review_that_agrees_counts_in_the_verdicts_place(ledger: Ledger) -> None:
-    await ledger.take(inferred(), review("not_ok"))
-    assert ledger.counted == [("reviewer", -1.0)]
-
-
 async def test_a_retracted_review_restores_the_verdict_under_a_higher_revision(ledger: Ledger) -> None:
     await ledger.take(inferred())
     await ledger.take(review("ok"))

@@ -15,9 +15,7 @@ from pydantic import ValidationError
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, format_time, opaque
 from contracts.erasure import Erasure, Person
 from contracts.feedback import FeedbackExplicitReceived
-from feedback.model import Change
 from feedback.ratings import meaning_of
-from feedback.reward import change_of
 from feedback.sessions_postgres import PostgresSessions
 from feedback.store_choice import SCHEMA
 from feedback.submission import TurnJudgement
@@ -102,21 +100,6 @@ def test_a_refused_rating_gets_one_sentence(body: dict[str, Any], sentence: str)
     with pytest.raises(RequestRefused) as refused:
         judged(body)
     assert (refused.value.status, str(refused.value)) == (400, sentence)
-
-
-def rated(**fields: Any) -> Any:
-    return explicit("not_ok", rating=2, worst_rating=1, best_rating=5, **fields)
-
-
-def test_a_rating_of_the_answer_shares_the_record_of_the_thumb() -> None:
-    rating, thumb = change_of(rated()), change_of(explicit("ok"))
-    assert isinstance(rating, Change) and isinstance(thumb, Change)
-    assert rating.key == thumb.key
-    assert (rating.feedback_type, rating.entry.payload.reaction, rating.entry.payload.value) == (
-        "explicit",
-        "not_ok",
-        -0.5,
-    )
 
 
 @pytest.mark.parametrize(

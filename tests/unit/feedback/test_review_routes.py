@@ -121,12 +121,6 @@ async def test_neither_a_verdict_that_the_machine_took_back_nor_a_persons_is_rev
     assert service.said == []
 
 
-async def test_an_overruled_verdict_may_be_reviewed_again(service: Service) -> None:
-    await service.take(inferred(), explicit("ok", user_id="rita", reviews="t1", event="r1"))
-    answer = await service.post(json={"verdict": str(await service.machine()), "reaction": "neutral"})
-    assert answer.status_code == 202
-
-
 @pytest.mark.parametrize(
     ("passed", "status", "why"),
     [
@@ -183,10 +177,6 @@ async def test_a_form_with_missing_wrong_or_too_many_fields_is_refused(
 ) -> None:
     assert (await service.fill_in(*fields)).status_code == 422
     assert service.said == []
-
-
-async def test_a_form_has_ten_fields_at_most(service: Service) -> None:
-    assert (await service.fill_in(*[("reaction", "ok")] * 10)).status_code == 303
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from agent_feedback_kit.sessions.backend import MemoryBackend
 from agent_feedback_kit.sessions.record import MemoryMode, SessionFeedbackRecord, opaque
-from contracts.topics import SESSION_CREATED
 from feedback import sessions
-from feedback.sessions_postgres import StoredRating
 from servicekit.clock import SystemClock
-from servicekit.errors import Unavailable
 from tests.support.hand_clock import HandClock
-from tests.support.logs import RecordingLog
 
 DAY = 86_400
 
@@ -101,36 +95,3 @@ async def test_a_purge_deletes_incognito_ratings_after_their_days_and_nothing_th
         intake.clock.forward(later)
         await intake.sessions.purge()
         assert await intake.sessions.count("acme", "c-1") == left
-
-
-async def test_an_announcement_is_the_stored_rating_and_is_marked_once_the_log_has_it() -> None:
-    intake = Intake()
-    await intake.end()
-    [record] = await intake.kept
-
-    class Waiting:
-        """Ratings of which one is unannounced until it is marked."""
-
-        def __init__(self) -> None:
-            self.waiting = [StoredRating("acme", record)]
-
-        async def unannounced(self, limit: int) -> list[StoredRating]:
-            return self.waiting[:limit]
-
-        async def mark(self, ratings: list[StoredRating]) -> None:
-            self.waiting = [one for one in self.waiting if one not in ratings]
-
-    ratings: Any = Waiting()
-    for log, left in ((RecordingLog(Unavailable("Kafka", "down")), 1), (RecordingLog(), 0)):
-        announcer = sessions.SessionAnnouncer(ratings, log)
-        if left:
-            with pytest.raises(Unavailable):
-                await announcer.sweep()
-        else:
-            await announcer.sweep()
-            [event] = log.values(SESSION_CREATED.name)
-        assert len(ratings.waiting) == left
-    told = {name: event[name] for name in ("tenant", "id", "userIdOrNull", "label", "turnCountAtEnd", "source")}
-    assert list(told.values()) == ["acme", str(record.id), "bob", "positive", 3, "api_end"]
-    assert (event["occurredAt"], event["sessionIdOpaque"]) == (record.recorded_at, record.session_id_opaque)
-    assert sessions.announcement(StoredRating("acme", record)) == log.messages[0]

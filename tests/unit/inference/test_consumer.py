@@ -17,7 +17,6 @@ from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.detector import Detector
 from detector.model import Message, Role, Target, Verdict
 from inference.announce import announcement
-from inference.detection import _by_a_participant
 from inference.handlers import ConversationHandler, indexed
 from inference.settings import InferenceSettings
 from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
@@ -131,20 +130,6 @@ def test_words_that_were_taken_back_are_neither_judged_nor_searched(writer: dict
 
 def said(name: str, sender: str, role: Role = "human") -> Message:
     return Message(name, name, sender, role, None if role == "human" else sender, "text", 1)
-
-
-@pytest.mark.parametrize(
-    ("before", "writer"),
-    [
-        ([], "runtime"),
-        ([said("a1", "bot", "agent")], "runtime"),
-        ([said("q1", "ann"), said("a1", "bot", "agent")], "ann"),
-        ([said("q1", "ann"), said("q2", "ben"), said("a2", "bot", "agent")], "ben"),
-        ([said("q1", "runtime"), said("q2", "ben")], "runtime"),
-    ],
-)
-def test_a_caller_who_never_wrote_there_asks_for_the_last_person_who_did(before: list[Message], writer: str) -> None:
-    assert _by_a_participant(said("m", "runtime"), before).sender_id == writer
 
 
 # Announcements of verdicts and of retractions.

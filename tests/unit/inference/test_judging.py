@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from contracts.message_fields import TurnKey
-from detector.encoders import choice
 from detector.model import Message, Target, Verdict
 from inference.detector_setup import open_detector
 from inference.judging import PIECE, Judging
@@ -190,17 +189,6 @@ async def test_an_operator_hears_of_an_encoder_that_is_not_there_unless_none_is_
     assert len(heard) == told
     assert all("To add it: `agent-feedback encoder`." in line for line in heard)
     assert detector.judge([]) == []
-
-
-async def test_the_hint_names_the_packages_first_if_they_are_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The files alone do not help: the command that downloads them would succeed, and the hint would stay."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(choice, "find_spec", lambda name: None if name == "onnxruntime" else name)
-    heard: list[str] = []
-    await open_detector(InferenceSettings(sentence_encoder="auto"), heard.append)
-    assert "To add it: pip install '.[encoder]' (in the checkout), then `agent-feedback encoder`." in heard[0]
 
 
 async def test_an_encoder_that_cannot_be_had_stops_the_start() -> None:

@@ -199,19 +199,6 @@ def test_an_answer_answers_the_latest_question_before_it() -> None:
     assert questions("q9", ("q1", "q1", "Q1"), ("a1", "a1", "A1")) == []
 
 
-def test_an_answer_answers_the_question_of_its_turn_or_the_one_that_it_replies_to() -> None:
-    messages = ("q1", "t1", "Q1"), ("q2", "t2", "Q2"), ("a1", "t1", "A1")
-    for reply_to, expected in ((None, "q1"), ("q2", "q2")):
-        [fact] = [one for one in questions("a1", *messages, reply_to=reply_to) if one.key.turn_id == "t1"]
-        assert fact.question is not None and fact.question.message_id == expected
-
-
-def test_the_last_answer_of_a_turn_has_its_question() -> None:
-    messages = ("q1", "t", "Q1"), ("a1", "t", "A1"), ("q2", "t", "Q2"), ("a2", "t", "A2")
-    [fact] = questions("q1", *messages)
-    assert fact.question is not None and fact.question.message_id == "q2"
-
-
 def test_an_erased_message_is_no_question() -> None:
     [fact] = questions("q1", ("q1", "q1", ""), ("a1", "a1", "At nine."))
     assert fact.question == Question(looked_up(4))
@@ -297,12 +284,6 @@ def test_where_nothing_is_shared_the_latest_comes_first_and_five_are_given() -> 
     found = candidates("that's wrong", [answered(f"t{n}", "At nine.", n) for n in (3, 1, 7, 2, 5, 4, 6)])
     assert [one.target.turns_back for one in found] == [1, 2, 3, 4, 5]
     assert candidates("that's wrong", []) == ()
-
-
-def test_the_order_that_turns_are_handed_in_does_not_matter() -> None:
-    turns = [answered(name, "At nine.", 2, 0.4) for name in ("b", "a", "c")]
-    assert candidates("nine", turns) == candidates("nine", turns[::-1])
-    assert [one.target.turn_id for one in candidates("nine", turns)] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(("turns_back", "recency"), [(1, 1.0), (2, 0.5), (3, 0.333333), (7, 0.142857)])

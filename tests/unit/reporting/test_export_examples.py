@@ -102,12 +102,6 @@ def test_what_was_erased_or_never_came_makes_no_example(wanted: Format, gone: di
     assert made(wanted, case(**gone, **full)) == []
 
 
-def test_events_name_question_and_answer() -> None:
-    [example] = made("events", case(answer=None, prompt=()))
-    assert (example["question_message_id"], example["answer_message_id"]) == ("m1", "m2")
-    assert (example["reaction"], example["value"], example["tags"]) == ("not_ok", -1.0, ["wrong"])
-
-
 RECORD = {
     "feedback_id": "00000000-0000-0000-0000-000000000001",
     "rn": "ef:acme:support:ann:c1:t1:artifact:1",

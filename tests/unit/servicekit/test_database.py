@@ -10,7 +10,6 @@ from uuid import UUID
 
 import httpx
 import pytest
-from prometheus_client import REGISTRY
 
 from servicekit.db.database import Database, connection_usage
 from servicekit.db.pools import open_pool
@@ -239,16 +238,6 @@ async def test_a_connection_that_the_server_ends_is_no_longer_counted(pool: Data
         await pool.execute("select pg_terminate_backend(pg_backend_pid())")
     assert usage.count == before
     assert await pool.fetchval("select 1") == 1
-
-
-async def test_the_wait_for_a_connection_is_measured(pool: Database) -> None:
-    def waits() -> float:
-        return REGISTRY.get_sample_value("agent_feedback_pool_wait_seconds_count", {"pool": "kit"}) or 0.0
-
-    before = waits()
-    await pool.fetch("select 1")
-    await pool.fetchrow("select 1")
-    assert waits() == before + 2
 
 
 async def test_the_time_that_a_batch_holds_a_connection_is_that_of_the_database(pool: Database) -> None:

@@ -221,11 +221,6 @@ def test_what_is_handed_out_at_once_is_bounded_by_bytes(data: bytes) -> None:
     assert taken == [4, 4, 1]
 
 
-def test_what_is_handed_out_at_once_is_bounded_by_number() -> None:
-    many = result(batch(0, [1] * 5))
-    assert [len(many.getall(3)), len(many.getall(3))] == [3, 2]
-
-
 async def test_a_refused_batch_has_one_letter_with_its_hash_and_offsets() -> None:
     (stand_in,) = records(batch(100, [1_000_000] * 12, CODECS["lz4"]), fetch_offset=100)
     letter, headers = await only_letter(stand_in)

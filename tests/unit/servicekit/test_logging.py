@@ -57,8 +57,6 @@ def test_what_is_meant_to_be_so_is_no_warning() -> None:
         ("Not authorized to read from topic %s.", ("chat.message.ingested",), None),
         ("Group %s: %s", ("feedback", GroupAuthorizationFailedError("secret")), "Group feedback: GroupAuthor"),
         ("at %s", (TopicPartition("a.b", 3),), "at a.b:3"),
-        ("at %s", (("a.b", "what Ann wrote"),), "at tuple"),
-        ("at %s", (("a.b", 1.5),), "at tuple"),
         ("Got %r", ("what Ann wrote",), "Got 'str'"),
         ("code %d of %s", (7,), "code %d of %s"),
     ],

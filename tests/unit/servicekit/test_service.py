@@ -9,9 +9,8 @@ from typing import Any
 from servicekit import metrics
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
-from servicekit.periodic import STUCK_SECONDS, Periodic
+from servicekit.periodic import Periodic
 from servicekit.service import Service, ServiceContext
-from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
 from tests.support.waits import PATIENCE_SECONDS
@@ -59,29 +58,6 @@ async def test_a_service_that_is_not_ready_says_which_part_of_it_is_not() -> Non
         "feedback: the group feedback is not ready: it has no partitions",
         "feedback: its database does not answer (OSError)",
     ]
-
-
-async def test_a_task_that_does_not_end_is_a_warning() -> None:
-    clock, ends, runs = HandClock(), asyncio.Event(), asyncio.Event()
-    service = Service("feedback", ServiceContext("localhost:1", clock=clock))
-
-    async def work() -> None:
-        runs.set()
-        await ends.wait()
-
-    task = asyncio.create_task(service.periodics.run(Periodic("announce", 3_600, work)))
-    await runs.wait()
-    clock.forward(STUCK_SECONDS - 1)
-    assert service.warnings == []
-    clock.forward(1)
-    assert service.warnings == [f"feedback: the task 'announce' has been running for {STUCK_SECONDS // 60:.0f} minutes"]
-    service.watched.append(lambda: ["another"])
-    assert len(service.warnings) == 2
-    ends.set()
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert service.warnings == ["another"]
-    task.cancel()
 
 
 async def test_a_service_is_told_of_dead_letters_of_a_batch_and_of_late_ones() -> None:

@@ -82,9 +82,9 @@ LABELS = verdicts_of([("thumbs_up", "ok"), ("thumbs_down", "not_ok"), ("1", "ok"
     ("kind", "number", "label", "verdict"),
     [
         ("CATEGORICAL", "0", "thumbs_up", "ok"), ("CATEGORICAL", "1", "thumbs_down", "not_ok"),
-        ("CATEGORICAL", "1", "bad", None), ("CATEGORICAL", "0", "good", None), ("CATEGORICAL", "0", "", "no verdict"),
-        ("NUMERIC", "1", "", "ok"), ("NUMERIC", "0", "thumbs_up", "not_ok"), ("NUMERIC", "0.5", "thumbs_up", None),
-        ("BOOLEAN", "0", "False", "not_ok"), ("TEXT", "1", "fine", None), ("", "1", "bad", None), ("", "1", "", "ok"),
+        ("CATEGORICAL", "1", "bad", None), ("CATEGORICAL", "0", "", "no verdict"),
+        ("NUMERIC", "0.5", "thumbs_up", None),
+        ("BOOLEAN", "0", "False", "not_ok"), ("", "1", "", "ok"),
         ("LATER", "1", "thumbs_up", "its score has an unknown type"),
     ],
 )  # fmt: skip
@@ -156,15 +156,11 @@ def test_an_export_of_open_webui_needs_no_options() -> None:
     ("unit", "time", "moment"),
     [
         ("seconds", 1740981333.768071, "2025-03-03T05:55:33.768071Z"),
-        ("seconds", 1740981400, "2025-03-03T05:56:40.000000Z"),
-        ("seconds", "1740981400.5", "2025-03-03T05:56:40.500000Z"),
         ("milliseconds", 1740981333768, "2025-03-03T05:55:33.768000Z"),
-        ("milliseconds", "1740981400500.25", "2025-03-03T05:56:40.500250Z"),
         ("seconds", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"),
         (None, 1740981400, "its time is a number: name the unit with --time-unit seconds or milliseconds"),
         ("seconds", 1740981333768, "its time is after the year 9999: is --time-unit right?"),
         ("seconds", -5, "its time has no offset: name the time zone with --time-zone"),
-        ("seconds", True, "its time has no offset: name the time zone with --time-zone"),
     ],
 )
 def test_a_time_may_be_a_number_of_a_named_unit(unit: Any, time: object, moment: str) -> None:
@@ -534,9 +530,6 @@ def test_further_facts_of_a_row_are_kept() -> None:
         ("API", "HUMAN", "user"),
         ("APP", "HUMAN", "reviewer"),
         ("APP", "LLM", "machine"),
-        ("API", "CODE", "machine"),
-        ("", "HUMAN", "user"),
-        ("APP", "", "reviewer"),
         ("", "", None),
         ("ELSE", "HUMAN", None),
     ],
