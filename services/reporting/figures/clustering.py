@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from contracts.intervals import Interval, difference, wilson
+from contracts.intervals import Interval, Z, wilson
+from reporting.figures.votes import difference
 
 FEWEST_PEOPLE: Final = 10
 """Minimum number of people for estimating the design effect from the verdicts. With fewer, Kish's size is used."""
-_Z: Final = 1.959964
 
 
 class PersonVotes(NamedTuple):
@@ -52,7 +52,7 @@ def effective_size_of(people: Mapping[PersonVotes, int]) -> float:
         for person, number in people.items()
     )
     # With few people the variance estimate is imprecise: use Student's t with Kish's number of people, not the normal.
-    wider = 1 + (_Z * _Z + 1) / (4 * max(1.0, same - 1))
+    wider = 1 + (Z * Z + 1) / (4 * max(1.0, same - 1))
     return max(1.0, total / (max(1.0, spread / (share * (1 - share) * total)) * wider**2))
 
 

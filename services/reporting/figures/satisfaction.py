@@ -8,7 +8,6 @@ import asyncpg
 from pydantic import Field
 
 from contracts.instants import format_instant
-from contracts.intervals import satisfaction
 from reporting.figures.counts import counts_of
 from reporting.figures.ratings import ScaleFigures, ratings
 from reporting.figures.replies import reply_count
@@ -99,7 +98,7 @@ def window_of(span: TimeSpan) -> Window:
 
 def _figures(row: asyncpg.Record) -> dict[str, Any]:
     counts = counts_of(row)
-    return {**counts, "satisfaction": satisfaction(counts["ok"], counts["total"])}
+    return {**counts, "satisfaction": counts["ok"] / counts["total"] if counts["total"] else None}
 
 
 def _named(rows: list[asyncpg.Record], flag: str, column: str) -> list[NamedFigures]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
-from contracts.intervals import Interval, difference, satisfaction, wilson
+from contracts.intervals import Interval, wilson
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Votes:
     @property
     def satisfaction(self) -> float | None:
         """Return ok / (ok + not_ok + neutral), or None if there are no votes."""
-        return satisfaction(self.ok, self.total)
+        return self.ok / self.total if self.total else None
 
     @property
     def sure(self) -> Interval:
@@ -63,3 +64,20 @@ class SatisfactionChange:
     def certain(self) -> bool:
         """Return True if the change is significant at the 5 % level."""
         return self.bounds.low > 0 or self.bounds.high < 0
+
+
+def difference(good: float, votes: float, good_before: float, votes_before: float) -> Interval:
+    """Return the 95 % confidence interval for the change in the proportion of good votes between two periods.
+
+    A positive change is an increase. The interval is computed by Newcombe's method from two Wilson intervals and lies
+    within [-1, 1]. If there are no votes in one of the periods, it is [-1, 1].
+    """
+    if votes == 0 or votes_before == 0:
+        return Interval(-1.0, 1.0)
+    share, before = good / votes, good_before / votes_before
+    now, was = wilson(good, votes), wilson(good_before, votes_before)
+    change = share - before
+    return Interval(
+        change - sqrt((share - now.low) ** 2 + (was.high - before) ** 2),
+        change + sqrt((now.high - share) ** 2 + (before - was.low) ** 2),
+    )

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from contracts.intervals import difference
 from detector.published import PUBLISHED, CheckedVerdicts
-from reporting.figures.votes import Votes
+from reporting.figures.votes import Votes, difference
 from reporting.http.bodies import FilterBody
 from reporting.model.cursor import TIMED, BadCursor, decode, encode, question
 from reporting.model.paging import PAGE_BYTES, page_of
@@ -268,3 +267,17 @@ def test_a_page_is_bounded_and_goes_on(sizes: list[int], limit: int) -> None:
     assert len(page) <= 1 or sum(min(size, PAGE_BYTES) for size in sizes[: len(page)]) <= PAGE_BYTES
     if more and len(page) < limit:
         assert sum(min(size, PAGE_BYTES) for size in sizes[: len(page) + 1]) > PAGE_BYTES
+
+
+@pytest.mark.parametrize(("good", "votes", "good_before", "votes_before"), [(0, 0, 0, 0), (0, 0, 3, 4), (3, 4, 0, 0)])
+def test_a_period_without_votes_leaves_every_change_possible(
+    good: int, votes: int, good_before: int, votes_before: int
+) -> None:
+    assert difference(good, votes, good_before, votes_before) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize(("good", "good_before", "bound"), [(9, 0, 1.0), (0, 9, -1.0)])
+def test_the_greatest_change_is_its_own_bound(good: int, good_before: int, bound: float) -> None:
+    interval = difference(good, 9, good_before, 9)
+    assert -1 <= interval.low < interval.high <= 1
+    assert bound in interval
