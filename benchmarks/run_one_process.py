@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import asyncpg
@@ -21,7 +19,6 @@ from servicekit.log.topics import partitions_by_topic
 from servicekit.logging import configure_logging
 from servicekit.service import ServiceContext
 from standalone.embedded.backpressure import Backpressure
-from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.one_process.outcomes import Outcomes
 from standalone.one_process.stack import Stack
 
@@ -56,15 +53,7 @@ def stack_on(job: Job, bootstrap: str) -> Stack:
     around = ServiceContext(bootstrap, observers=[Outcomes()])
     if job.bootstrap is not None:
         return Stack(around, job.database_url)
-    backpressure = Backpressure()
-    held = replace(
-        around,
-        wrap_producer=partial(BackpressureProducer, backpressure=backpressure),
-        on_commit=backpressure.committed,
-        room=backpressure.room,
-        unread=backpressure.unread,
-    )
-    return Stack(held, job.database_url, backpressure)
+    return Stack(around, job.database_url, Backpressure())
 
 
 async def feed(producer: Producer, messages: Sequence[Message]) -> None:

@@ -22,12 +22,10 @@ import asyncpg
 from benchmarks.run_one_process import BATCH
 from benchmarks.workload import Workload, scratch, source_of
 from servicekit.log.messages import Message, Producer, Written
-from servicekit.log.producer import BatchProducer
 from servicekit.log.topics import partitions_by_topic
 from servicekit.logging import configure_logging
 from servicekit.service import ServiceContext
 from standalone.embedded.backpressure import Backpressure
-from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.one_process.stack import Stack
@@ -60,21 +58,10 @@ async def measure(url: str, events: int, source: str) -> dict[str, Any]:
     configure_logging(quiet=True)
     messages = Workload(source, events, seed=1, run="bytes").messages()
     written: Counter[str] = Counter()
-    backpressure = Backpressure()
-
-    def counted(producer: BatchProducer) -> Producer:
-        return Counting(BackpressureProducer(producer, backpressure=backpressure), written)
-
     connection = await asyncpg.connect(url)
     with MemoryBroker(partitions_by_topic()) as broker:
-        around = ServiceContext(
-            broker.bootstrap,
-            wrap_producer=counted,
-            on_commit=backpressure.committed,
-            room=backpressure.room,
-            unread=backpressure.unread,
-        )
-        stack = Stack(around, url, backpressure)
+        around = ServiceContext(broker.bootstrap, wrap_producer=lambda producer: Counting(producer, written))
+        stack = Stack(around, url, Backpressure())
         try:
             await stack.start()
             while await stack.not_ready():

@@ -66,7 +66,7 @@ class ServiceContext:
     judge_at: int | None = None
     observers: Sequence[Observer] = ()
     say: Callable[[str], None] = lambda _: None
-    wrap_producer: Callable[[BatchProducer], Producer] = lambda producer: producer
+    wrap_producer: Callable[[Producer], Producer] = lambda producer: producer
     on_commit: Committed = lambda _group, _offsets: None
     room: Callable[[int], bool] = lambda _: True
     unread: Unread | None = None

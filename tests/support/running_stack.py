@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from functools import _lru_cache_wrapper, cached_property, lru_cache, partial
+from functools import _lru_cache_wrapper, cached_property, lru_cache
 from typing import Any
 from uuid import uuid4
 
@@ -31,7 +31,6 @@ from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Authenticator, Caller
 from servicekit.web.failures import REQUEST_SECONDS
 from standalone.embedded.backpressure import Backpressure
-from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.one_process.stack import Stack
 from tests.support.databases import SCHEMAS, new_database
@@ -136,14 +135,7 @@ async def running_stack(
         database_url = await parts.enter_async_context(new_database(server, *SCHEMAS))
         broker = parts.enter_context(MemoryBroker(partitions_by_topic()))
         backpressure = Backpressure()
-        around = ServiceContext(
-            broker.bootstrap,
-            observers=[seen.append],
-            wrap_producer=partial(BackpressureProducer, backpressure=backpressure),
-            on_commit=backpressure.committed,
-            room=backpressure.room,
-            unread=backpressure.unread,
-        )
+        around = ServiceContext(broker.bootstrap, observers=[seen.append])
         stack = Stack(adapt(around), database_url, backpressure)
         parts.callback(_forget_routes)
         parts.push_async_callback(stack.stop)

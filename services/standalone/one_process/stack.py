@@ -20,6 +20,7 @@ from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.auth import Authenticator
 from standalone.embedded.backpressure import Backpressure
+from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.programs import PROGRAMS
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class Stack:
     A stack can be started only once. `stop` also closes whatever a failed start has opened.
 
     Args:
+        backpressure: Account of the in-process log; None for a Kafka.
         defaults: Settings by field, for services that have the field and whose environment does not set it.
     """
 
@@ -42,6 +44,8 @@ class Stack:
         defaults: Mapping[str, Any] | None = None,
     ) -> None:
         self._made: list[Service] = []
+        if backpressure is not None:
+            context = _on_in_process_log(context, backpressure)
         self._context = replace(context, on_made=self._made.append)
         self._backpressure = backpressure
         self._defaults = defaults or {}
@@ -137,6 +141,16 @@ class Stack:
                 return
             before = written if lag == 0 else None
             await asyncio.sleep(0.03)
+
+
+def _on_in_process_log(context: ServiceContext, backpressure: Backpressure) -> ServiceContext:
+    return replace(
+        context,
+        wrap_producer=lambda producer: context.wrap_producer(BackpressureProducer(producer, backpressure)),
+        on_commit=backpressure.committed,
+        room=backpressure.room,
+        unread=backpressure.unread,
+    )
 
 
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:

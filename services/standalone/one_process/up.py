@@ -10,8 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -32,7 +31,6 @@ from servicekit.web.auth_settings import AuthSettings, access_token, issuers_of
 from servicekit.web.failures import HttpSettings
 from servicekit.web.server import HttpServer
 from standalone.embedded.backpressure import Backpressure
-from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.log import facts_of_log, open_log
 from standalone.one_process.outage_watch import Dependency, broker_at, database_at, while_answered
@@ -208,7 +206,13 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     if traces is not None:
         parts.push_async_callback(traces.close)
     context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=tell, traces=traces)
-    starting = start_stack(lambda: _stack(context, options, database_url, state), tell)
+
+    def make() -> Stack:
+        backpressure = Backpressure() if options.broker == "memory" else None
+        # The run listens on this machine only. Its webhooks may therefore call private addresses.
+        return Stack(context, database_url, backpressure, {"private_channels": True})
+
+    starting = start_stack(make, tell)
     if options.patience is not None:
         brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]
         starting = _bounded(starting, [database_at(database_url), *brokers])
@@ -220,25 +224,6 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     if options.broker == "memory":
         parts.push_async_callback(_drain, stack, say)
     return _Started(stack, postgres)
-
-
-def _stack(
-    context: ServiceContext,
-    options: Options,
-    database_url: str,
-    state: StateFolder,
-) -> Stack:
-    backpressure = Backpressure() if options.broker == "memory" else None
-    if backpressure is not None:
-        context = replace(
-            context,
-            wrap_producer=partial(BackpressureProducer, backpressure=backpressure),
-            on_commit=backpressure.committed,
-            room=backpressure.room,
-            unread=backpressure.unread,
-        )
-    # The run listens on this machine only. Its webhooks may therefore call private addresses.
-    return Stack(context, database_url, backpressure, {"private_channels": True})
 
 
 async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:
