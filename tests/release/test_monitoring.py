@@ -67,15 +67,6 @@ def test_rules_and_panels_use_metrics_that_exist() -> None:
             assert f"`{re.sub('_(bucket|sum|count)$', '', name)}`" in page, query
 
 
-def test_no_two_panels_overlap() -> None:
-    taken: set[tuple[int, int]] = set()
-    for panel in json.loads(DASHBOARD.read_text("utf-8"))["panels"]:
-        at = panel["gridPos"]
-        cells = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
-        assert not cells & taken, panel["title"]
-        taken |= cells
-
-
 @pytest.fixture(scope="module")
 async def prometheus(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[httpx.AsyncClient]:
     """Yield a client of a Prometheus that has scraped the application with the sample twice."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from detector.evaluation import comparison, scoring
 from detector.evaluation.errors import SHOWN, cut, side_by_side, worst
 from detector.evaluation.evaluate import evaluate
 from detector.evaluation.messages import length_of
-from detector.evaluation.rows import NEEDED, UnknownRows, neighbourhood
+from detector.evaluation.rows import UnknownRows
 from detector.evaluation.tables import markdown
 from detector.model import Feedback, Target, Verdict
 from standalone.cli.evaluate import evaluate as command
@@ -95,23 +94,6 @@ def test_what_cannot_be_read_says_why(detector: Detector, tmp_path: Path, conten
     (tmp_path / "rows.jsonl").write_bytes(content)
     with pytest.raises(UnknownRows, match=why):
         evaluate(tmp_path / "rows.jsonl", detector)
-
-
-def test_a_text_may_hold_other_ends_of_lines(detector: Detector, tmp_path: Path) -> None:
-    row = {"message": "one\u2028two\x85three", "label": "neutral", "gate": "neutral", "source": "s"}
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
-    assert evaluate(tmp_path / "rows.jsonl", detector)["rows"] == 1
-
-
-def test_messages_of_a_row_are_a_minute_apart() -> None:
-    row = {"history": [{"role": "user", "text": "a"}, {"role": "assistant", "text": "b"}], "message": "c"}
-    item = neighbourhood(row)
-    minute = 60_000_000
-    assert [(one.role, one.text, one.at) for one in (*item.before, item.message)] == [
-        ("human", "a", 0),
-        ("agent", "b", minute),
-        ("human", "c", 2 * minute),
-    ]
 
 
 def test_auc_and_calibration_on_paper() -> None:
@@ -333,12 +315,6 @@ def command_here(detector: Detector, monkeypatch: pytest.MonkeyPatch) -> Command
     return command
 
 
-def test_the_command_names_the_groups_that_it_does_not_know(command_here: Command, tmp_path: Path) -> None:
-    said = r"^--by takes length, source, language, not age, size\.$"
-    with pytest.raises(typer.BadParameter, match=said):
-        command_here([write(tmp_path / "rows.jsonl", ROWS)], by="size,source,age")
-
-
 def test_the_command_names_each_of_several_files(
     command_here: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -370,13 +346,3 @@ def test_phrases_are_right_where_label_and_announcement_are(detector: Detector, 
     report = evaluate(write(tmp_path / "phrases.jsonl", phrases), detector)
     found = [report[key] for key in ("kind", "label", "announced", "both", "false_rejections", "correction_type")]
     assert found == ["phrases", 2, 1, 1, 1, 1]
-
-
-def test_the_help_names_every_field_and_its_example_is_a_row(detector: Detector, tmp_path: Path) -> None:
-    text = " ".join(str(command.__doc__).split())
-    for kind, fields in NEEDED.items():
-        assert all(f"`{field}`" in text for field in fields), kind
-    [example] = re.findall(r"`({[^`]*\"label\"[^`]*})`", text)
-    (tmp_path / "rows.jsonl").write_text(example)
-    report = evaluate(tmp_path / "rows.jsonl", detector)
-    assert (report["kind"], report["rows"], report["macro_f1"]) == ("messages", 1, pytest.approx(1 / 3))

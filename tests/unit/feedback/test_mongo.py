@@ -77,17 +77,6 @@ def test_a_bulk_write_waits_only_if_each_of_its_errors_may_pass(
 NOWHERE = "mongodb://127.0.0.1:9"
 
 
-async def test_each_step_has_its_own_timeout() -> None:
-    """A command may take 30 s; a server is found, and connected to, within 5 s."""
-    async with client_of(f"{NOWHERE}/?timeoutMS=1&socketTimeoutMS=1&connectTimeoutMS=1") as client:
-        pool = client.options.pool_options
-        assert client.options.server_selection_timeout == 5
-        assert (pool.connect_timeout, pool.socket_timeout, pool.wait_queue_timeout) == (5, 30, 30)
-        assert client.options.timeout is None
-    async with client_of(NOWHERE, select_seconds=0.25) as client:
-        assert client.options.server_selection_timeout == 0.25
-
-
 async def test_what_is_acknowledged_is_never_rolled_back_whatever_the_url_says() -> None:
     async with client_of(f"{NOWHERE}/?w=1&journal=false&readPreference=secondary&readConcernLevel=local") as client:
         database = database_of(client)

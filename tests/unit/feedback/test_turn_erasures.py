@@ -115,20 +115,6 @@ async def test_what_others_said_and_what_is_said_later_stays(pool: Database) -> 
     assert await kept(pool) == (["bob", ON(EVE), "eve", "eve"], ["bob", "eve", "eve"])
 
 
-async def test_turns_and_roles_are_erased_up_to_the_margin(pool: Database) -> None:
-    """A stored message of that very moment is covered, one a microsecond later is not."""
-    erasures = TurnErasures(pool, ON)
-    events = TurnHandler(PostgresRegistry(pool), erasures)
-    last = NOW + ERASURE_MARGIN
-    await events.handle([said(at=last, turnId="t1")])
-    assert await kept(pool) == (["eve"], ["eve"])
-    await erase(erasures)
-    assert await kept(pool) == ([ON(EVE)], [])
-    await events.handle([said(at=last + 1, turnId="t2"), said(at=last + 1, turnId="t3", tenant="globex")])
-    await erasures.erase(await erasures.ledger.erased_at([EVE]))
-    assert await kept(pool) == ([ON(EVE), "eve", "eve"], ["eve", "eve"])
-
-
 async def test_the_outcome_of_a_message_says_if_it_changed(pool: Database) -> None:
     events = TurnHandler(PostgresRegistry(pool), TurnErasures(pool, OFF))
     first, second = said(turnId="t1"), said(turnId=None, messageId="m9")

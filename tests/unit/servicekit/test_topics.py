@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from types import SimpleNamespace
 from typing import Any, Self
 
 import pytest
-from aiokafka.admin import NewPartitions, NewTopic
+from aiokafka.admin import NewTopic
 from aiokafka.admin.config_resource import ConfigResource
-from aiokafka.errors import IncompatibleBrokerVersion, TopicAuthorizationFailedError
+from aiokafka.errors import IncompatibleBrokerVersion
 
 import servicekit.log.topics as topics
 from contracts.topics import TOPICS
@@ -23,10 +22,10 @@ CREATED, EXISTS, DENIED, UNKNOWN = 0, 36, 29, 3
 
 
 class Cluster:
-    """Stand-in for aiokafka's admin client and its brokers. A created topic is visible after `delay` descriptions."""
+    """Stand-in for aiokafka's admin client and three brokers, which answer a creation with `code`."""
 
-    def __init__(self, brokers: int = 3, code: int = CREATED, delay: int = 0) -> None:
-        self.brokers, self.code, self.delay = brokers, code, delay
+    def __init__(self, code: int = CREATED) -> None:
+        self.code = code
         self.policies: dict[str, str] = {}
         """Cleanup policies of compacted topics that differ from `compact`."""
         self.retention = "-1"
@@ -47,24 +46,15 @@ class Cluster:
         return [*self.topics]
 
     async def describe_cluster(self) -> dict[str, Any]:
-        return {"brokers": [{"node_id": number} for number in range(self.brokers)]}
+        return {"brokers": [{"node_id": number} for number in range(3)]}
 
     async def describe_topics(self, names: Collection[str]) -> list[dict[str, Any]]:
-        if self.created:
-            self.delay -= 1
-        hidden = {topic.name for topic in self.created} if self.delay >= 0 else set[str]()
-        visible = {name: count for name, count in self.topics.items() if name not in hidden}
         return [
-            {"topic": name, "partitions": [{}] * visible[name], "error_code": CREATED}
-            if name in visible
+            {"topic": name, "partitions": [{}] * self.topics[name], "error_code": CREATED}
+            if name in self.topics
             else {"topic": name, "partitions": [], "error_code": UNKNOWN}
             for name in names
         ]
-
-    async def create_partitions(self, partitions: Mapping[str, NewPartitions]) -> None:
-        if self.code == DENIED:
-            raise TopicAuthorizationFailedError
-        self.topics |= {name: one.total_count for name, one in partitions.items()}
 
     async def describe_configs(self, resources: Sequence[ConfigResource]) -> list[Any]:
         """Return the responses in the form of Kafka's protocol; an unknown policy stands for a denied request."""
@@ -86,18 +76,6 @@ class Cluster:
         return SimpleNamespace(topic_errors=[(topic.name, self.code, "secret") for topic in missing])
 
 
-@pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Pauses between two looks, in seconds; none is waited for."""
-    made: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        made.append(seconds)
-
-    monkeypatch.setattr(topics, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
-    return made
-
-
 async def ensured(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[str]:
     """Return what `ensure_topics` says."""
     said: list[str] = []
@@ -107,24 +85,6 @@ async def ensured(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, **options: 
     finally:
         assert cluster.closed
     return said
-
-
-@pytest.mark.parametrize(
-    ("brokers", "replication", "copies", "warned"),
-    [(1, None, 1, True), (2, None, 2, True), (3, None, 3, False), (5, None, 3, False), (3, 1, 1, False),
-     (3, 5, 5, False)],
-)  # fmt: skip
-async def test_missing_topics_are_created_with_three_replicas_or_one_per_broker(
-    brokers: int, replication: int | None, copies: int, warned: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cluster = Cluster(brokers)
-    said = await ensured(cluster, monkeypatch, replication=replication)
-    assert {topic.name: topic.num_partitions for topic in cluster.created} == partitions_by_topic()
-    assert {topic.replication_factor for topic in cluster.created} == {copies}
-    acknowledging = {topic.topic_configs.get("min.insync.replicas") for topic in cluster.created}
-    assert acknowledging == ({"2"} if copies >= 3 else {None}), "of three replicas, two must have a record"
-    warning = f"Creating topics with {brokers} of 3 replicas (too few brokers): losing one may lose records."
-    assert said == ([warning] if warned else [])
 
 
 async def test_a_topic_that_another_process_creates_at_the_same_time_is_no_error(
@@ -141,33 +101,23 @@ async def test_a_topic_that_cannot_be_created_is_named_with_the_error(monkeypatc
 
 
 @pytest.mark.parametrize("missing", [TOPICS[0].name, TOPICS[-1].dead_letters])
-async def test_a_check_creates_nothing_and_names_a_missing_topic(
-    missing: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_check_creates_nothing_and_names_a_missing_topic(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster()
     cluster.topics = {name: count for name, count in partitions_by_topic().items() if name != missing}
     with pytest.raises(StartError) as raised:
         await ensured(cluster, monkeypatch, create=False)
     assert str(raised.value) == f"The topic {missing} is missing on {BROKER}: run `agent-feedback topics --create`."
-    assert (cluster.created, pauses) == ([], [])
+    assert cluster.created == []
 
 
-@pytest.mark.parametrize(("existing", "given", "created"), [(12, None, 12), (12, 6, 12), (12, 24, 12)])
+@pytest.mark.parametrize("partitions", [None, 6, 24])
 async def test_a_created_topic_has_as_many_partitions_as_the_others(
-    existing: int, given: int | None, created: int, monkeypatch: pytest.MonkeyPatch
+    partitions: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = Cluster()
-    cluster.topics = dict.fromkeys((topic.name for topic in TOPICS[1:]), existing)
-    await ensured(cluster, monkeypatch, partitions=given)
-    assert cluster.topics[TOPICS[0].name] == created
-    assert {cluster.topics[topic.name] for topic in TOPICS[1:]} == {existing}, "only on request"
-
-
-async def test_a_missing_topic_is_created_as_large_as_the_others_become(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = Cluster()
     cluster.topics = dict.fromkeys((topic.name for topic in TOPICS[1:]), 12)
-    await ensured(cluster, monkeypatch, partitions=24, extend=True)
-    assert {cluster.topics[topic.name] for topic in TOPICS} == {24}
+    await ensured(cluster, monkeypatch, partitions=partitions)
+    assert {cluster.topics[topic.name] for topic in TOPICS} == {12}, "existing topics grow only on request"
 
 
 @pytest.mark.parametrize(

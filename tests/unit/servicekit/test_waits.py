@@ -1,104 +1,63 @@
-"""Waits for a database, a broker or a MongoDB at start: as long as it takes, with a line now and then."""
+"""Errors of a database or a MongoDB that no wait can mend end a start at once."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
 import asyncpg
 import pytest
-from aiokafka.errors import KafkaConnectionError
-from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
+from pymongo.errors import OperationFailure
 
 import feedback.mongo_connection as mongo
 import servicekit.db.pools as pools
-import servicekit.log.topics as topics
 from servicekit.errors import StartError
 
-Wait = Callable[[Callable[[str], None]], Awaitable[Any]]
 
+class Refusing:
+    """Stand-in for MongoDB's client, which refuses every command with `error`."""
 
-class Server:
-    """Stand-in for the clients of all three, which raises `error` at the first attempts."""
+    def __init__(self, error: Exception) -> None:
+        self._error = error
 
-    def __init__(self, error: Exception, attempts: int) -> None:
-        self.error = error
-        self.left = attempts
-        self.closed = 0
-
-    async def attempt(self, *_: Any, **__: Any) -> Server:
-        self.left -= 1
-        if self.left >= 0:
-            raise self.error
+    def with_options(self, **_: Any) -> Refusing:
         return self
 
-    start = command = attempt
-
-    async def close(self, **_: Any) -> None:
-        self.closed += 1
-
-    def with_options(self, **_: Any) -> Server:
+    def get_default_database(self, _: str) -> Refusing:
         return self
 
-    def get_default_database(self, _: str) -> Server:
-        return self
+    async def command(self, *_: Any) -> None:
+        raise self._error
 
 
-@pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Pauses between attempts, in seconds; none is waited for. Other tasks of the event loop keep theirs."""
-    made: list[float] = []
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail at a pause between two attempts. Other tasks of the event loop keep theirs."""
 
-    async def sleep(seconds: float) -> None:
-        made.append(seconds)
+    async def sleep(_: float) -> None:
+        raise AssertionError("it waits")
 
-    without_pauses = SimpleNamespace(**{**vars(asyncio), "sleep": sleep})
-    for module in (pools, topics, mongo):
-        monkeypatch.setattr(module, "asyncio", without_pauses)
-    return made
-
-
-def database(server: Server, monkeypatch: pytest.MonkeyPatch) -> Wait:
-    monkeypatch.setattr(asyncpg, "connect", server.attempt)
-    return lambda say: pools.wait_for_database("postgresql://ann:secret@db.example/x", say)
-
-
-def broker(server: Server, monkeypatch: pytest.MonkeyPatch) -> Wait:
-    monkeypatch.setattr(topics, "AIOKafkaAdminClient", lambda **_: server)
-    return lambda say: topics.wait_for_broker("kafka.example:9092", say)
-
-
-def mongo_db(server: Server, monkeypatch: pytest.MonkeyPatch) -> Wait:
-    client: Any = server
-    return lambda say: mongo.wait_until_up(client, "mongodb://db.example", say)
+    for module in (pools, mongo):
+        monkeypatch.setattr(module, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
 
 
 @pytest.mark.parametrize(
-    ("waiting", "error"),
-    [(database, OSError("secret")), (database, asyncpg.CannotConnectNowError("secret")), (broker, OSError("secret")),
-     (broker, KafkaConnectionError("secret")), (mongo_db, ServerSelectionTimeoutError("secret"))],
-)  # fmt: skip
-async def test_a_wait_is_told_at_once_and_every_five_attempts(
-    waiting: Callable[..., Wait], error: Exception, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+    "error", [asyncpg.InvalidPasswordError("x"), asyncpg.InvalidCatalogNameError("x"), ValueError("x")]
+)
+async def test_a_database_that_rejects_its_user_is_not_waited_for(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[int] = []
-    server = Server(error, 11)
-    await waiting(server, monkeypatch)(lambda said: told.append(len(pauses) if "secret" not in said else -1))
-    assert (told, pauses) == ([0, 5, 10], [1] * 11)
-    if waiting is broker:
-        assert server.closed == 11, "each client that could not start"
+    async def connect(*_: Any, **__: Any) -> None:
+        raise error
 
-
-@pytest.mark.parametrize(
-    ("waiting", "error"),
-    [(database, asyncpg.InvalidPasswordError("x")), (database, asyncpg.InvalidCatalogNameError("x")),
-     (database, ValueError("x")), *((mongo_db, OperationFailure("x", code)) for code in (11, 13, 18))],
-)  # fmt: skip
-async def test_what_no_wait_can_mend_is_not_waited_for(
-    waiting: Callable[..., Wait], error: Exception, pauses: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch.setattr(asyncpg, "connect", connect)
     with pytest.raises(StartError):
-        await waiting(Server(error, 1), monkeypatch)(lambda _: None)
-    assert pauses == []
+        await pools.wait_for_database("postgresql://ann:secret@db.example/x", print)
+
+
+@pytest.mark.parametrize("code", [11, 13, 18])
+async def test_a_mongodb_that_rejects_its_user_is_not_waited_for(code: int) -> None:
+    client: Any = Refusing(OperationFailure("x", code))
+    with pytest.raises(StartError):
+        await mongo.wait_until_up(client, "mongodb://db.example", print)

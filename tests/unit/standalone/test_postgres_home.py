@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,67 +12,18 @@ import pytest
 from standalone.embedded import postgres_home
 from standalone.embedded.children import Account
 from standalone.embedded.postgres_home import (
-    EmbeddedPostgresError,
     PostgresHome,
     can_reach,
-    find_home,
     hand_over,
     socket_directory,
 )
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs programs as another user")
 SOMEBODY = Account("somebody", 70, 90)
-Closed = Callable[..., None]
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-@pytest.fixture
-def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder for root's files. Programs are below `installed`, and PostgreSQL's user is SOMEBODY."""
-    found = tmp_path / "system"
-    monkeypatch.setattr(postgres_home, "SYSTEM_STATE", found)
-    monkeypatch.setattr(postgres_home, "_installed_root", lambda: tmp_path / "installed")
-    monkeypatch.setattr(postgres_home, "_account_for", lambda _: SOMEBODY)
-    monkeypatch.setattr(postgres_home, "_copied_root", lambda _: found / "copy")
-    return found
-
-
-@pytest.fixture
-def closed(monkeypatch: pytest.MonkeyPatch) -> Closed:
-    """Return a function that makes this process root's, and names the folders that PostgreSQL's user cannot use."""
-
-    def close(*folders: Path) -> None:
-        def is_open(account: Account | None, folder: Path) -> bool:
-            assert account == SOMEBODY
-            return not any(folder.is_relative_to(one) for one in folders)
-
-        monkeypatch.setattr(os, "geteuid", lambda: 0)
-        monkeypatch.setattr(postgres_home, "can_reach", is_open)
-        monkeypatch.setattr(postgres_home, "_can_run", is_open)
-
-    return close
-
-
-def test_data_that_its_user_can_no_longer_enter_is_said(tmp_path: Path, system: Path, closed: Closed) -> None:
-    data = tmp_path / "home" / "postgres"
-    closed(data.parent)
-    data.mkdir(parents=True)
-    (data / "PG_VERSION").touch()
-    with pytest.raises(
-        EmbeddedPostgresError, match=f"^The data in {data} belongs to user somebody, who can no longer enter"
-    ):
-        find_home(data)
-    assert not system.exists()
-
-
-def test_a_user_that_can_enter_no_folder_is_said(tmp_path: Path, system: Path, closed: Closed) -> None:
-    asked = tmp_path / "home" / "postgres"
-    closed(asked.parent, system)
-    with pytest.raises(EmbeddedPostgresError, match=f"^User somebody can enter neither {asked.parent} nor {system}/"):
-        find_home(asked)
 
 
 @needs_root
@@ -129,24 +78,3 @@ def test_the_socket_is_in_the_data_if_its_path_is_short(name: str, fits: bool) -
             assert mode(found) == 0o700
             (found / "socket").touch()
     assert not found.exists()
-
-
-LONG = home_at(Path(f"/{'x' * 100}"))
-
-
-def test_a_temporary_folder_for_the_socket_must_be_short_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deep = tmp_path / ("d" * 90)
-    deep.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(deep))
-    with socket_directory(LONG) as found:
-        assert found.parent == Path("/tmp")
-    assert [*deep.iterdir()] == []
-
-
-def test_without_a_folder_for_the_socket_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_home, "can_reach", lambda *_: False)
-    with (
-        pytest.raises(EmbeddedPostgresError, match=f"^The path {LONG.data} is too long for a socket, as is every"),
-        socket_directory(LONG),
-    ):
-        raise AssertionError("there is no folder")

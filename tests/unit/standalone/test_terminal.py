@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import asyncpg
 import pytest
@@ -15,11 +14,10 @@ import typer
 from typer.testing import CliRunner
 
 from servicekit.errors import StartError, Unavailable
-from standalone import waiting
 from standalone.cli.app import app
 from standalone.operations.log_access import target_of
 from standalone.terminal import INTERRUPTED, harmless, instant, run, say, sentence, show
-from standalone.waiting import once_answered, within
+from standalone.waiting import within
 from tests.support.command import HANG_SECONDS
 
 HOSTILE = "Key('[/red]'): \x1b[2J\x07\x9b1m\x7fgone\r\nsecond line\t👩‍💻"
@@ -163,40 +161,6 @@ DATABASE = "postgresql://localhost/own"
 
 
 RUN = {"log": "memory", "broker": "localhost:1", "database": DATABASE, "groups": ["feedback", "inference"]}
-
-
-class Answers:
-    """Server that raises the given errors in turn, then answers."""
-
-    def __init__(self, errors: Sequence[Exception]) -> None:
-        self._errors = list(errors)
-
-    async def read(self) -> str:
-        if self._errors:
-            raise self._errors.pop(0)
-        return "up"
-
-
-@pytest.fixture
-def no_pause(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Record the pauses of `once_answered` instead of making them. Other tasks of the event loop keep theirs."""
-    pauses: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-
-    monkeypatch.setattr(waiting, "asyncio", SimpleNamespace(sleep=sleep))
-    return pauses
-
-
-@pytest.mark.parametrize("failures", [0, 1, 3])
-async def test_the_reason_for_a_wait_is_said_once(failures: int, no_pause: list[float]) -> None:
-    said: list[str] = []
-    server = Answers([Unavailable("the log", f"reason {number}") for number in range(failures)])
-    assert await once_answered(server.read, said.append) == "up"
-    assert len(no_pause) == failures
-    assert len(said) == min(failures, 1)
-    assert all("reason 0" in line for line in said)
 
 
 async def test_a_server_that_does_not_answer_is_named() -> None:
