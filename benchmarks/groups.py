@@ -33,10 +33,10 @@ from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
+from servicekit.db.database import LedgeredErasures
 from servicekit.db.pools import open_pool
-from servicekit.erasure import ErasingHandler, LedgeredErasures
-from servicekit.log.dead_letters import LateOutcomes
-from servicekit.log.handler import Handler, TopicHandlers
+from servicekit.log.delivery import GroupOutcomes
+from servicekit.log.handler import ErasingHandler, Handler, TopicHandlers
 from servicekit.log.messages import Producer
 
 Watch = Callable[[asyncpg.Connection], Awaitable[None]]
@@ -70,7 +70,7 @@ class Groups:
     async def chat_bridge(self) -> AsyncIterator[Handler]:
         async with self._pool("chat_bridge", chat_bridge.parts) as pool:
             store, clock = PostgresMessageStore(pool), SystemClock()
-            parking = Parking(store, self.derived, clock, DAY, LateOutcomes("chat_bridge", self.derived))
+            parking = Parking(store, self.derived, clock, DAY, GroupOutcomes("chat_bridge", self.derived))
             handler = ChatHandler(store, self.derived, parking, clock)
             ledger = LedgeredErasures(pool, store.erase)
             yield ErasingHandler(handler, ledger, self.derived, "chat_bridge", is_guarded=True)

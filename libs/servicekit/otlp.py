@@ -35,8 +35,8 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from contracts.headers import TRACEPARENT, trace_of
 from contracts.topics import Consumer
-from servicekit.log.slots import Slot
-from servicekit.stages import StageTimes
+from servicekit.clock import StageTimes
+from servicekit.log.handler import Slot
 
 EXPORT_SECONDS: Final = 3.0
 """Timeout of an export request to the collector, and of the final export at shutdown, in seconds."""

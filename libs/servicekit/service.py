@@ -22,22 +22,19 @@ from redaction.redactor import Redactor
 from servicekit import metrics
 from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
-from servicekit.db.database import Database
+from servicekit.db.database import Database, Erase, LedgeredErasures
 from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
-from servicekit.erasure import Erase, ErasingHandler, LedgeredErasures
 from servicekit.log.broker import Unread, build_broker
 from servicekit.log.cluster import Bootstrap
-from servicekit.log.dead_letters import LateOutcomes
-from servicekit.log.delivery import Delivery
+from servicekit.log.delivery import Delivery, GroupOutcomes
 from servicekit.log.group_progress import GroupProgress
-from servicekit.log.handler import Handler, TopicHandlers
+from servicekit.log.handler import ErasingHandler, Handler, Slot, TopicHandlers
 from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer, Outcome
 from servicekit.log.producer import BatchProducer
 from servicekit.log.redacting import RedactingProducer, configured_redactor, redact_value
 from servicekit.log.settings import CLIENT_PREFIX, LETTER_COMPRESSION
-from servicekit.log.slots import Slot
 from servicekit.log.subscriber import Committed, Subscription
 from servicekit.periodic import Periodic, PeriodicTasks
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
@@ -137,7 +134,7 @@ class Service:
 
         Args:
             receipts: The producer of erasure confirmations; by default, the service's own producer.
-            is_guarded: True if the handler's store checks the ledger in its writes (`servicekit/erasure.py`).
+            is_guarded: True if the handler's store checks the ledger in its writes (`ErasingHandler`).
         """
         producer = self.producer if receipts is None else receipts
         return ErasingHandler(handler, LedgeredErasures(pool, erase), producer, self.name, is_guarded=is_guarded)
@@ -190,12 +187,12 @@ class Service:
         """
         return Pseudonyms(read_settings(ErasureSettings))
 
-    def late_outcomes(self, group: Consumer) -> LateOutcomes:
+    def late_outcomes(self, group: Consumer) -> GroupOutcomes:
         """Return the recorder for outcomes in `group` that become known only after a record's batch.
 
         It also passes dead letters to `note_dead_letters`.
         """
-        return LateOutcomes(group, self.producer, self.context.observers, self._tell_dead_letters)
+        return GroupOutcomes(group, self.producer, self.context.observers, self._tell_dead_letters)
 
     async def _tell_dead_letters(self, refused: Sequence[Slot]) -> None:
         if self.note_dead_letters is not None:

@@ -11,15 +11,15 @@ from typing import Any
 from aiokafka.producer.sender import SendProduceReqHandler
 from faststream import AckPolicy
 
-import servicekit.log.broker
+import servicekit.log.subscriber
 from contracts.topics import FEEDBACK_CREATED
 from proofs.chaos.plan import Bug
 from servicekit.errors import LogUnavailable
 from servicekit.log.dead_letters import letters_of
 from servicekit.log.delivery import Delivery
+from servicekit.log.handler import Slot
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
-from servicekit.log.slots import Slot
 from servicekit.service import Service
 from servicekit.web.log_writer import LogWriter
 
@@ -30,13 +30,13 @@ def plant(bug: Bug, service: Service) -> None:
     """Put `bug` into a service that was built and has not started."""
     match bug:
         case "auto_commit":
-            vars(servicekit.log.broker)["SUBSCRIBER_SETTINGS"] = {
+            vars(servicekit.log.subscriber)["SUBSCRIBER_SETTINGS"] = {
                 **SUBSCRIBER_SETTINGS,
                 "ack_policy": AckPolicy.ACK_FIRST,
                 "auto_commit_interval_ms": 200,
             }
         case "parser_raises_on_header":
-            servicekit.log.broker._raw_parser = _parser_that_raises(servicekit.log.broker._raw_parser)
+            servicekit.log.subscriber._raw_parser = _parser_that_raises(servicekit.log.subscriber._raw_parser)
         case "forget_failed_dead_letter":
             for subscription in service.subscriptions:
                 _forget_letters(subscription.delivery)
@@ -59,14 +59,14 @@ def _parser_that_raises(parse: Any) -> Any:
 
 
 def _forget_letters(delivery: Delivery) -> None:
-    producer = delivery._letters
+    outcomes = delivery.outcomes
 
-    async def write_letters(slots: Sequence[Slot]) -> None:
-        for chunk in letters_of(slots, delivery.group):
+    async def write_letters(slots: Sequence[Slot], _: object) -> None:
+        for chunk in letters_of([slot for slot in slots if slot.is_dead_letter], delivery.group):
             with contextlib.suppress(Exception):
-                await producer.send([letter.message for letter in chunk])
+                await outcomes.producer.send([letter.message for letter in chunk])
 
-    vars(delivery)["_write_letters"] = write_letters
+    vars(outcomes)["write_letters"] = write_letters
 
 
 def _skip_writes() -> None:

@@ -31,12 +31,10 @@ from proofs.simulation.fake_clients import (
 from proofs.simulation.stub_detector import StubDetector
 from proofs.simulation.world import EPOCH_SECONDS, World
 from reporting.read_models.handlers import ProjectionHandler
-from servicekit.erasure import ErasingHandler
 from servicekit.errors import LogUnavailable
 from servicekit.log.backoff import Backoff
-from servicekit.log.dead_letters import LateOutcomes
-from servicekit.log.delivery import Delivery
-from servicekit.log.handler import Handler, TopicHandlers
+from servicekit.log.delivery import Delivery, GroupOutcomes
+from servicekit.log.handler import ErasingHandler, Handler, TopicHandlers
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 from servicekit.log.subscriber import Subscription
@@ -236,7 +234,7 @@ def _erasing(process: Process, service: FeedbackKeeper, handler: Handler) -> Han
 
 def _bridge(process: Process) -> Handler:
     store = process.store(process.world.bridge)
-    late = LateOutcomes("chat_bridge", process.producer, [process.world.observe])
+    late = GroupOutcomes("chat_bridge", process.producer, [process.world.observe])
     parking = process.wiring.parking(store, process.producer, process.clock, 7 * DAY, late)
     process.sweep = parking.sweep
     events = process.wiring.chat_events(store, process.producer, parking, process.clock)

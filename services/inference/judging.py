@@ -20,9 +20,9 @@ from inference.store import IndexedMessage, MessageKey, Placed, VerdictStamp
 from inference.turns.facts import Facts, joined
 from inference.turns.store import PreviousVerdict, TurnIntake
 from inference.window import MessageRange
+from servicekit.clock import stage
 from servicekit.log.messages import Message as Record
 from servicekit.log.messages import Producer
-from servicekit.stages import stage
 
 PIECE: Final = 16
 """Number of messages that are judged at a time. Between two pieces, other tasks of the event loop run, such as

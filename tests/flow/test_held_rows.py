@@ -19,8 +19,7 @@ from feedback.turn_erasures import TurnErasures
 from inference.erasure import InferenceErasures
 from inference.turns.store_postgres import PostgresTurnIndex
 from reporting.read_models.erasure import ReportingErasures
-from servicekit.db.database import Database
-from servicekit.erasure import ErasureLedger
+from servicekit.db.database import Database, ErasureLedger
 from standalone.programs import PROGRAMS
 from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert

@@ -29,7 +29,7 @@ from inference.turns.vectors import TurnVectors
 from reporting.model.projection import message_row
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.db.database import Database
-from servicekit.erasure import PersonErased, guarded
+from servicekit.log.handler import PersonErased, guarded
 from tests.support.command import HANG_SECONDS
 from tests.support.databases import OneConnection, empty_schema
 from tests.support.feedback_events import record

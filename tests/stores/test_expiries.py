@@ -28,7 +28,7 @@ from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
 from servicekit.clock import FixedClock
 from servicekit.db.retention import BATCH, Expiry, Retention
-from servicekit.log.dead_letters import LateOutcomes
+from servicekit.log.delivery import GroupOutcomes
 from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert
 from tests.support.logs import RecordingLog, example
@@ -187,7 +187,7 @@ async def test_a_parked_event_waits_seven_days_and_is_then_a_dead_letter(pools: 
         await insert(pool, "parked", {**waiting, "parked_at": parked_at, "record_key": None, "traceparent": None})
     letters, clock = RecordingLog(), FixedClock(NOW)
     settings = ChatBridgeSettings()
-    late = LateOutcomes("chat_bridge", letters)
+    late = GroupOutcomes("chat_bridge", letters)
     await Parking(PostgresMessageStore(pool), letters, clock, int(settings.parked_days * DAY), late).sweep()
     left = await pool.fetch("select parked_at from parked order by 1")
     assert [row["parked_at"] for row in left] == [boundary, NOW]

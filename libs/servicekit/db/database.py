@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from time import perf_counter
 from types import TracebackType
@@ -10,13 +11,15 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 
+from contracts.erasure import ErasedAt, Erasure, Person
 from servicekit import metrics
+from servicekit.clock import StageTimes, current_times
 from servicekit.db.row_security import tenant_in_sight
+from servicekit.db.sql import SQL
 from servicekit.db.statements import ERASED_SQLSTATE, Statement
-from servicekit.erasure import ErasureLedger, PersonErased, guard_values
 from servicekit.error_kinds import unavailable_as
+from servicekit.log.handler import PersonErased, guard_values, guarded
 from servicekit.request_batcher import RequestBatcher
-from servicekit.stages import StageTimes, current_times
 
 
 class ConnectionUsage:
@@ -84,6 +87,59 @@ class MeasuredConnection:
                 self._times.add("database", self._start, end, end - self._start)
 
 
+Erase = Callable[[ErasedAt], Awaitable[int]]
+"""Function that deletes everything that the given people said before their erasure, commits, and returns the number of
+changed rows."""
+
+
+class ErasureLedger:
+    """Table of erased people with the time of each person's latest erasure."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def note(self, erasures: Collection[Erasure]) -> set[Person]:
+        """Write erasures to the ledger, and return the people whose entries changed.
+
+        An entry that already has a later erasure stays unchanged.
+
+        Args:
+            erasures: The erasures, at most one per person.
+        """
+        rows = sorted((*erasure.person, erasure.request_id, erasure.erased_at) for erasure in erasures)
+        if not rows:
+            return set()
+        written = await self._pool.fetch(*SQL.note_erasures.bulk(rows))
+        return {Person(row["tenant"], row["user_id"]) for row in written}
+
+    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+        """Return the erasure time of each person in microseconds, omitting people who are not in the ledger."""
+        if not people:
+            return {}
+        rows = await self._pool.fetch(*SQL.erased_at.bulk([*people]))
+        return {Person(row["tenant"], row["user_id"]): row["erased_at"] for row in rows}
+
+    @contextmanager
+    def guard(self, people: Collection[Person]) -> Iterator[None]:
+        """Make writes in this block fail if one of `people` is in the ledger.
+
+        A failed write ends the block without an exception.
+        """
+        with suppress(PersonErased), guarded(people):
+            yield
+
+
+class LedgeredErasures(ErasureLedger):
+    """Erasure ledger of a service, with the function that deletes a person's rows."""
+
+    def __init__(self, pool: asyncpg.Pool, erase: Erase) -> None:
+        super().__init__(pool)
+        self._erase = erase
+
+    async def erase(self, erased: ErasedAt) -> int:
+        return await self._erase(erased)
+
+
 Question = TypeVar("Question")
 Reply = TypeVar("Reply")
 INDEXED: Final = {
@@ -137,7 +193,7 @@ class Database(asyncpg.Pool):
             values: The function's other arguments.
 
         Raises:
-            PersonErased: If the function is guarded and a guarded person is in the erasure ledger (`erasure.py`).
+            PersonErased: If the function is guarded and a guarded person is in the erasure ledger (`ErasingHandler`).
         """
         guard = guard_values() if "guarded_user" in function.values else {}
         try:

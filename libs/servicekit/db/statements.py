@@ -14,7 +14,7 @@ declared row (`row_fragments.py`).
 tables (`schema.py`). Its named values become the function's parameters, each with the type to which it is cast. A
 function runs several statements in one round trip and one transaction. At READ COMMITTED, each of its statements gets
 its own snapshot, so a statement after a lock sees everything that was committed before the lock was granted.
-`{nobody_erased}` guards the function (`erasure.py`).
+`{nobody_erased}` guards the function (`guarded` in `log/handler.py`).
 """
 
 from __future__ import annotations

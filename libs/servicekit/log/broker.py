@@ -1,8 +1,4 @@
-"""Factory for FastStream brokers and their subscribers.
-
-All options of FastStream and aiokafka are set here. FastStream's own parsing, acknowledgement and error handling are
-not used; see docs/decisions/log-and-delivery.md.
-"""
+"""Factory for FastStream brokers."""
 
 from __future__ import annotations
 
@@ -12,14 +8,13 @@ from functools import partial
 from typing import Any
 
 from faststream.kafka import KafkaBroker
-from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
 from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
 
 from contracts.topics import Consumer
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.fetch import Polling
 from servicekit.log.limits import bound_fetching
-from servicekit.log.settings import METADATA_AGE_MS, SUBSCRIBER_SETTINGS, KafkaSettings
+from servicekit.log.settings import METADATA_AGE_MS, KafkaSettings
 from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
 from servicekit.settings import read_settings
 
@@ -49,18 +44,7 @@ def build_broker(
     )
     wait_seconds = read_settings(KafkaSettings).batch_wait_ms / 1_000
     for subscription in subscriptions:
-        subscription.polling = Polling(wait_seconds, unread and partial(unread, subscription.group))
-        subscription.attach(
-            broker.subscriber(
-                *(topic.name for topic in subscription.delivery.topics),
-                group_id=subscription.group,
-                listener=subscription,
-                parser=_raw_parser,
-                decoder=_raw_decoder,
-                title=subscription.group,
-                **SUBSCRIBER_SETTINGS,
-            )
-        )
+        subscription.attach(broker, Polling(wait_seconds, unread and partial(unread, subscription.group)))
     return broker
 
 
@@ -72,26 +56,3 @@ def _security(options: Mapping[str, Any]) -> BaseSecurity | None:
         secured: BaseSecurity = kind(options["sasl_plain_username"], options["sasl_plain_password"], context)
         return secured
     return BaseSecurity(context) if context else None
-
-
-async def _raw_parser(message: Any) -> KafkaMessage:
-    """Wrap the raw batch without parsing it.
-
-    FastStream's own parser fails if a header is not text.
-    """
-    return KafkaMessage(
-        body=b"",
-        headers={},
-        batch_headers=[],
-        reply_to="",
-        content_type=None,
-        path={},
-        correlation_id=None,
-        message_id="batch",
-        raw_message=message,
-        consumer=FAKE_CONSUMER,
-    )
-
-
-async def _raw_decoder(message: KafkaMessage) -> Any:
-    return message.raw_message

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from contracts.base import SHORTEST_EVENT
 from contracts.headers import CAUSE, header
-from contracts.topics import BY_NAME, FOREIGN, Consumer
-from servicekit.log.messages import Message, Producer
-from servicekit.log.outcome import Observer, Outcome
-from servicekit.log.records import RawRecord, Received
+from contracts.topics import BY_NAME, FOREIGN
+from servicekit.log.handler import Slot
+from servicekit.log.messages import Message
+from servicekit.log.records import RawRecord
 from servicekit.log.settings import MESSAGE_LIMIT
-from servicekit.log.slots import Slot, log_outcome, observe
 
-NoteDeadLetters = Callable[[Sequence[Slot]], Awaitable[None]]
-"""Function that is called with records after their dead letters have been written. Must not raise."""
 CHUNK_BYTES = 4 * 1024 * 1024
 """Maximum total size of the values in one write of dead letters, in bytes; a larger value is written alone."""
 _MARGIN = 8_192
@@ -36,10 +33,6 @@ class Letter(NamedTuple):
     def reason(self) -> str:
         assert self.slot.outcome is not None
         return self.slot.outcome.reason
-
-
-async def ignore_dead_letters(_: Sequence[Slot]) -> None:
-    """Take no note of dead letters."""
 
 
 def letters_of(slots: Sequence[Slot], service: str) -> Iterator[list[Letter]]:
@@ -149,46 +142,3 @@ def _ranges(offsets: Sequence[int]) -> str:
             ranges.append([offset, offset])
     text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
     return text if len(text) <= _OFFSETS_LIMIT else text[:_OFFSETS_LIMIT].rpartition(",")[0]
-
-
-Late = tuple[Received[Any], Outcome]
-"""A record that the service has stored, and its late outcome."""
-
-
-class LateOutcomes:
-    """Recorder for those outcomes of a consumer group that become known only after a record's batch.
-
-    It writes dead letters, counts the outcomes, and calls the observers.
-    """
-
-    def __init__(
-        self,
-        group: Consumer,
-        producer: Producer,
-        observers: Sequence[Observer] = (),
-        note_dead_letters: NoteDeadLetters = ignore_dead_letters,
-    ) -> None:
-        self._group: Consumer = group
-        self._producer = producer
-        self._observers = observers
-        self._note_dead_letters = note_dead_letters
-
-    async def set_aside(self, late: Sequence[Late]) -> None:
-        """Write dead letters for the records that cannot be processed, and wait until the log acknowledges them."""
-        refused = [slot for slot in map(_slot, late) if slot.is_dead_letter]
-        for chunk in letters_of(refused, self._group):
-            await self._producer.send([letter.message for letter in chunk])
-            for letter in chunk:
-                log_outcome(self._group, letter.slot)
-        if refused:
-            await self._note_dead_letters(refused)
-
-    async def note(self, late: Sequence[Late]) -> None:
-        """Count the outcomes, and pass them to the observers."""
-        slots = [_slot(record) for record in late]
-        observe(self._observers, self._group, slots, {slot.topic for slot in slots}, late=True)
-
-
-def _slot(late: Late) -> Slot:
-    received, outcome = late
-    return Slot(received.raw, received, outcome)

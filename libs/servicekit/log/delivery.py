@@ -7,29 +7,27 @@ committed, so after a crash the batch is delivered again. Handlers must therefor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contracts.base import Envelope
 from contracts.topics import Consumer, Topic, consumed_by
 from redaction.redactor import Redactor
 from servicekit import metrics
-from servicekit.clock import Clock
+from servicekit.clock import Clock, StageTimes, current_times, stage
 from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason
 from servicekit.log.backoff import Backoff
-from servicekit.log.dead_letters import NoteDeadLetters, ignore_dead_letters, letters_of
-from servicekit.log.handler import Handler
+from servicekit.log.dead_letters import letters_of
+from servicekit.log.handler import Handler, Slot, handle_slots
 from servicekit.log.health import PROBE_SECONDS, Breaker, Stall
 from servicekit.log.messages import Producer
-from servicekit.log.outcome import TOMBSTONE, Observer, Outcome
-from servicekit.log.records import RawRecord, Unreadable, is_tombstone, read, read_tombstone
+from servicekit.log.outcome import TOMBSTONE, Observation, Observer, Outcome
+from servicekit.log.records import RawRecord, Received, Unreadable, is_tombstone, read, read_tombstone
 from servicekit.log.redacting import redact_all
-from servicekit.log.slots import Slot, log_outcome, observe
 from servicekit.logging import frames, logger
-from servicekit.stages import StageTimes, current_times, stage
 
 if TYPE_CHECKING:
     from servicekit.otlp import BatchTrace, ServiceTracing
@@ -43,14 +41,110 @@ The attempts take 25 to 51 s. The number is large because of connections that lo
 network is repaired, a batch may fail although every probe succeeds.
 """
 log = logger("delivery")
+outcome_log = logger("outcome")
 
 Commit = Callable[[Sequence[RawRecord]], Awaitable[bool]]
 """Function that commits the offsets of records. It returns True if the log accepted the commit and no other consumer
 can have processed the records."""
 
 
+NoteDeadLetters = Callable[[Sequence[Slot]], Awaitable[None]]
+"""Function that is called with records after their dead letters have been written. Must not raise."""
+Work = Callable[[], Awaitable[object]]
+Late = tuple[Received[Any], Outcome]
+"""A record that the service has stored, and its late outcome."""
+
+
 async def _no_outage() -> None:
     """Default probe for handlers without dependencies: always succeeds."""
+
+
+async def ignore_dead_letters(_: Sequence[Slot]) -> None:
+    """Take no note of dead letters."""
+
+
+class GroupOutcomes:
+    """Report of a consumer group's outcomes in dead letters, metrics and log lines, and to observers.
+
+    A service also reports those outcomes here that become known only after a record's batch.
+    """
+
+    def __init__(
+        self,
+        group: Consumer,
+        producer: Producer,
+        observers: Sequence[Observer] = (),
+        note_dead_letters: NoteDeadLetters = ignore_dead_letters,
+    ) -> None:
+        self._group: Consumer = group
+        self.producer = producer
+        self._observers = tuple(observers)
+        self._note_dead_letters = note_dead_letters
+
+    async def write_letters(
+        self,
+        slots: Sequence[Slot],
+        repeat: Callable[[Callable[[], Awaitable[object]]], Awaitable[object]] | None = None,
+    ) -> None:
+        """Write the dead letters of records in chunks of a few megabytes, each acknowledged before the next one.
+
+        Args:
+            repeat: A function that repeats a write until it succeeds; by default, its error is raised.
+        """
+        letters = [slot for slot in slots if slot.is_dead_letter]
+        for chunk in letters_of(letters, self._group) if letters else ():
+            write = partial(self.producer.send, [letter.message for letter in chunk])
+            await (write() if repeat is None else repeat(write))
+            for letter in chunk:
+                metrics.DEAD_LETTERS.labels(self._group, letter.slot.topic, letter.reason).inc()
+                self._log(letter.slot)
+            await self._note_dead_letters([letter.slot for letter in chunk])
+
+    def observe(self, slots: Sequence[Slot], logged: Container[str], *, late: bool = False) -> None:
+        """Count the outcomes of records, log those that are ignored or parked, and pass them to all observers.
+
+        Args:
+            logged: The topics whose records are logged. Each topic has one group that logs its records.
+            late: True if the outcomes became known only after the records' batch.
+        """
+        for (topic, outcome), count in Counter([(slot.topic, slot.outcome) for slot in slots]).items():
+            assert outcome is not None
+            metrics.RECORDS.labels(self._group, topic, outcome.kind, outcome.reason).inc(count)
+        for slot in slots:
+            outcome = slot.outcome
+            assert outcome is not None
+            if outcome.kind in ("ignored", "parked") and slot.topic in logged:
+                self._log(slot)
+            for observer in self._observers:
+                letter = slot.is_dead_letter
+                position = str(slot.raw.coordinates) if letter or late else ""
+                ids = slot.ids if letter else None
+                observer(Observation(self._group, slot.topic, slot.cause, outcome, position, ids))
+
+    async def set_aside(self, late: Sequence[Late]) -> None:
+        """Write dead letters for the records that cannot be processed, and wait until the log acknowledges them."""
+        await self.write_letters([Slot(received.raw, received, outcome) for received, outcome in late])
+
+    async def note(self, late: Sequence[Late]) -> None:
+        """Count the outcomes, and pass them to the observers."""
+        slots = [Slot(received.raw, received, outcome) for received, outcome in late]
+        self.observe(slots, {slot.topic for slot in slots}, late=True)
+
+    def _log(self, slot: Slot) -> None:
+        """Log the outcome of a record that is not stored, with the ids of its event as far as they can be read."""
+        assert slot.outcome is not None
+        ids = slot.ids
+        outcome_log.info(
+            "not_stored",
+            group=self._group,
+            at=str(slot.raw.coordinates),
+            event_id=ids and ids.event_id,
+            conversation_id=ids and ids.conversation_id,
+            message_id=ids and ids.message_id,
+            outcome=slot.outcome.kind,
+            reason=slot.outcome.reason,
+            detail=slot.outcome.detail,
+        )
 
 
 class Delivery:
@@ -84,13 +178,11 @@ class Delivery:
         """Topics whose dead letters this group writes: each topic's first group does."""
         self._handler = handler
         self._probe = probe
-        self._note_dead_letters = note_dead_letters
+        self.outcomes = GroupOutcomes(group, letters, observers, note_dead_letters)
         self._redactor = redactor
         self._tracing = tracing
-        self._letters = letters
         self._clock = clock
         self._judge_at = judge_at
-        self._observers = tuple(observers)
         self.backoff = backoff or Backoff()
         self.repair_backoff = Backoff(pick=self.backoff.pick)
         """Backoff of repairs; only a stop ends it, since a repair continues after the partitions are revoked."""
@@ -122,24 +214,18 @@ class Delivery:
         slots = [Slot(raw) for raw in records]
         with self._measured(slots):
             with stage("read"):
-                await self._redact(slots)
+                if self._redactor is not None and not self._redactor.is_off:
+                    await redact_all(slots, self._redactor, self._letter_topics)
                 self._read(slots)
             await self._settle([slot for slot in slots if slot.outcome is None])
             done = list(takewhile(lambda slot: slot.outcome is not None, slots))
-            if letters := [slot for slot in done if slot.is_dead_letter]:
-                await self._write_letters(letters)
-            observe(self._observers, self.group, done, self._letter_topics)
+            await self.outcomes.write_letters(done, self._until_written)
+            self.outcomes.observe(done, self._letter_topics)
             with stage("commit"):
                 accepted = await commit([slot.raw for slot in done])
             if not accepted:
                 await self._repair([slot for slot in done if slot.received is not None])
         return len(done)
-
-    async def _redact(self, slots: Sequence[Slot]) -> None:
-        if self._redactor is not None and not self._redactor.is_off:
-            redacted = await redact_all([slot.raw for slot in slots], self._redactor, self._letter_topics)
-            for slot, raw in zip(slots, redacted, strict=True):
-                slot.raw = raw
 
     def _read(self, slots: Sequence[Slot]) -> None:
         """Parse the records, and set the outcomes of those that do not reach the handler."""
@@ -188,7 +274,7 @@ class Delivery:
         attempt = blamed = 0
         while True:
             try:
-                outcomes = await self._handler.handle([slot.received for slot in slots])
+                await handle_slots(self._handler, slots)
             except Exception as error:
                 outage = await self._outage_behind(error)
                 blamed = blamed + 1 if outage is None else 0
@@ -200,8 +286,6 @@ class Delivery:
                 self._wait_for("batch_waits", cause, attempt)
                 await self.backoff.wait(attempt)
             else:
-                for slot, outcome in zip(slots, outcomes, strict=True):
-                    slot.outcome = outcome
                 self.breaker.succeeded(Counter([slot.topic for slot in slots]))
                 self.stall.mark_progress()
                 return None
@@ -241,16 +325,8 @@ class Delivery:
         if self.breaker.held and not was_held:
             log.error("group_held", group=self.group, topic=slot.topic)
 
-    async def _write_letters(self, slots: Sequence[Slot]) -> None:
-        """Write the dead letters of `slots` in chunks of a few megabytes, each acknowledged before the next one."""
-        for chunk in letters_of(slots, self.group):
-            await self._until_up(
-                partial(self._letters.send, [letter.message for letter in chunk]), self.backoff, self._letters_wait
-            )
-            for letter in chunk:
-                metrics.DEAD_LETTERS.labels(self.group, letter.slot.topic, letter.reason).inc()
-                log_outcome(self.group, letter.slot)
-            await self._note_dead_letters([letter.slot for letter in chunk])
+    async def _until_written(self, write: Work) -> None:
+        await self._until_up(write, self.backoff, self._letters_wait)
 
     def _letters_wait(self, error: Exception, attempt: int) -> None:
         """Report that dead letters cannot be written. No further record is processed until they are."""
@@ -273,9 +349,7 @@ class Delivery:
         self.stall.mark_waiting(in_words(error))
         log.warning(event, group=self.group, attempt=attempt, error=type(error).__name__)
 
-    async def _until_up(
-        self, work: Callable[[], Awaitable[object]], backoff: Backoff, report: Callable[[Exception, int], None]
-    ) -> None:
+    async def _until_up(self, work: Work, backoff: Backoff, report: Callable[[Exception, int], None]) -> None:
         """Repeat `work` until it succeeds, with increasing delays. Errors that are not transient are raised.
 
         Args:

@@ -1,14 +1,121 @@
-"""Handler interface: the boundary between the log and a service. No I/O."""
+"""Handler interface: the boundary between the log and a service. No I/O.
+
+`TopicHandlers` combines the handlers of several topics, and `ErasingHandler` adds the erasure of people's data. An
+erasure is written to the service's ledger first, and only then are the rows to delete looked up. The ledger is read
+before and after a batch is handled, and rows of people who were erased in between are deleted. So if an erasure and a
+batch run concurrently, either the erasure finds the batch's rows, or the batch finds the erasure in the ledger.
+
+If the handler's store guards its writes, the ledger is not read beforehand. Instead, a write fails if someone in the
+batch is in the ledger, and the batch is then handled without the guard as described above. An erasure waits for guarded
+writes in progress. The check is part of SQL functions with the parameters `guarded_tenant` and `guarded_user`
+(`Database.call`).
+"""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
-from contracts.topics import Topic
-from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received
+from pydantic_core import from_json
+
+from contracts.base import ID_LIMIT, ID_PATTERN
+from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest
+from contracts.feedback import FeedbackErased, FeedbackKeeper
+from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED, Topic
+from servicekit.log.messages import Message, Producer
+from servicekit.log.outcome import ERASED, Outcome, RecordIds
+from servicekit.log.records import RawRecord, Received, cause_of
+
+Conversation = tuple[str, ...]
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ID: Final = re.compile(ID_PATTERN)
+
+
+def ids_of(raw: RawRecord) -> RecordIds | None:
+    """Return the ids in a record's value.
+
+    The result is None if the tenant or project is missing or invalid, or if there is neither a valid event id nor a
+    valid message id.
+    """
+    try:
+        event = from_json(raw.value or b"")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(event, dict) or not all(_fits(_NAME, event.get(name)) for name in ("tenant", "project")):
+        return None
+    names = ("eventId", "conversationId", "messageId")
+    event_id, conversation, message = (event[name] if _fits(_ID, event.get(name)) else None for name in names)
+    if event_id is None and message is None:
+        return None
+    return RecordIds(event["tenant"], event["project"], event_id, conversation, message)
+
+
+def _fits(pattern: re.Pattern[str], value: object) -> bool:
+    return isinstance(value, str) and len(value) <= ID_LIMIT and pattern.fullmatch(value) is not None
+
+
+@dataclass(slots=True)
+class Slot:
+    """Record of a batch, with its event once it is parsed and its outcome once it is known."""
+
+    raw: RawRecord
+    received: Received[Any] | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def topic(self) -> str:
+        return self.raw.coordinates.topic
+
+    @property
+    def is_dead_letter(self) -> bool:
+        return self.outcome is not None and self.outcome.kind == "dead_lettered"
+
+    @property
+    def cause(self) -> str:
+        """Log position of the chat record that this record derives from."""
+        return cause_of(self.raw)
+
+    @property
+    def event(self) -> Any:
+        """Parsed event. Must not be called for a record that could not be parsed."""
+        assert self.received is not None
+        return self.received.event
+
+    @property
+    def derived_headers(self) -> list[tuple[str, bytes]]:
+        """Headers for a record that a service derives from a parsed one."""
+        assert self.received is not None
+        return self.received.derived_headers
+
+    @property
+    def ids(self) -> RecordIds | None:
+        """Ids of the record's event, also if the event is invalid (see `ids_of`)."""
+        return ids_of(self.raw)
+
+    @property
+    def conversation(self) -> Conversation:
+        """Tenant, project and conversation id of the event, or only the feedback id of an erasure."""
+        event = self.event
+        if isinstance(event, FeedbackErased):
+            return (str(event.feedback_id),)
+        return (event.tenant, getattr(event, "project", ""), getattr(event, "conversation_id", ""))
+
+
+def slots_of(batch: Sequence[Received[Any]]) -> list[Slot]:
+    """Return a slot for each parsed record, without its outcome."""
+    return [Slot(received.raw, received) for received in batch]
+
+
+def outcomes_of(slots: Sequence[Slot]) -> list[Outcome]:
+    """Return the outcomes of records, which must all be known."""
+    return [slot.outcome for slot in slots if slot.outcome is not None]
 
 
 class Handler(ABC):
@@ -42,12 +149,12 @@ class Handler(ABC):
         """
 
 
-async def handle_at(indexes: Sequence[int], batch: Sequence[Any], handler: Handler) -> dict[int, Outcome]:
-    """Pass the records at `indexes` of a batch to `handler`, and return their outcomes by index."""
-    if not indexes:
-        return {}
-    outcomes = await handler.handle([batch[index] for index in indexes])
-    return dict(zip(indexes, outcomes, strict=True))
+async def handle_slots(handler: Handler, slots: Sequence[Slot]) -> None:
+    """Pass the records without an outcome to `handler`, and set their outcomes."""
+    if pending := [slot for slot in slots if slot.outcome is None]:
+        outcomes = await handler.handle([slot.received for slot in pending])
+        for slot, outcome in [*zip(pending, outcomes, strict=True)]:
+            slot.outcome = outcome
 
 
 class TopicHandlers(Handler):
@@ -64,13 +171,137 @@ class TopicHandlers(Handler):
         self.takes_tombstones = any(handler.takes_tombstones for handler in topics_of)
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        outcomes: dict[int, Outcome] = {}
+        slots = slots_of(batch)
         for handler, names in self._names_of.items():
-            indexes = [index for index, received in enumerate(batch) if received.topic in names]
-            outcomes |= await handle_at(indexes, batch, handler)
-        return [outcomes[index] for index in range(len(batch))]
+            await handle_slots(handler, [slot for slot in slots if slot.topic in names])
+        return outcomes_of(slots)
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         for handler, names in self._names_of.items():
             if own := [received for received in batch if received.topic in names]:
                 await handler.commit_lost(own)
+
+
+_guarded: ContextVar[Collection[Person]] = ContextVar("guarded_people", default=())
+
+
+class PersonErased(Exception):
+    """Raised if a guarded person is in the erasure ledger. The call that raises it has not written anything."""
+
+
+@contextmanager
+def guarded(people: Collection[Person]) -> Iterator[None]:
+    """Guard `people` in this block: guarded functions raise PersonErased if one of them is in the ledger."""
+    token = _guarded.set(people)
+    try:
+        yield
+    finally:
+        _guarded.reset(token)
+
+
+def guard_values() -> dict[str, list[str]]:
+    """Return the currently guarded people as arguments for a guarded function. Without a guard, the lists are empty."""
+    people = _guarded.get()
+    return {
+        "guarded_tenant": [person.tenant for person in people],
+        "guarded_user": [person.user_id for person in people],
+    }
+
+
+class Erasures(Protocol):
+    """Interface to the ledger of erased people and to the deletion of their data from the service's own store."""
+
+    async def note(self, erasures: Collection[Erasure]) -> set[Person]:
+        """Write erasures to the ledger and commit. The ledger keeps each person's latest erasure.
+
+        Args:
+            erasures: The erasures, at most one per person.
+
+        Returns:
+            The people whose entries changed.
+        """
+        ...
+
+    async def erased_at(self, people: Collection[Person]) -> ErasedAt:
+        """Return the erasure time of each person in microseconds, omitting people who are not in the ledger."""
+        ...
+
+    async def erase(self, erased: ErasedAt) -> int:
+        """Delete everything that these people said before their erasure, and commit.
+
+        Returns the number of changed rows.
+        """
+        ...
+
+
+class ErasingHandler(Handler):
+    """Handler wrapper that keeps the data of erased people out of the store.
+
+    Args:
+        is_guarded: True if `inner` itself checks for erasures (see `guarded`). It must then do so in every write
+            of people's text, and publish nothing before such a write.
+    """
+
+    def __init__(
+        self,
+        inner: Handler,
+        erasures: Erasures,
+        producer: Producer,
+        service: FeedbackKeeper,
+        *,
+        is_guarded: bool = False,
+    ) -> None:
+        self._inner = inner
+        self._erasures = erasures
+        self._producer = producer
+        self._service: FeedbackKeeper = service
+        self._is_guarded = is_guarded
+        self.takes_tombstones = inner.takes_tombstones
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        slots = slots_of(batch)
+        await self._carry_out([slot for slot in slots if slot.topic == ERASURE_REQUESTED.name])
+        authors = {author for slot in slots if (author := author_of(slot.event)) is not None}
+        if self._is_guarded and authors:
+            with suppress(PersonErased), guarded(authors):
+                await handle_slots(self._inner, slots)
+                return outcomes_of(slots)
+        before = await self._erasures.erased_at(authors) if authors else {}
+        for slot in slots if before else ():
+            author, raw = author_of(slot.event), slot.raw
+            if author is not None and is_erased(slot.event.occurred_at, before.get(author), raw.first_log_time):
+                slot.outcome = ERASED
+        if any(slot.outcome is None for slot in slots):
+            await handle_slots(self._inner, slots)
+            await self._repeat(authors, before)
+        return outcomes_of(slots)
+
+    async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
+        if left := [received for received in batch if received.topic != ERASURE_REQUESTED.name]:
+            await self._inner.commit_lost(left)
+
+    async def _carry_out(self, requests: Sequence[Slot]) -> None:
+        """Carry out and confirm the requested erasures, and set the outcomes of the requests.
+
+        Each erasure is written to the ledger first. A repeated request is carried out again.
+        """
+        if not requests:
+            return
+        erasures = [(slot, erasure_of(slot.event, slot.raw.first_log_time)) for slot in requests]
+        newest = latest(erasure for _, erasure in erasures)
+        noted = await self._erasures.note(newest.values())
+        removed = await self._erasures.erase(await self._erasures.erased_at(newest))
+        confirmations: list[Message] = []
+        for slot, erasure in erasures:
+            event = confirmation(erasure, self._service, removed)
+            confirmations.append(Message.of(ERASURE_CONFIRMED, event, slot.derived_headers))
+            slot.outcome = Outcome.STORED if erasure.person in noted else Outcome.UNCHANGED
+        await self._producer.send(confirmations)
+
+    async def _repeat(self, people: Collection[Person], before: ErasedAt) -> None:
+        """Delete the rows of people who were erased while the batch was being handled."""
+        if not people:
+            return
+        after = await self._erasures.erased_at(people)
+        if meanwhile := {person: erased_at for person, erased_at in after.items() if before.get(person) != erased_at}:
+            await self._erasures.erase(meanwhile)

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
+from servicekit.clock import stage
 from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.fetch import LOG_APPEND_TIME
 from servicekit.log.messages import Message, Written
 from servicekit.log.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
-from servicekit.stages import stage
 
 Lanes = Mapping[tuple[str, int], Sequence[int]]
 """Indexes of messages by topic and partition."""

@@ -15,6 +15,7 @@ from redaction.recognisers import RedactionRules
 from redaction.redactor import Redactor
 from servicekit import metrics
 from servicekit.errors import StartError
+from servicekit.log.handler import Slot
 from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.records import RawRecord
 from servicekit.settings import Settings, read_settings
@@ -45,10 +46,14 @@ async def beside_the_loop(size: int, work: Callable[[], T]) -> T:
     return work() if size <= _AT_ONCE else await asyncio.to_thread(work)
 
 
-async def redact_all(records: Sequence[RawRecord], redactor: Redactor, counted: Container[str]) -> list[RawRecord]:
-    """Return the records with people's texts redacted, as `redact` does, without blocking the event loop."""
-    size = sum(len(raw.value or b"") for raw in records if raw.coordinates.topic in INTAKE)
-    return await beside_the_loop(size, lambda: [redact(raw, redactor, counted) for raw in records])
+async def redact_all(slots: Sequence[Slot], redactor: Redactor, counted: Container[str]) -> None:
+    """Redact people's texts in the records, as `redact` does, without blocking the event loop."""
+
+    def work() -> None:
+        for slot in slots:
+            slot.raw = redact(slot.raw, redactor, counted)
+
+    await beside_the_loop(sum(len(slot.raw.value or b"") for slot in slots if slot.topic in INTAKE), work)
 
 
 def redact(raw: RawRecord, redactor: Redactor, counted: Container[str]) -> RawRecord:

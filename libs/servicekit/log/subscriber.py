@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from faststream.kafka import KafkaBroker
+from faststream.kafka.message import FAKE_CONSUMER, KafkaMessage
 
 from contracts.topics import Consumer
 from servicekit import metrics
@@ -20,7 +22,7 @@ from servicekit.log.delivery import Delivery
 from servicekit.log.fetch import Polling, raw_record
 from servicekit.log.health import STUCK_SECONDS
 from servicekit.log.records import RawRecord
-from servicekit.log.settings import SESSION_TIMEOUT_MS
+from servicekit.log.settings import SESSION_TIMEOUT_MS, SUBSCRIBER_SETTINGS
 from servicekit.logging import frames, logger
 
 DRAIN_SECONDS = 5.0
@@ -80,14 +82,23 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self.assigned = False
         self.polled_at = clock.monotonic()
 
-    def attach(self, subscriber: Any) -> None:
-        """Connect this subscription to FastStream's subscriber.
+    def attach(self, broker: KafkaBroker, polling: Polling) -> None:
+        """Subscribe through FastStream's broker, with batches from `polling` once the broker has been started.
 
-        Batches arrive once FastStream's broker has been started.
+        FastStream's own parsing, acknowledgement and error handling are not used (docs/decisions/log-and-delivery.md).
         """
-        self._subscriber = subscriber
-        subscriber.get_msg = self.polling.get_msg
-        subscriber(self._on_batch)
+        self.polling = polling
+        self._subscriber = broker.subscriber(
+            *(topic.name for topic in self.delivery.topics),
+            group_id=self.group,
+            listener=self,
+            parser=_raw_parser,
+            decoder=_raw_decoder,
+            title=self.group,
+            **SUBSCRIBER_SETTINGS,
+        )
+        self._subscriber.get_msg = self.polling.get_msg
+        self._subscriber(self._on_batch)
 
     @property
     def consumer(self) -> AIOKafkaConsumer | None:
@@ -322,3 +333,26 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         if not self.at_work and self._clock.monotonic() - self.polled_at >= 60:
             return "it has not looked into the log for a minute"
         return self.delivery.stall.reason
+
+
+async def _raw_parser(message: Any) -> KafkaMessage:
+    """Wrap the raw batch without parsing it.
+
+    FastStream's own parser fails if a header is not text.
+    """
+    return KafkaMessage(
+        body=b"",
+        headers={},
+        batch_headers=[],
+        reply_to="",
+        content_type=None,
+        path={},
+        correlation_id=None,
+        message_id="batch",
+        raw_message=message,
+        consumer=FAKE_CONSUMER,
+    )
+
+
+async def _raw_decoder(message: KafkaMessage) -> Any:
+    return message.raw_message

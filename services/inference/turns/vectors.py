@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detector.encoders.embedder import Embedder
-from servicekit.stages import stage
+from servicekit.clock import stage
 
 Halves = NDArray[np.float16]
 """Matrix of half-precision floats with one vector per row."""

@@ -19,7 +19,7 @@ from contracts.instants import SECOND
 from contracts.topics import BY_NAME
 from contracts.versions import version_of
 from servicekit.errors import LogUnavailable
-from servicekit.log.dead_letters import LateOutcomes
+from servicekit.log.delivery import GroupOutcomes
 from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, read
@@ -58,7 +58,7 @@ class Bridge:
         self.store = store or MemoryMessageStore()
         self.log, self.clock = Log(self.store), HandClock()
         self.observed: list[Observation] = []
-        late = LateOutcomes("chat_bridge", self.log, [self.observed.append])
+        late = GroupOutcomes("chat_bridge", self.log, [self.observed.append])
         self.parking = Parking(self.store, self.log, self.clock, DAYS_7 * SECOND, late)
         self.events = ChatHandler(self.store, self.log, self.parking, self.clock)
 

@@ -11,13 +11,13 @@ from uuid import UUID
 import httpx
 import pytest
 
+from servicekit.clock import StageTimes, current_times
 from servicekit.db.database import Database, connection_usage
 from servicekit.db.pools import open_pool
 from servicekit.db.row_fragments import column_types, row_fragments
 from servicekit.db.row_security import EVERY_TENANT, _privilege_to_switch, tenant_in_sight
 from servicekit.db.statements import Statements
 from servicekit.errors import StartError
-from servicekit.stages import StageTimes, current_times
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Caller
 from servicekit.web.routes import Routes

@@ -14,10 +14,9 @@ from contracts.feedback import FeedbackCreated, FeedbackErased
 from contracts.headers import REVISION, Headers
 from contracts.topics import COMPACTED, Consumer, consumed_by
 from servicekit.clock import FixedClock
-from servicekit.erasure import ErasingHandler, PersonErased, guard_values
 from servicekit.errors import StartError
 from servicekit.log.delivery import Delivery
-from servicekit.log.handler import Handler
+from servicekit.log.handler import ErasingHandler, Handler, PersonErased, guard_values
 from servicekit.log.outcome import ERASED, Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, is_tombstone, read, read_tombstone
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms

@@ -13,11 +13,11 @@ from aiokafka import TopicPartition
 from aiokafka.errors import GroupAuthorizationFailedError, GroupCoordinatorNotAvailableError
 
 from contracts.headers import trace_of
+from servicekit.clock import StageTimes
+from servicekit.log.handler import Slot
 from servicekit.log.records import Coordinates, RawRecord
-from servicekit.log.slots import Slot
 from servicekit.logging import REPEAT_SECONDS, RateLimit, _BareFormatter
 from servicekit.otlp import Traces
-from servicekit.stages import StageTimes
 from tests.support.hand_clock import HandClock
 
 

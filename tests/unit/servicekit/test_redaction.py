@@ -18,6 +18,7 @@ from contracts.topics import EXPLICIT_RECEIVED, INBOUND_TOPICS, TOPICS
 from redaction.recognisers import BUILT_IN, cards
 from redaction.redactor import IDENTIFIERS, Redactor, redact_json, redacted
 from servicekit.errors import StartError
+from servicekit.log.handler import Slot
 from servicekit.log.messages import Message
 from servicekit.log.redacting import RedactingProducer, RedactionSettings, configured_redactor, redact, redact_all
 from servicekit.metrics import REDACTED
@@ -347,11 +348,11 @@ async def test_a_long_redaction_leaves_the_event_loop_free() -> None:
     redactor_ = Redactor(RedactionSettings())
     messages = [Message("feedback.explicit.received", "key", DIGITS)] * 10
     assert await beats_during(RedactingProducer(RecordingLog(), redactor_).send(messages)) > 20
-    records = [raw(INBOUND_TOPICS[0].name, DIGITS)] * 10
-    assert await beats_during(redact_all(records, redactor_, set())) > 20
-    short = [raw(INBOUND_TOPICS[0].name, b'{"content": "%s"}' % CARD.encode())]
-    redacted_, *_ = await redact_all(short, redactor_, set())
-    assert redacted_.value == b'{"content": "[card]"}'
+    slots = [Slot(raw(INBOUND_TOPICS[0].name, DIGITS)) for _ in range(10)]
+    assert await beats_during(redact_all(slots, redactor_, set())) > 20
+    short = Slot(raw(INBOUND_TOPICS[0].name, b'{"content": "%s"}' % CARD.encode()))
+    await redact_all([short], redactor_, set())
+    assert short.raw.value == b'{"content": "[card]"}'
 
 
 class StandInEngine:
