@@ -3,9 +3,10 @@
     python -m training.turns FOLDER [SOURCES]
 
 fetches the commits that are named (with git; 23 of them) into FOLDER and writes FOLDER/turns.jsonl, which
-`agent-feedback evaluate` reads. SOURCES is another file of pointers: `training/sources_single.jsonl` has 240 turns of
-another owner that only one reader labelled. The texts are other people's: keep the folder out of the repository. A turn
-counts only if its message has the digest that the label was given to.
+`training.reader` and `agent-feedback evaluate` read. SOURCES is another file of pointers:
+`training/sources_single.jsonl` has 240 turns of another owner that only one reader labelled. The texts are other
+people's: keep the folder out of the repository. A turn counts only if its message has the digest that the label was
+given to.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from detector.language import own_language
+from detector.text import prepare
 
 SOURCES: Final = Path(__file__).parent / "sources.jsonl"
 TURNS: Final = "turns.jsonl"
@@ -107,8 +111,15 @@ def labelled(sources: Sequence[Mapping[str, Any]], histories: Mapping[Place, str
             label, kind, gate = _READ_AS[source["label"]]
             request, answer, message = matching.pop(0)
             exchange = {"previous_user": request, "previous_assistant": answer, "message": message}
-            rows.append({"source": source["repository"], "label": label, "kind": kind, "gate": gate, **exchange})
+            classes = {"label": label, "kind": kind, "gate": gate, "sure": source["sure"]}
+            rows.append({"source": source["repository"], "language": _language(message, answer), **classes, **exchange})
     return rows
+
+
+def _language(*texts: str) -> str:
+    """Return the language of the first text that reveals one, or else English."""
+    prepared = map(prepare, texts)
+    return next(filter(None, (own_language(text.text, text.words) for text in prepared)), "en")
 
 
 def fetched(folder: Path, sources: Sequence[Mapping[str, Any]], host: str = HOST) -> dict[Place, str]:

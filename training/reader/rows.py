@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -15,16 +13,6 @@ from typing import Any, Final
 HOME: Final = Path(__file__).parent.parent
 #: Classes of messages, in the order of the reader's outputs.
 CLASSES: Final = ("explicit", "rephrased", "abandonment", "approval", "continuation", "none")
-#: Labels of `sources.jsonl` -> classes.
-_CLASS_OF_TURN: Final = {
-    "rejects": "explicit",
-    "asks_again": "rephrased",
-    "leaves": "abandonment",
-    "praises": "approval",
-    "approves": "continuation",
-    "request": "continuation",
-    "answers": "none",
-}
 _CLASS_OF_ACCEPTED: Final = {"ok": "approval", "neutral": "continuation"}
 #: Weight of a row whose label two careful readers might dispute.
 UNSURE: Final = 0.6
@@ -82,7 +70,7 @@ def written(folder: Path) -> Iterator[Row]:
 
 
 def class_of(row: dict[str, Any]) -> str:
-    """Return the class of a written exchange."""
+    """Return the class of an exchange's message."""
     match row["label"]:
         case "rejected":
             return str(row["kind"])
@@ -93,36 +81,18 @@ def class_of(row: dict[str, Any]) -> str:
 
 
 def turns(path: Path) -> Iterator[Row]:
-    """Yield the labelled turns in the file `path`, which holds the texts that `sources*.jsonl` point to."""
-    labels = {}
-    for name in ("sources.jsonl", "sources_single.jsonl"):
-        for line in (HOME / name).read_text(encoding="utf-8").splitlines():
-            source = json.loads(line)
-            labels[source["repository"], source["path"], source["digest"]] = source
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    owners = sorted({row["repository"].partition("/")[0] for row in rows})
+    """Yield the labelled turns in the file that `python -m training.turns` writes."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    owners = sorted({owner_of(row) for row in rows})
     for row in rows:
-        digest = hashlib.sha256(row["message"].encode()).hexdigest()[:16]
-        source = labels.get((row["repository"], row["path"], digest))
-        if source is None:
-            continue
-        owner = row["repository"].partition("/")[0]
-        requests = [turn["text"] for turn in row["history"] if turn["role"] == "user"]
-        answer = row["history"][-1]["text"]
-        weight = TURN * (1.0 if source["sure"] else UNSURE)
-        language = "en" if row["language"] == "und" else row["language"]
-        fold = owners.index(owner) % FOLDS
-        yield Row(
-            requests[-1] if requests else "",
-            answer,
-            row["message"],
-            _CLASS_OF_TURN[source["label"]],
-            owner,
-            language,
-            weight,
-            fold,
-        )
+        owner, weight = owner_of(row), TURN * (1.0 if row["sure"] else UNSURE)
+        texts = row["previous_user"], row["previous_assistant"], row["message"]
+        yield Row(*texts, class_of(row), owner, row["language"], weight, owners.index(owner) % FOLDS)
+
+
+def owner_of(row: dict[str, Any]) -> str:
+    """Return the owner of the repository that a turn comes from."""
+    return str(row["source"]).partition("/")[0]
 
 
 def templates(path: Path) -> Iterator[Row]:
