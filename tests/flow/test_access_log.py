@@ -11,23 +11,32 @@ from collections.abc import AsyncIterator
 from uuid import UUID
 
 import asyncpg
+import pytest
 import pytest_asyncio
 
 from standalone.terminal import FAILED
-from tests.support.command import agent_feedback
+from tests.support.command import agent_feedback_beside
 from tests.support.running_stack import RunningStack, exchange, running_stack
 
 PLACE = "/conversations/acme/support"
 TRANSCRIPT = "/dashboard/conversation?at=acme/support&id=c1"
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def talked(postgres_url: str) -> AsyncIterator[RunningStack]:
     async with running_stack(postgres_url) as running:
         await running.publish(*exchange("c1", "t1"))
         await running.publish(*({**event, "tenant": "globex"} for event in exchange("c1", "t1")))
         await running.quiet()
         yield running
+
+
+@pytest.fixture
+async def stack(talked: RunningStack) -> RunningStack:
+    """Return the module's stack without entries and keys of other tests."""
+    for table in ("access_log", "api_keys"):
+        await talked.rows(f"delete from reporting.{table}")
+    return talked
 
 
 async def entries(stack: RunningStack) -> list[tuple[str | None, ...]]:
@@ -119,7 +128,7 @@ async def test_administrators_see_the_entries_of_their_projects_alone(stack: Run
 
 async def test_commands_are_noted_with_the_operating_systems_user(stack: RunningStack) -> None:
     async def command(*arguments: str, code: int = 0) -> str:
-        ended = await agent_feedback(*arguments, "--database", stack.database_url)
+        ended = await agent_feedback_beside(*arguments, "--database", stack.database_url)
         assert ended.code == code, ended.err
         return ended.out
 

@@ -33,7 +33,6 @@ from tests.support.command import (
 )
 from tests.support.server_folders import server_folder
 from tests.support.waits import PATIENCE_SECONDS
-from tests.support.warm_command import warm_command
 
 GOOD = {
     "topic": "chat.message.ingested",
@@ -101,7 +100,7 @@ async def test_a_broker_that_does_not_answer_is_waited_for(
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         async with state_folder() as state:
             process = await asyncio.create_subprocess_exec(
-                *warm_command(),
+                COMMAND,
                 *("up", "--port", "0", "--state", str(state), "--broker", address, *batch),
                 stderr=asyncio.subprocess.PIPE,
             )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import agent_feedback, agent_feedback_here
+from tests.support.command import agent_feedback_beside, agent_feedback_here
 from tests.support.running_stack import RunningStack, exchange
 
 HEADER = ("id", "chat", "answer", "bot", "user", "rated_at", "stars", "why")
@@ -56,9 +56,9 @@ async def test_imported_rows_are_the_reports_figures_and_a_second_import_changes
     rows = [rating(number, str(1 + number % 5)) for number in range(300)]
     wrong = [rating(300, "6"), rating(301, "5", user=""), rating(302, "n/a")]
     file = written(tmp_path / "ratings.csv", rows[:200] + wrong + rows[200:])
-    dry = await agent_feedback(*command(stack.broker.bootstrap, file, "--dry-run", project="imported"))
+    dry = await agent_feedback_beside(*command(stack.broker.bootstrap, file, "--dry-run", project="imported"))
     assert await stored(stack, "imported") == []
-    once = await agent_feedback(*command(stack.broker.bootstrap, file, project="imported"))
+    once = await agent_feedback_beside(*command(stack.broker.bootstrap, file, project="imported"))
     assert (dry.code, once.code) == (1, 1), "rows were rejected"
     for ended in (dry, once):
         assert ended.facts["rows"] == 303
@@ -83,7 +83,7 @@ async def test_imported_rows_are_the_reports_figures_and_a_second_import_changes
     )
 
     again = written(tmp_path / "again.csv", [*reversed(rows), *rows])
-    assert (await agent_feedback(*command(stack.broker.bootstrap, again, project="imported"))).code == 0
+    assert (await agent_feedback_beside(*command(stack.broker.bootstrap, again, project="imported"))).code == 0
     await stack.quiet()
     assert await stored(stack, "imported") == first
 
@@ -97,7 +97,9 @@ async def test_an_imported_judgement_is_the_persons_own_on_a_known_answer(stack:
     row = {"id": "k1", "chat": "known", "turn": "t1", "answer": "t1-answer", "bot": "bot", "user": "ann", "stars": 1,
            "rated_at": "2026-01-01T11:00:00Z", "why": "Secret reason"}  # fmt: skip
     file.write_text(json.dumps(row) + "\n")
-    assert (await agent_feedback(*command(stack.broker.bootstrap, file, *columns))).facts["sent"] == {"not_ok": 1}
+    assert (await agent_feedback_beside(*command(stack.broker.bootstrap, file, *columns))).facts["sent"] == {
+        "not_ok": 1
+    }
     await stack.quiet()
     judged = "/conversations/acme/support/known/turns/t1/feedback"
     async with stack.client("ann") as http:
@@ -105,7 +107,7 @@ async def test_an_imported_judgement_is_the_persons_own_on_a_known_answer(stack:
         assert (await http.post(judged, json={"reaction": "ok"})).status_code == 202
         await stack.quiet()
         assert (await http.get(judged)).json()["reaction"] == "ok"
-    await agent_feedback(*command(stack.broker.bootstrap, file, *columns))
+    await agent_feedback_beside(*command(stack.broker.bootstrap, file, *columns))
     await stack.quiet()
     texts = "select count(*) from feedback.feedback where slots::text like '%Secret reason%'"
     async with stack.client("ann") as http:
@@ -113,7 +115,7 @@ async def test_an_imported_judgement_is_the_persons_own_on_a_known_answer(stack:
     async with stack.client() as http:
         assert (await http.delete("/tenants/acme/users/ann")).status_code == 202
     await stack.quiet()
-    await agent_feedback(*command(stack.broker.bootstrap, file, *columns))
+    await agent_feedback_beside(*command(stack.broker.bootstrap, file, *columns))
     await stack.quiet()
     assert (await stack.rows(texts))[0][0] == 0, "an import does not restore what was erased"
 

@@ -17,7 +17,7 @@ from reporting.read_models.generation import Generation
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
 from standalone.operations.rebuild import rebuild_reporting
-from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback
+from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback_beside
 from tests.support.erasures import erased
 from tests.support.feedback_memory import MemoryStore
 from tests.support.running_stack import RunningStack, exchange, message
@@ -81,13 +81,13 @@ async def test_damaged_reports_become_what_the_store_holds(stack: RunningStack) 
     before, counts = await found(stack), await totals(stack)
     await damaged(stack, "b-1")
     assert await found(stack) != before
-    ended = await agent_feedback(*command(stack))
+    ended = await agent_feedback_beside(*command(stack))
     assert ended.code == 0, ended.err
     assert ended.facts["removed"] == 2
     assert ended.facts["replaced"] == 3
     assert await found(stack) == before
     assert await totals(stack) == counts
-    again = await agent_feedback(*command(stack))
+    again = await agent_feedback_beside(*command(stack))
     assert (again.facts["removed"], again.facts["replaced"]) == (0, 0)
 
 
@@ -115,7 +115,7 @@ async def test_a_rebuild_that_is_killed_leaves_what_serves(stack: RunningStack) 
     assert await found(stack) == serving
     # PostgreSQL notices the lost client after the wait, and releases the rebuild's lock.
     async with asyncio.timeout(HANG_SECONDS):
-        while (ended := await agent_feedback(*command(stack))).code == 3:
+        while (ended := await agent_feedback_beside(*command(stack))).code == 3:
             await asyncio.sleep(0.1)
     assert ended.code == 0, ended.err
     assert "nobody" not in json.dumps(await found(stack))
@@ -139,7 +139,7 @@ async def test_the_erased_stay_erased_and_what_came_meanwhile_stays(stack: Runni
     people = {one["user_id"] for one in await found(stack)}
     assert {"jon", "kim"} <= people
     assert "ida" not in people
-    ended = await agent_feedback(*command(stack))
+    ended = await agent_feedback_beside(*command(stack))
     assert ended.code == 0, ended.err
     assert {one["user_id"] for one in await found(stack)} == people
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import asyncpg
 
-from tests.support.command import Ended, agent_feedback
+from tests.support.command import Ended, agent_feedback_beside
 from tests.support.running_stack import RunningStack, exchange, message
 
 SINCE = "2026-01-01T00:00:00Z"
@@ -58,17 +58,17 @@ async def test_a_comparison_and_a_second_judgement_retract_what_no_longer_holds(
     (before,) = await verdicts(stack, "j-1")
     assert (before["reaction"], before["decided_by"]) == ("not_ok", "rules")
     await reword(stack, "j-1", QUESTION)
-    assert counts(await agent_feedback(*command(stack))) == NOTHING, "the same detector judges nothing again"
-    compared = await agent_feedback(*command(stack, "--since", SINCE, "--dry-run"), **WITH_GATE)
+    assert counts(await agent_feedback_beside(*command(stack))) == NOTHING, "the same detector judges nothing again"
+    compared = await agent_feedback_beside(*command(stack, "--since", SINCE, "--dry-run"), **WITH_GATE)
     assert counts(compared) == NOTHING | {"withdrawn": 1}
     assert QUESTION not in compared.out
     assert await verdicts(stack, "j-1") == [before]
 
-    done = await agent_feedback(*command(stack, "--since", SINCE), **WITH_GATE)
+    done = await agent_feedback_beside(*command(stack, "--since", SINCE), **WITH_GATE)
     assert counts(done) == NOTHING | {"withdrawn": 1}
     assert done.facts["detector"].endswith("-gate")
     await stack.quiet()
     assert await verdicts(stack, "j-1") == []
     (kept,) = await verdicts(stack, "j-2")
     assert kept["detector"] == done.facts["detector"]
-    assert counts(await agent_feedback(*command(stack), **WITH_GATE)) == NOTHING
+    assert counts(await agent_feedback_beside(*command(stack), **WITH_GATE)) == NOTHING

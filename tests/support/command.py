@@ -21,7 +21,6 @@ from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.recount import Said
 from tests.support.server_folders import server_folder
 from tests.support.waits import PATIENCE_SECONDS
-from tests.support.warm_command import warm_command
 
 COMMAND = Path(sys.executable).with_name("agent-feedback")
 HANG_SECONDS = 240
@@ -52,9 +51,9 @@ class Ended:
 
 
 async def agent_feedback(*arguments: str | Path, within: float = HANG_SECONDS, **environment: str) -> Ended:
-    """Run the command to its end, at most `within` seconds, in a fork of a warm process (`warm_command.py`)."""
+    """Run the command to its end as a process of its own, at most `within` seconds."""
     process = await asyncio.create_subprocess_exec(
-        *warm_command(),
+        COMMAND,
         *map(str, arguments),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -72,7 +71,7 @@ async def agent_feedback(*arguments: str | Path, within: float = HANG_SECONDS, *
 
 
 def agent_feedback_here(*arguments: str | Path, **environment: str) -> Ended:
-    """Run the command to its end in this process: without the second of imports, but only in a test without a loop."""
+    """Run the command to its end in this process, without the second of imports, in a thread without a running loop."""
     with pytest.MonkeyPatch.context() as patched:
         # Else loggers of later tests would keep this run's closed standard error.
         patched.setattr("servicekit.logging.configure_logging", lambda *_, **__: None)
@@ -80,6 +79,11 @@ def agent_feedback_here(*arguments: str | Path, **environment: str) -> Ended:
             patched.setenv(name, value)
         ended = CliRunner().invoke(app, [*map(str, arguments)], prog_name="agent-feedback")
     return Ended(ended.exit_code, ended.stdout, ended.stderr)
+
+
+async def agent_feedback_beside(*arguments: str | Path, **environment: str) -> Ended:
+    """Run the command to its end in another thread of this process, beside a stack in the event loop."""
+    return await asyncio.to_thread(agent_feedback_here, *arguments, **environment)
 
 
 @asynccontextmanager
@@ -93,7 +97,7 @@ async def state_folder() -> AsyncIterator[Path]:
 async def serving(state: Path, *arguments: str, **environment: str) -> AsyncIterator[tuple[str, str]]:
     """Start a run that keeps serving; yield its address and token when it is ready."""
     process = await asyncio.create_subprocess_exec(
-        *(*warm_command(), "up", "--port", "0", "--state", str(state), *arguments),
+        *(str(COMMAND), "up", "--port", "0", "--state", str(state), *arguments),
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, **environment},
     )
