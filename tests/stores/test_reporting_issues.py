@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import asyncpg
 import httpx
 import pytest
-import pytest_asyncio
 
 from contracts.erasure import Person
-from contracts.instants import DAY, SECOND
+from contracts.instants import DAY
 from reporting.http.conversations import conversations_router
 from reporting.http.exports import exports_router
 from reporting.http.issues import issues_router
 from reporting.issues.job import IssueJob, is_due
-from reporting.issues.store import AgentScope, IssueChange, change, merge, split
+from reporting.issues.store import merge, split
 from reporting.model.selection import Project
 from reporting.pages.routes import pages_router
 from reporting.read_models.erasure import ReportingErasures
@@ -29,7 +28,7 @@ from servicekit.clock import FixedClock
 from tests.support.issue_turns import AT, NOW, TOPICS, TopicEncoder, issue_job, rejected_turn, rejected_turns
 from tests.support.reporting_client import client
 from tests.support.reporting_database import empty_read_models
-from tests.support.reporting_events import START, Take, batch, feedback
+from tests.support.reporting_events import Take, batch, feedback
 from tests.support.waits import PATIENCE_SECONDS
 
 
@@ -214,7 +213,7 @@ async def test_the_api_lists_reads_and_changes_issues(
 async def test_a_neighbours_issue_is_neither_read_nor_changed(
     http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take, neighbour: dict[str, str]
 ) -> None:
-    await take(*rejected_turns(0, 15), *rejected_turns(15, 15, **neighbour))
+    await take(*rejected_turns(0, 15), *rejected_turns(0, 15, name=" of theirs", **neighbour))
     await issue_job(read_models).catch_up()
     theirs = await issues(read_models, "turns > 0 and (tenant, project) <> ('acme', 'support')")
     ours = (await http.get(ISSUES)).json()
@@ -279,147 +278,49 @@ async def test_a_form_of_another_site_changes_nothing(
     assert (row["state"], row["assignee"], row["note"]) == ("muted", None, "Known.")
 
 
-# Issues of an agent beside those of another tenant, project or agent that share every other id.
-
-OURS: Final = AgentScope("acme", "support", "bot")
-
-
-THEIRS: Final[Mapping[str, tuple[AgentScope, dict[str, Any]]]] = {
-    "another tenant": (AgentScope("globex", "support", "bot"), {"tenant": "globex"}),
-    "another project": (AgentScope("acme", "p2", "bot"), {"project": "p2"}),
-    "another agent": (AgentScope("acme", "support", "other"), {"agent": "other", "thread": "d"}),
-}
-"""Neighbours by what differs. Another agent's conversations are others, with the same turn and message ids."""
-
-
 TABLES: Final = ("issues", "issue_turns", "issue_agents")
+OF_OURS: Final = "where (tenant, project, agent_id) = ('acme', 'support', 'bot')"
 
 
-PATH: Final = "/conversations/acme/support"
-
-
-class Side:
-    """One of two agents to whom the same things happen in turn, as far as `is_ours` does not say otherwise."""
-
-    def __init__(self, pool: asyncpg.Pool, agent: AgentScope, more: dict[str, Any]) -> None:
-        self.pool = pool
-        self.agent = agent
-        self.is_ours = agent == OURS
-        self._more = more
-
-    async def take(self, start: int, count: int, version: str, **more: Any) -> None:
-        said = rejected_turns(start, count, version=version, **self._different(), **more)
-        await ProjectionHandler(PostgresReadModels(self.pool)).handle(batch(*said))
-
-    async def accepts(self, number: int, version: str) -> None:
-        said = list(rejected_turn(number, TOPICS[0], version=version, **self._different()))[:2]
-        await ProjectionHandler(PostgresReadModels(self.pool)).handle(batch(*said))
-
-    async def retracts(self, number: int) -> None:
-        where = {name: self._more[name] for name in ("tenant", "project", "agent") if name in self._more}
-        gone = feedback(
-            f"f{number}{'' if self.is_ours else ' of theirs'}", kind="explicit", reaction=None, revision=2,
-            turn=f"t{number}", conversation=self.conversation(number), user=f"u{number}", at=1_000, **where,
-        )  # fmt: skip
-        await ProjectionHandler(PostgresReadModels(self.pool)).handle(batch(gone))
-
-    def conversation(self, number: int) -> str:
-        return f"{self._more.get('thread', 'c')}{number}"
-
-    async def by_topic(self) -> list[int]:
-        rows = await self.pool.fetch(
-            "select issue_id from issue_turns where turn_id in ('t0', 't1', 't2') and tenant = $1 and project = $2 "
-            "and agent_id = $3 order by turn_id", *self.agent,
-        )  # fmt: skip
-        return [row["issue_id"] for row in rows]
-
-    def _different(self) -> dict[str, Any]:
-        """Return the differences of the neighbour: other words, and later answers to questions at the same time."""
-        if self.is_ours:
-            return {}
-        return {**self._more, "name": " of theirs", "slow": 3, "about": "Their", "words": "Theirs is wrong."}
-
-
-async def history(sides: list[Side]) -> None:
-    """Reject, group, resolve, merge and split; take back, erase and reject again."""
-    pool = sides[0].pool
-    for side in sides:
-        first, later = ("1", "2") if side.is_ours else ("2", "1")  # theirs had another order of versions
-        await side.take(0, 15, first)
-        await side.accepts(100, later)
-    await issue_job(pool).catch_up()
-    for side in sides:
-        refund, parcel, password = await side.by_topic()
-        solved = IssueChange("resolved", "2", "ann", "Fixed.")
-        assert await change(pool, side.agent.at, refund, solved, START + 200 * SECOND)
-        if side.is_ours:
-            assert await merge(pool, side.agent.at, parcel, password, NOW)
-            assert await split(pool, side.agent.at, refund, [("c0", "t0"), ("c3", "t3")], NOW)
-        else:
-            assert await merge(pool, side.agent.at, refund, parcel, NOW)
-            turns = [(side.conversation(number), f"t{number}") for number in (2, 5, 8)]
-            assert await split(pool, side.agent.at, password, turns, NOW)
-            await side.retracts(4)
-            if side.agent.tenant != OURS.tenant:
-                await ReportingErasures(pool).erase({Person(side.agent.tenant, "u7"): NOW})
-    await issue_job(pool).catch_up()
-    for side in sides:
-        await side.take(15, 3, "1", at=300)
-    await issue_job(pool).catch_up()
-    await issue_job(pool, NOW + DAY).catch_up()
-
-
-async def told(pool: asyncpg.Pool) -> dict[str, Any]:
-    """Return the rows and responses about our agent, with its issues numbered from 1."""
-    query = "select id from issues where (tenant, project, agent_id) = ($1, $2, $3) order by id"
-    ids = [row["id"] for row in await pool.fetch(query, *OURS)]
+async def rows_of_ours(pool: asyncpg.Pool) -> dict[str, list[str]]:
+    """Return the rows of acme/support's agent `bot`, with its issues numbered from 1."""
+    ids = [row["id"] for row in await pool.fetch(f"select id from issues {OF_OURS} order by id")]
     number = {id_: n for n, id_ in enumerate(ids, 1)}
-    found: dict[str, Any] = {}
-    for table in TABLES:
-        rows = await pool.fetch(f"select * from {table} where (tenant, project, agent_id) = ($1, $2, $3)", *OURS)
-        found[table] = sorted(
+    return {
+        table: sorted(
             repr({k: number.get(v, v) if k in ("id", "issue_id", "merged_into") else v for k, v in row.items()})
-            for row in rows
+            for row in await pool.fetch(f"select * from {table} {OF_OURS}")
         )
-    clock = FixedClock(NOW + DAY)
-    routers = [issues_router(pool, pool, clock), conversations_router(pool, clock), exports_router(pool)]
-    async with client(routers) as http:
-        listed = (await http.get(f"{PATH}/issues", params={"agent_id": "bot"})).json()
-        found["list"] = listed["waiting"], [_numbered(one, number) for one in listed["items"]]
-        for id_ in ids:
-            one = (await http.get(f"{PATH}/issues/{id_}")).json()
-            found[f"issue {number[id_]}"] = one | {"issue": _numbered(one["issue"], number)}
-            rejected = (await http.post(f"{PATH}/feedback/search", json={"issue": id_})).json()["items"]
-            found[f"feedback of {number[id_]}"] = rejected
-            text = (await http.get(f"{PATH}/exports/kto", params={"issue": id_})).text
-            found[f"export of {number[id_]}"] = [json.loads(line) for line in text.splitlines()]
-    return found
+        for table in TABLES
+    }
 
 
-def _numbered(item: dict[str, Any], number: Mapping[int, int]) -> dict[str, Any]:
-    return item | {name: number.get(item[name], item[name]) for name in ("id", "merged_into")}
+async def history(pool: asyncpg.Pool, neighbour: dict[str, str] | None) -> dict[str, list[str]]:
+    """Reject, group, merge, split and reject again, for us and for a neighbour with the same ids. Returns our rows."""
+    handler = ProjectionHandler(PostgresReadModels(pool))
+    theirs = {"name": " of theirs", "about": "Their", "words": "Theirs is wrong.", "version": "2", **(neighbour or {})}
+    for start in (0, 15):
+        await handler.handle(batch(*rejected_turns(start, 15)))
+        if neighbour is not None:
+            await handler.handle(batch(*rejected_turns(start, 15, **theirs)))
+        await issue_job(pool, NOW + start * DAY).catch_up()
+        if start:
+            break
+        topics = await pool.fetch(
+            f"select issue_id from issue_turns {OF_OURS} and turn_id in ('t0', 't1', 't2') order by turn_id"
+        )
+        first, second, third = [row["issue_id"] for row in topics]
+        assert await merge(pool, AT, second, first, NOW)
+        assert await split(pool, AT, third, [("c2", "t2"), ("c5", "t5")], NOW)
+        if neighbour is not None and "tenant" in neighbour:
+            await ReportingErasures(pool).erase({Person("globex", "u7"): NOW})
+    return await rows_of_ours(pool)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def alone(postgres_url: str) -> AsyncIterator[dict[str, Any]]:
-    """Yield what is told of our agent without any neighbour."""
-    async with empty_read_models(postgres_url) as pool:
-        await history([Side(pool, OURS, {})])
-        yield await told(pool)
-
-
-async def test_the_history_reaches_every_table_and_response(alone: dict[str, Any]) -> None:
-    of_the_merged_one = {"feedback of 2", "export of 2"}
-    assert {name for name, value in alone.items() if not value} == of_the_merged_one
-    assert {one["state"] for one in alone["list"][1]} == {"open", "resolved"}
-
-
-@pytest.mark.parametrize("kind", THEIRS)
-async def test_a_neighbour_with_the_same_ids_changes_nothing(
-    postgres_url: str, alone: dict[str, Any], kind: str
-) -> None:
-    async with empty_read_models(postgres_url) as pool:
-        await history([Side(pool, OURS, {}), Side(pool, *THEIRS[kind])])
-        beside = await told(pool)
-    for name, value in alone.items():
-        assert beside[name] == value, name
+@pytest.mark.parametrize(
+    "neighbour", [{"tenant": "globex"}, {"project": "p2"}, {"agent": "other", "thread": "d"}], ids=str
+)
+async def test_a_neighbour_with_the_same_ids_changes_no_row(postgres_url: str, neighbour: dict[str, str]) -> None:
+    """Another agent's conversations are others, with the same turn and message ids."""
+    async with empty_read_models(postgres_url) as alone, empty_read_models(postgres_url) as beside:
+        assert await history(beside, neighbour) == await history(alone, None)
