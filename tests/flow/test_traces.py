@@ -24,6 +24,7 @@ from tests.support.running_stack import RunningStack, exchange, message, running
 from tests.support.waits import PATIENCE_SECONDS
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+OF_VERDICT = "b" * 32
 PRODUCER = "00f067aa0ba902b7"
 SECRET = "whsec_" + "YSBrZXkgb2YgdHdlbnR5LWZvdXIgYnl0ZQ=="
 SAID = "Nobody may read this sentence in a trace."
@@ -77,11 +78,18 @@ def of_trace(spans: Sequence[SentSpan], trace: str) -> dict[str, SentSpan]:
 
 
 async def test_one_trace_leads_from_the_producer_to_the_webhook(postgres_url: str, tmp_path: Path) -> None:
+    accepts = {"accept": "application/openmetrics-text; version=1.0.0"}
     async with traced_stack(postgres_url, tmp_path, 1.0) as (stack, collector, hook):
         await publish(stack, *exchange("c1", "t1", content=SAID))
         await stack.quiet()
         await publish(stack, reaction("c1", "t1-answer"), traceparent=f"00-{TRACE}-{PRODUCER}-01")
         [taken] = await hook.until("/learner", lambda requests: len(requests) == 1)
+        await stack.quiet()
+        async with stack.client() as http:
+            metrics = (await http.get("/metrics", headers=accepts)).text
+        rejection = message("m3", "c1", content="No, that's wrong.", occurredAt="2026-01-01T10:00:09Z")
+        await publish(stack, rejection, traceparent=f"00-{OF_VERDICT}-{PRODUCER}-01")
+        await hook.until("/learner", lambda requests: len(requests) == 2)
         await stack.quiet()
     spans = of_trace(collector.spans, TRACE)
     bridge, feedback, reporting = (spans[f"{name} batch"] for name in ("chat_bridge", "feedback", "reporting"))
@@ -94,16 +102,9 @@ async def test_one_trace_leads_from_the_producer_to_the_webhook(postgres_url: st
     assert bridge.attributes["agent_feedback.dead_letters"] == 0
     assert not any(one.failed for one in collector.spans)
     assert all(SAID.encode() not in body and b"ann" not in body for body in collector.bodies)
-
-
-async def test_a_verdict_continues_the_trace_of_its_message(postgres_url: str, tmp_path: Path) -> None:
-    async with traced_stack(postgres_url, tmp_path, 1.0) as (stack, collector, hook):
-        await publish(stack, *exchange("c1", "t1"))
-        said = message("m3", "c1", content="No, that's wrong.", occurredAt="2026-01-01T10:00:09Z")
-        await publish(stack, said, traceparent=f"00-{TRACE}-{PRODUCER}-01")
-        await hook.until("/learner", lambda requests: len(requests) == 1)
-        await stack.quiet()
-    spans = of_trace(collector.spans, TRACE)
+    exemplar = f'# {{trace_id="{TRACE}"}}'
+    assert [line for line in metrics.splitlines() if "event_to_commit_seconds_bucket" in line and exemplar in line]
+    spans = of_trace(collector.spans, OF_VERDICT)
     assert {spans[f"{name} batch"].parent for name in ("inference", "feedback", "reporting")} == {PRODUCER}
 
 
@@ -153,17 +154,6 @@ async def test_an_unsampled_trace_has_no_spans(
         await stack.quiet()
     assert collector.spans == []
     assert taken.headers.get("traceparent") == traceparent
-
-
-async def test_a_histogram_has_the_trace_as_its_exemplar(postgres_url: str, tmp_path: Path) -> None:
-    accepts = {"accept": "application/openmetrics-text; version=1.0.0"}
-    async with traced_stack(postgres_url, tmp_path, 1.0) as (stack, _, _):
-        await publish(stack, *exchange("c1", "t1"), traceparent=f"00-{TRACE}-{PRODUCER}-01")
-        await stack.quiet()
-        async with stack.client() as http:
-            shown = (await http.get("/metrics", headers=accepts)).text
-    named = f'# {{trace_id="{TRACE}"}}'
-    assert [line for line in shown.splitlines() if "event_to_commit_seconds_bucket" in line and named in line]
 
 
 async def test_a_collector_that_does_not_answer_delays_nothing(postgres_url: str, tmp_path: Path) -> None:

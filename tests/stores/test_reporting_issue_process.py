@@ -102,15 +102,6 @@ async def blocked(issues: Issues) -> AsyncIterator[Connection]:
         yield connection
 
 
-async def test_a_process_remains_for_the_next_call(issues: Issues) -> None:
-    await issues.reject(0, 3)
-    assert await issues.catch_up() == 3
-    pid = issues.child.pid
-    await issues.reject(3, 2)
-    assert await issues.catch_up() == 2
-    assert issues.child.pid == pid
-
-
 async def test_an_idle_process_ends_and_the_next_call_starts_another(issues: Issues) -> None:
     issues.set_times(idle=0)
     await issues.reject(0, 3)
@@ -123,19 +114,24 @@ async def test_an_idle_process_ends_and_the_next_call_starts_another(issues: Iss
     assert await issues.catch_up() == 1
 
 
-def test_a_process_that_died_between_calls_is_replaced(postgres_url: str) -> None:
+def test_a_process_remains_for_the_next_call_and_is_replaced_if_it_died(postgres_url: str) -> None:
     async def placed() -> list[int]:
         async with opened(postgres_url) as issues:
-            await issues.reject(0, 3)
-            first = await issues.catch_up()
-            process = issues.child._process
-            assert process is not None
-            process.kill()
-            await process.wait()
-            await issues.reject(3, 2)
-            return [first, await issues.catch_up()]
+            counts = []
+            for start in (0, 3, 6):
+                await issues.reject(start, 3)
+                counts.append(await issues.catch_up())
+                process = issues.child._process
+                assert process is not None
+                if start == 0:
+                    first = process
+                if start == 3:
+                    assert process is first
+                    process.kill()
+                    await process.wait()
+            return counts
 
-    assert uvloop.run(placed()) == [3, 2]
+    assert uvloop.run(placed()) == [3, 3, 3]
 
 
 async def test_the_death_of_a_process_is_an_error_and_delays_the_next(issues: Issues, blocked: Connection) -> None:

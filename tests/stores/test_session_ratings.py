@@ -11,17 +11,17 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
 from typing import Any
-from uuid import uuid4
 
 import asyncpg
 import pytest
 
-from agent_feedback_kit.sessions.backend import MEMORY_LIMIT, MemoryBackend, SessionFeedbackBackend
+from agent_feedback_kit.sessions import backend as sessions
+from agent_feedback_kit.sessions.backend import MemoryBackend, SessionFeedbackBackend
 from agent_feedback_kit.sessions.choice import INCOGNITO, backend_name, open_backend
 from agent_feedback_kit.sessions.postgres import PostgresBackend
 from agent_feedback_kit.sessions.record import InvalidRecord, MemoryMode, SessionFeedbackRecord, opaque, parse_time
@@ -194,15 +194,13 @@ def test_a_record_has_no_room_for_text() -> None:
     assert opaque("test") == "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 
-async def test_memory_is_bounded() -> None:
+async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MEMORY_LIMIT", 5)
     memory = MemoryBackend()
-    one = rating()
-    for number in range(MEMORY_LIMIT + 3):
-        memory._records.setdefault("default", []).append(replace(one, id=uuid4(), turn_count_at_end=number))
-    last = await memory.arecord(rating(label="negative"))
-    assert await memory.arecord_count() == MEMORY_LIMIT
+    for turns in range(8):
+        await memory.arecord(rating(turn_count_at_end=turns))
     held = await memory.alist_by_session(opaque("t"))
-    assert last in held and min(one.turn_count_at_end for one in held) == 3, "the oldest are dropped"
+    assert sorted(one.turn_count_at_end for one in held) == [3, 4, 5, 6, 7], "the oldest are dropped"
 
 
 async def test_the_file_is_its_owners(tmp_path: Path) -> None:
