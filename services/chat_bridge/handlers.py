@@ -11,16 +11,18 @@ from chat_bridge.model import (
     ParkedEvent,
     ParkedKey,
     RatedConversation,
+    Translated,
     batched,
     follow_ups,
     latest_versions,
+    message_of,
     message_outcomes,
     original_key,
     parked_event,
+    translate,
 )
 from chat_bridge.parking import Parking
 from chat_bridge.store import MessageStore
-from chat_bridge.translate import Translated, message_of, translate
 from contracts.message_fields import MessageKey
 from servicekit.clock import Clock
 from servicekit.log.handler import Handler

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from chat_bridge import metrics
-from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, Translated, message_of, translate
 from chat_bridge.store import MessageStore
-from chat_bridge.translate import Translated, message_of, translate
 from contracts.headers import Headers, derived_headers
 from contracts.instants import SECOND
 from servicekit.clock import Clock

@@ -11,7 +11,7 @@ from reporting.pages.access import access_router
 from reporting.pages.erasure import erasure_router
 from reporting.pages.routes import pages_router
 from reporting.parts import ReportingParts, open_parts
-from reporting.read_models.erasure_log import ErasureLogHandler
+from reporting.read_models.handlers import ErasureLogHandler
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
 from servicekit.definition import Keeps, ServiceDefinition

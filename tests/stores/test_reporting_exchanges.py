@@ -18,9 +18,8 @@ from reporting.feedback.search import found
 from reporting.model.selection import ALWAYS, ConversationScope, Filters, Project
 from reporting.pages.queries.transcript import transcript
 from reporting.read_models.erasure import ReportingErasures
-from reporting.read_models.exchanges import settle_answers
 from reporting.read_models.handlers import ProjectionHandler
-from reporting.read_models.store_postgres import PostgresReadModels
+from reporting.read_models.store_postgres import PostgresReadModels, settle_answers
 from reporting.turns.turns import turns_with_feedbacks
 from servicekit.db.database import Database
 from tests.support.channels import Channel, channel_of, shuffled

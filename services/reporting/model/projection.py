@@ -38,7 +38,7 @@ class FeedbackRow(NamedTuple):
     If a verdict is overruled, `reaction` is null, as in any cleared record. The machine's reaction is then in
     `overruled_reaction`.
 
-    `answer_id` and the four fields before it are corrected when the answer is known (`exchanges.py`).
+    `answer_id` and the four fields before it are corrected when the answer is known (`read_models/store_postgres.py`).
     """
 
     feedback_id: UUID

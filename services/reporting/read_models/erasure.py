@@ -11,7 +11,7 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
-from reporting.read_models.exchanges import settle_answers
+from reporting.read_models.store_postgres import settle_answers
 from reporting.sql import SQL
 
 _AT_ONCE: Final = 5_000

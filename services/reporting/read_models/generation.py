@@ -13,8 +13,7 @@ from typing import Any, Final
 import asyncpg
 
 from reporting.model.projection import FeedbackRow
-from reporting.read_models.exchanges import correct_rebuilt
-from reporting.read_models.store_postgres import given_feedbacks
+from reporting.read_models.store_postgres import correct_rebuilt, given_feedbacks
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 from servicekit.errors import StartError

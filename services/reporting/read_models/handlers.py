@@ -1,11 +1,11 @@
-"""Event handler that writes messages, feedback and session ratings to the read models."""
+"""Handlers that write messages, feedback and session ratings to the read models, and erasures to the access log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from contracts.feedback import FeedbackCreated, FeedbackErased, FeedbackSessionCreated
+from contracts.feedback import FeedbackCreated, FeedbackErased, FeedbackErasureRequested, FeedbackSessionCreated
 from contracts.versions import MessageEvent
 from reporting.access.log import AccessLog
 from reporting.model.projection import (
@@ -69,3 +69,18 @@ class ProjectionHandler(Handler, tombstones=True):
             return next(of_messages if type(event) in _MESSAGES else of_feedbacks)
 
         return [outcome(event) for event in events]
+
+
+class ErasureLogHandler(Handler, tombstones=True):
+    """Handler that records erasure requests in the access log, after `inner` has erased the data."""
+
+    def __init__(self, inner: Handler, projection: ProjectionHandler) -> None:
+        self._inner = inner
+        self._log = projection.access_log
+
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        outcomes = await self._inner.handle(batch)
+        for received in batch:
+            if self._log is not None and isinstance(received.event, FeedbackErasureRequested):
+                await self._log.note_erasure(received.event)
+        return outcomes

@@ -10,9 +10,8 @@ from uuid import UUID, uuid5
 import pytest
 from pydantic import ValidationError
 
-from chat_bridge.model import IndexedMessage, indexed
+from chat_bridge.model import IndexedMessage, indexed, translate
 from chat_bridge.refused import EventRefusal, refusal_of_line, refusal_of_record
-from chat_bridge.translate import translate
 from contracts.base import TEXT_LIMIT
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackExplicitReceived, FeedbackReactionReceived, FeedbackReplyReceived
