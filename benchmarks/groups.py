@@ -37,7 +37,7 @@ from servicekit.db.database import LedgeredErasures
 from servicekit.db.pools import open_pool
 from servicekit.log.delivery import GroupOutcomes
 from servicekit.log.handler import ErasingHandler, Handler, TopicHandlers
-from servicekit.log.messages import Producer
+from servicekit.log.records import Producer
 
 Watch = Callable[[asyncpg.Connection], Awaitable[None]]
 

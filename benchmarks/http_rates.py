@@ -23,8 +23,8 @@ from benchmarks.servers import Servers, servers
 from benchmarks.workload import Workload, scratch, source_of
 from contracts.instants import format_instant
 from servicekit.clock import SystemClock
-from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Message
 
 TOKEN: Final = "benchmark-of-http"
 TURNS: Final = 2_000

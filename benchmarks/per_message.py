@@ -45,9 +45,8 @@ from servicekit.clock import SystemClock
 from servicekit.garbage_collection import tune_gc
 from servicekit.log.fetch import raw_record
 from servicekit.log.handler import Handler
-from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
-from servicekit.log.records import Received, read
+from servicekit.log.records import Message, Received, Written, read
 from servicekit.log.redacting import redact
 
 FLOW: Final = (

@@ -19,7 +19,7 @@ from benchmarks.jobs import Job, answer
 from benchmarks.run_four_processes import four_services
 from contracts.ids import feedback_id
 from feedback.reward import reward_of
-from servicekit.log.messages import Message
+from servicekit.log.records import Message
 from servicekit.log.settings import PRODUCER_SETTINGS
 
 LOOK_SECONDS = 0.005

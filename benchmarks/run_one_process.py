@@ -14,7 +14,7 @@ from benchmarks.jobs import Job, answer
 from benchmarks.log import log_with
 from benchmarks.workload import Expected
 from servicekit.garbage_collection import tune_gc
-from servicekit.log.messages import Message, Producer
+from servicekit.log.records import Message, Producer
 from servicekit.log.topics import partitions_by_topic
 from servicekit.logging import configure_logging
 from servicekit.service import ServiceContext

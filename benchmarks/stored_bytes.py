@@ -21,7 +21,7 @@ import asyncpg
 
 from benchmarks.run_one_process import BATCH
 from benchmarks.workload import Workload, scratch, source_of
-from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.records import Message, Producer, Written
 from servicekit.log.topics import partitions_by_topic
 from servicekit.logging import configure_logging
 from servicekit.service import ServiceContext

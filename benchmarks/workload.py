@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from contracts.topics import BY_NAME, CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, IN_LOG_ORDER
-from servicekit.log.messages import Message
+from servicekit.log.records import Message
 from standalone.sample import write_sample
 
 SHARED = Path(__file__).parents[2] / "shared" / "samples" / "chat_events.jsonl"

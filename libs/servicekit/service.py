@@ -30,9 +30,9 @@ from servicekit.log.cluster import Bootstrap
 from servicekit.log.delivery import Delivery, GroupOutcomes
 from servicekit.log.group_progress import GroupProgress
 from servicekit.log.handler import ErasingHandler, Handler, Slot, TopicHandlers
-from servicekit.log.messages import Producer
 from servicekit.log.outcome import Observer, Outcome
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Producer
 from servicekit.log.redacting import RedactingProducer, configured_redactor, redact_value
 from servicekit.log.settings import CLIENT_PREFIX, LETTER_COMPRESSION
 from servicekit.log.subscriber import Committed, Subscription

@@ -19,7 +19,7 @@ from proofs.chaos.planted import plant
 from servicekit import launcher
 from servicekit.clock import SystemClock
 from servicekit.definition import ServiceDefinition
-from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.records import Message, Producer, Written
 from servicekit.log.subscriber import Subscription
 from servicekit.service import Service, ServiceContext
 

@@ -18,7 +18,7 @@ from servicekit.errors import LogUnavailable
 from servicekit.log.dead_letters import letters_of
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Slot
-from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.records import Message, Producer, Written
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.service import Service
 from servicekit.web.log_writer import LogWriter

@@ -12,8 +12,8 @@ from proofs.chaos.cluster import KafkaWithListeners
 from proofs.chaos.logs import records_of
 from proofs.chaos.proxy import Door
 from proofs.chaos.wire import CommitRecogniser, FrameHeads, ProduceRecogniser
-from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Message
 from servicekit.log.topics import ensure_topics
 
 PRODUCE, FETCH = 0, 1

@@ -15,8 +15,8 @@ from contracts.headers import Headers
 from contracts.topics import BY_NAME
 from feedback.store import NOBODY, RecordChanges, Save, Saved
 from proofs.simulation.fake_log import Entry, Group, Log, Membership
-from servicekit.log.messages import Message, Written
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Message, Written
 
 Part = Literal["log", "commit", "store"]
 Point = Callable[[str, Part], Awaitable[None]]

@@ -13,7 +13,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 from contracts.headers import Headers
 from contracts.topics import BY_NAME, Consumer, consumed_by
 from servicekit.log.fetch import LOG_APPEND_TIME
-from servicekit.log.messages import Message, Written
+from servicekit.log.records import Message, Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from contracts.topics import CHAT_TOPICS, Consumer
 from proofs.simulation.fake_clients import FAILURES, Part
 from proofs.simulation.processes import SESSION_SECONDS, Killed, Process, Unexpected, Wiring
 from proofs.simulation.world import KINDS, World
-from servicekit.log.messages import Message
+from servicekit.log.records import Message
 
 FEWEST, MOST = 6, 14
 """Minimum and maximum number of faults of one history."""

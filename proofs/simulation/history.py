@@ -13,7 +13,7 @@ from contracts.instants import SECOND, format_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, ERASURE_REQUESTED, EXPLICIT_RECEIVED, Topic
 from proofs.chaos.ledger import Entry, digest
 from proofs.simulation.world import EPOCH_SECONDS
-from servicekit.log.messages import Message
+from servicekit.log.records import Message
 
 START = (EPOCH_SECONDS - 86_400) * SECOND
 EMOJI = ("👍", "❤️", "👎", "🧦")

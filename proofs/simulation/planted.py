@@ -18,9 +18,8 @@ from feedback.writer import FeedbackWriter
 from proofs.simulation.fake_clients import SimulatedProducer
 from proofs.simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
 from servicekit.log.delivery import Commit, Delivery
-from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import RawRecord, Received
+from servicekit.log.records import Message, Producer, RawRecord, Received, Written
 
 LINGER = 1.5
 """Virtual seconds by which a response is delayed, for bugs that show only if another process acts in between."""

@@ -26,9 +26,8 @@ from chat_bridge.store import MessageStore
 from contracts.message_fields import MessageKey
 from servicekit.clock import Clock
 from servicekit.log.handler import Handler
-from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received
+from servicekit.log.records import Producer, Received
 
 PARKED = Outcome.parked("original_unknown")
 NO_ANSWER = Outcome.ignored("no_answer")

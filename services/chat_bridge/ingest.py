@@ -20,8 +20,7 @@ from contracts.erasure import ErasedAt, Person, author_of, is_erased
 from contracts.log_time import future_fault
 from contracts.topics import BY_NAME, INBOUND_TOPICS
 from servicekit.clock import Clock
-from servicekit.log.messages import Message, Producer
-from servicekit.log.records import Received
+from servicekit.log.records import Message, Producer, Received
 
 LINES_LIMIT = 50_000
 """Maximum number of lines in a request."""

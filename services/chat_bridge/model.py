@@ -27,9 +27,8 @@ from contracts.posts import About, PostReacted, about_in
 from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
 from contracts.topics import BY_NAME, EXPLICIT_RECEIVED, REACTION_RECEIVED, REPLY_RECEIVED, Topic
 from contracts.versions import COPY, message_in, place_of, same_source, version_of
-from servicekit.log.messages import Message
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received
+from servicekit.log.records import Message, Received
 
 UNLOGGED_POSITION: Final = Position(0)
 """Position of a message that is known only from a copy in another event, and not stored."""

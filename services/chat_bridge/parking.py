@@ -14,9 +14,8 @@ from chat_bridge.store import MessageStore
 from contracts.headers import Headers, derived_headers
 from contracts.instants import SECOND
 from servicekit.clock import Clock
-from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received
+from servicekit.log.records import Message, Producer, Received
 
 SWEEP_BATCH = 500
 GIVEN_UP = Outcome.dead_lettered("original_never_came")

@@ -16,7 +16,7 @@ from feedback.erasure_status import ErasureProgress, PostgresErasureStatuses
 from feedback.turn_erasures import TurnErasures
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
-from servicekit.log.messages import Message, Producer
+from servicekit.log.records import Message, Producer
 from servicekit.web.auth import RequestCaller
 from servicekit.web.routes import Routes
 

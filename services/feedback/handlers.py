@@ -23,9 +23,8 @@ from feedback.reward import change_of
 from feedback.store import Store
 from feedback.writer import BatchChange, FeedbackWriter, Update
 from servicekit.log.handler import Handler
-from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received
+from servicekit.log.records import Message, Producer, Received
 
 FEEDBACK_TOPICS: Final = (REPLY_RECEIVED, REACTION_RECEIVED, EXPLICIT_RECEIVED, INFERRED_RECEIVED, ERASURE_REQUESTED)
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})

@@ -25,7 +25,7 @@ from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler
 from servicekit.db.database import Database
 from servicekit.log.handler import Handler
-from servicekit.log.messages import Producer
+from servicekit.log.records import Producer
 from servicekit.service import Service
 
 ANNOUNCEMENTS: Final = "session_announcements"

@@ -19,7 +19,7 @@ from feedback.registry_postgres import PostgresRegistry
 from feedback.sessions_postgres import PostgresSessions, StoredRating
 from servicekit.clock import Clock
 from servicekit.errors import Unavailable
-from servicekit.log.messages import Message, Producer
+from servicekit.log.records import Message, Producer
 
 _AT_ONCE = 500
 

@@ -21,7 +21,7 @@ from feedback.registry_postgres import PostgresRegistry
 from feedback.reward import explicit_key
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
-from servicekit.log.messages import Message, Producer
+from servicekit.log.records import Message, Producer
 
 LookUntilRead = Callable[[Callable[[], Awaitable[TurnFacts | None]]], Awaitable[tuple[TurnFacts | None, bool]]]
 """Function that calls another one until that returns facts, the registry has read the log, or the time is up.

@@ -36,8 +36,8 @@ from feedback.model import (
     unknown_erasures,
 )
 from feedback.store import NOBODY, Save, Saved, Store
-from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import Outcome
+from servicekit.log.records import Message, Producer
 
 ERASED = Outcome.ignored("erased")
 """Outcome of a change that is covered by the erasure of its author."""

@@ -27,9 +27,8 @@ from inference.turns.facts import facts_of
 from inference.turns.store import TurnIntake
 from inference.window import message_ranges
 from servicekit.log.handler import Handler
-from servicekit.log.messages import Producer
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Received
+from servicekit.log.records import Producer, Received
 
 
 class ConversationHandler(Handler):

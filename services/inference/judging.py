@@ -21,8 +21,8 @@ from inference.turns.facts import Facts, joined
 from inference.turns.store import PreviousVerdict, TurnIntake
 from inference.window import MessageRange
 from servicekit.clock import stage
-from servicekit.log.messages import Message as Record
-from servicekit.log.messages import Producer
+from servicekit.log.records import Message as Record
+from servicekit.log.records import Producer
 
 PIECE: Final = 16
 """Number of messages that are judged at a time. Between two pieces, other tasks of the event loop run, such as

@@ -34,7 +34,7 @@ from reporting.settings import ReportingSettings
 from reporting.sql import SQL
 from servicekit.clock import Clock
 from servicekit.db.database import Database
-from servicekit.log.messages import Producer
+from servicekit.log.records import Producer
 from servicekit.service import Service
 
 SCHEMA = SQL.schema

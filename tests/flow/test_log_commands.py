@@ -19,10 +19,9 @@ from feedback.store import Store
 from feedback.store_choice import open_store
 from servicekit.clock import SystemClock
 from servicekit.log.dead_letters import dead_letter
-from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import ERASED, Outcome
 from servicekit.log.producer import BatchProducer
-from servicekit.log.records import Coordinates, RawRecord, Received
+from servicekit.log.records import Coordinates, Message, Producer, RawRecord, Received
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import Service, ServiceContext
 from standalone.cli.app import app

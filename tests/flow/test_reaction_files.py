@@ -18,7 +18,7 @@ FOLDERS = (f"{ROOT}/libs/", f"{ROOT}/services/")
 CONSUMER = "LogicSubscriber._run_consume_loop"
 """Name of the tasks that read the log, handle its records and commit them."""
 MOST = {
-    "libs/servicekit": 13,
+    "libs/servicekit": 12,
     "libs/redaction": 2,
     "services/chat_bridge": 3,
     "services/feedback": 5,

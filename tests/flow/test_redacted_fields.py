@@ -17,8 +17,8 @@ from feedback.api_reviews import GivenReview
 from feedback.submission_body import GivenFeedback
 from inference.api_bodies import NewMessage
 from redaction.redactor import IDENTIFIERS
-from servicekit.log.messages import Message
 from servicekit.log.reader import records_of
+from servicekit.log.records import Message
 from tests.support.erasures import columns_holding
 from tests.support.running_stack import RunningStack, message, running_stack
 

@@ -19,7 +19,7 @@ import pytest
 from aiokafka import ConsumerRecord
 
 from contracts.topics import ERASURE_REQUESTED
-from servicekit.log.messages import Message
+from servicekit.log.records import Message
 from standalone.one_process.replay import ReplayResult, replay
 from tests.support.command import HANG_SECONDS
 from tests.support.running_stack import RunningStack, exchange

@@ -19,7 +19,7 @@ from feedback.sessions import SessionAnnouncer
 from feedback.sessions_postgres import PostgresSessions
 from feedback.store_choice import SCHEMA
 from servicekit.db.pools import open_pool
-from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.records import Message, Producer, Written
 from servicekit.service import ServiceContext
 from tests.support.logs import RecordingLog
 from tests.support.running_stack import RunningStack, exchange, running_stack

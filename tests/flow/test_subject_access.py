@@ -15,8 +15,8 @@ import asyncpg
 from contracts.erasure import Person
 from contracts.topics import TOPICS
 from servicekit.clock import SystemClock
-from servicekit.log.messages import Message
 from servicekit.log.reader import records_of
+from servicekit.log.records import Message
 from standalone.operations.log_access import LogTarget
 from standalone.operations.subject_access import archive_of
 from standalone.programs import PROGRAMS

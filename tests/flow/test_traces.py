@@ -15,7 +15,7 @@ import pytest
 
 from contracts.ids import conversation_key
 from servicekit.errors import StartError
-from servicekit.log.messages import Message
+from servicekit.log.records import Message
 from servicekit.tracing import open_traces
 from tests.flow.test_webhooks import endpoint
 from tests.support.otlp_receiver import OtlpReceiver, SentSpan, otlp_receiver

@@ -23,7 +23,7 @@ from reporting.outbox.sending import CheckedHttp, WebhookSender
 from reporting.outbox.store import Deliveries, Receiver
 from reporting.sql import SQL
 from servicekit.db.pools import open_pool
-from servicekit.log.messages import Message
+from servicekit.log.records import Message
 from tests.support.erasures import erased
 from tests.support.hand_clock import HandClock
 from tests.support.receiver import Taken, receiver

@@ -19,8 +19,8 @@ from contracts.topics import FEEDBACK_CREATED, TOPICS
 from proofs.chaos.compaction import compact
 from proofs.chaos.logs import records_of
 from servicekit.log.cluster import Bootstrap, client_options
-from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Message
 from standalone.log import log_of
 from tests.support.command import COMMAND, state_folder
 from tests.support.erasures import columns_holding

@@ -20,8 +20,8 @@ from contracts.ids import conversation_key
 from contracts.instants import MINUTE, format_instant, parse_instant
 from feedback.settings import FeedbackSettings
 from servicekit.clock import SystemClock
-from servicekit.log.messages import Message
 from servicekit.log.outcome import Observation
+from servicekit.log.records import Message
 from servicekit.log.topics import ensure_topics
 from servicekit.service import Service, ServiceContext
 from servicekit.web.application import add_routes, application, guarded

@@ -14,9 +14,9 @@ from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.record.util import calc_crc32c
 
 from contracts.topics import CHAT_REACTION, CHAT_REPLY, EXPLICIT_RECEIVED
-from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
+from servicekit.log.records import Message
 from servicekit.log.topics import ensure_topics
 from tests.support.group_reading import reading
 from tests.support.local_kafka import LocalKafka

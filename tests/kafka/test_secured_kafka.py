@@ -12,9 +12,9 @@ from aiokafka.admin import AIOKafkaAdminClient
 from contracts.topics import CHAT_REACTION
 from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import Bootstrap, cluster_at
-from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
+from servicekit.log.records import Message
 from servicekit.log.settings import Mechanism
 from servicekit.log.topics import ensure_topics, partitions_by_topic
 from tests.support.command import agent_feedback

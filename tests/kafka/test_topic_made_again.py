@@ -9,8 +9,8 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
 from contracts.topics import CHAT_REACTION
-from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Message
 from servicekit.log.topics import ensure_topics
 from tests.support.group_reading import reading
 from tests.support.local_kafka import LocalKafka

@@ -16,8 +16,8 @@ from feedback.handlers import FeedbackHandler
 from feedback.model import Record
 from feedback.reward import DEFAULT_REWARDS
 from feedback.store import Save, Store, Totals
-from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import ERASED, Outcome
+from servicekit.log.records import Message, Written
 from tests.support.feedback_events import (
     START,
     RecordingProducer,

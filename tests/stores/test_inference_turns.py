@@ -32,8 +32,7 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, reaction_of
 from inference.turns.vectors import TurnVectors
 from servicekit.db.pools import open_pool
-from servicekit.log.messages import Written
-from servicekit.log.records import Coordinates, RawRecord, Received
+from servicekit.log.records import Coordinates, RawRecord, Received, Written
 from tests.support.filled_rows import insert
 from tests.support.logs import NOW, example
 

@@ -28,7 +28,7 @@ from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.db.pools import open_existing_pool
-from servicekit.log.messages import Message, Written
+from servicekit.log.records import Message, Written
 from tests.support.databases import new_database
 from tests.support.issue_turns import NOW, TopicEncoder, rejected_turns
 from tests.support.reporting_events import START, batch

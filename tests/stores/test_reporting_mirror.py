@@ -22,7 +22,7 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
 from servicekit.errors import StartError, Unavailable
-from servicekit.log.messages import Message, Written
+from servicekit.log.records import Message, Written
 from tests.support.hand_clock import HandClock
 from tests.support.object_stores import AnyStore, object_store
 from tests.support.reporting_client import client

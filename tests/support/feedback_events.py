@@ -23,8 +23,7 @@ from contracts.topics import (
     Topic,
 )
 from feedback.model import Entry, Key, Payload, Record, Stamp
-from servicekit.log.messages import Message, Written
-from servicekit.log.records import Coordinates, RawRecord, Received
+from servicekit.log.records import Coordinates, Message, RawRecord, Received, Written
 
 START = 1_790_000_000_000_000
 """Time of `at=0` in microseconds: 2026-09-21T14:13:20Z."""

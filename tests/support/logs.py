@@ -10,8 +10,7 @@ from typing import Any
 import contracts
 from contracts.headers import Headers
 from contracts.instants import parse_instant
-from servicekit.log.messages import Message, Written
-from servicekit.log.records import Coordinates, RawRecord
+from servicekit.log.records import Coordinates, Message, RawRecord, Written
 
 NOW = parse_instant("2026-06-01T12:00:00Z")
 EXAMPLES = Path(contracts.__file__).parent / "examples"

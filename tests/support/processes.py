@@ -15,8 +15,8 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 from contracts.topics import Consumer, consumed_by
-from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Message
 from standalone.one_process.lines import Routed, route
 from tests.support.command import COMMAND
 

@@ -23,8 +23,8 @@ from starlette.types import ASGIApp
 from contracts.ids import conversation_key
 from contracts.scopes import ALL_SCOPES
 from detector.encoders.embedder import WordLlamaEmbedder, WordVectors
-from servicekit.log.messages import Message
 from servicekit.log.outcome import Observation
+from servicekit.log.records import Message
 from servicekit.log.topics import partitions_by_topic
 from servicekit.service import ServiceContext
 from servicekit.web.application import add_routes, application, guarded

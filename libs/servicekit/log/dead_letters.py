@@ -10,8 +10,7 @@ from contracts.base import SHORTEST_EVENT
 from contracts.headers import CAUSE, header
 from contracts.topics import BY_NAME, FOREIGN
 from servicekit.log.handler import Slot
-from servicekit.log.messages import Message
-from servicekit.log.records import RawRecord
+from servicekit.log.records import Message, RawRecord
 from servicekit.log.settings import MESSAGE_LIMIT
 
 CHUNK_BYTES = 4 * 1024 * 1024

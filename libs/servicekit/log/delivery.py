@@ -23,9 +23,8 @@ from servicekit.log.backoff import Backoff
 from servicekit.log.dead_letters import letters_of
 from servicekit.log.handler import Handler, Slot, handle_slots
 from servicekit.log.health import PROBE_SECONDS, Breaker, Stall
-from servicekit.log.messages import Producer
 from servicekit.log.outcome import TOMBSTONE, Observation, Observer, Outcome
-from servicekit.log.records import RawRecord, Received, Unreadable, is_tombstone, read, read_tombstone
+from servicekit.log.records import Producer, RawRecord, Received, Unreadable, is_tombstone, read, read_tombstone
 from servicekit.log.redacting import redact_all
 from servicekit.logging import frames, logger
 

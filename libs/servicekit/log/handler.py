@@ -27,9 +27,8 @@ from contracts.base import ID_LIMIT, ID_PATTERN
 from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest
 from contracts.feedback import FeedbackErased, FeedbackKeeper
 from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED, Topic
-from servicekit.log.messages import Message, Producer
 from servicekit.log.outcome import ERASED, Outcome, RecordIds
-from servicekit.log.records import RawRecord, Received, cause_of
+from servicekit.log.records import Message, Producer, RawRecord, Received, cause_of
 
 Conversation = tuple[str, ...]
 

@@ -14,7 +14,7 @@ from servicekit.clock import stage
 from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.fetch import LOG_APPEND_TIME
-from servicekit.log.messages import Message, Written
+from servicekit.log.records import Message, Written
 from servicekit.log.settings import MESSAGE_LIMIT, PRODUCER_SETTINGS
 
 Lanes = Mapping[tuple[str, int], Sequence[int]]

@@ -1,11 +1,11 @@
-"""Raw records of the log, and a parser that never raises. No I/O."""
+"""Records of the log: raw ones with a parser that never raises, and those to write. No I/O."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -13,11 +13,12 @@ from pydantic_core import from_json, to_json
 
 from contracts.base import RECORD_LIMIT, SHORTEST_EVENT, Envelope
 from contracts.feedback import FeedbackErased
-from contracts.headers import CAUSE, Headers, derived_headers, header, revision_named, trace_of
+from contracts.headers import CAUSE, REVISION, Headers, derived_headers, header, revision_named, trace_of
+from contracts.ids import partition_of
 from contracts.inbound import SPELLING
 from contracts.log_time import at_log_time, future_fault
 from contracts.optional_fields import droppable
-from contracts.topics import COMPACTED, FEEDBACK_CREATED, FOREIGN
+from contracts.topics import COMPACTED, FEEDBACK_CREATED, FOREIGN, Topic
 from contracts.versions import LogPosition
 
 UNPACKED_LIMIT = 8 * 1024 * 1024
@@ -300,3 +301,80 @@ def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 class _RepeatedKey(Exception):
     """Raised if an object has one name twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Record to write to the log; a tombstone if `value` is None.
+
+    If `partition` is None, the murmur2 hash of `placed_by` selects the partition. If `placed_by` is also None, the hash
+    of the key selects it. A record with `in_all_partitions` is also written to all other partitions of its topic.
+    """
+
+    topic: str
+    key: str | None
+    value: bytes | None
+    headers: Headers = ()
+    partition: int | None = None
+    placed_by: str | None = None
+    in_all_partitions: bool = False
+
+    @classmethod
+    def of(cls, topic: Topic, event: Envelope, headers: Headers = ()) -> Self:
+        """Return the record of `event` for `topic`. Its key selects the partition."""
+        return cls(topic.name, topic.key(event), event.model_dump_json(by_alias=True).encode(), headers)
+
+    @classmethod
+    def tombstone(cls, topic: str, key: str, revision: int, headers: Headers, placed_by: str) -> Self:
+        """Return the tombstone that deletes all revisions of the object `key` up to `revision`.
+
+        It is written to all partitions, because earlier revisions may have been written before partitions were added.
+        """
+        headers = [*headers, (REVISION, str(revision).encode())]
+        return cls(topic, key, None, headers, placed_by=placed_by, in_all_partitions=True)
+
+    def partition_among(self, partitions: int) -> int:
+        """Return the record's partition in a topic with this number of partitions."""
+        if self.partition is not None:
+            return self.partition
+        return partition_of(self.placed_by or self.key or "", partitions)
+
+    @property
+    def size(self) -> int:
+        """Upper bound of the record's size in the log, in bytes."""
+        size = len(self.key or "") * 4 + len(self.value or b"") + 256
+        for name, value in self.headers:
+            size += len(name) + len(value or b"")  # values of foreign headers may be null
+        return size
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Position of a written record in the log.
+
+    `log_time` is the time that the log assigned, in microseconds. It is None if the log does not set timestamps.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    log_time: int | None = None
+
+
+class Producer(Protocol):
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
+        """Write all records, in order within each partition, and wait until the log acknowledges them.
+
+        Returns:
+            The position of each record.
+
+        Raises:
+            MessageSizeTooLargeError: If a record is too large. No record is written.
+            LogUnavailable: If the log does not acknowledge the write. Some or all records may have been written.
+        """
+        ...
+
+
+def bytes_of(messages: Iterable[Message]) -> int:
+    """Return an upper bound of the total size of the records in the log, in bytes."""
+    return sum(message.size for message in messages)

@@ -16,8 +16,7 @@ from redaction.redactor import Redactor
 from servicekit import metrics
 from servicekit.errors import StartError
 from servicekit.log.handler import Slot
-from servicekit.log.messages import Message, Producer, Written
-from servicekit.log.records import RawRecord
+from servicekit.log.records import Message, Producer, RawRecord, Written
 from servicekit.settings import Settings, read_settings
 
 INTAKE: Final = FOREIGN | {EXPLICIT_RECEIVED.name}

@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from contracts.headers import Headers, derived_headers, well_formed_trace
 from servicekit.errors import LogFull, Unavailable
-from servicekit.log.messages import Message, Producer, Written, bytes_of
+from servicekit.log.records import Message, Producer, Written, bytes_of
 from servicekit.log.settings import MESSAGE_LIMIT
 from servicekit.request_batcher import RequestBatcher
 

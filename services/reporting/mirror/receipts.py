@@ -13,7 +13,7 @@ import asyncpg
 
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit.log.messages import Message, Producer
+from servicekit.log.records import Message, Producer
 
 
 class HeldReceipts:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.topics import BY_NAME
-from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.records import Message, Producer, Written
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.embedded.backpressure import PIECE_BYTES, Backpressure, LogPartition
 

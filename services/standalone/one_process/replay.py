@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from servicekit.log.messages import Message, Producer
-from servicekit.log.records import Coordinates
+from servicekit.log.records import Coordinates, Message, Producer
 from standalone.one_process.lines import Routed, lines_of, route
 
 BATCH = 500

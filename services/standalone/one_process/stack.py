@@ -14,8 +14,8 @@ from fastapi import APIRouter
 from agent_feedback_kit.deadlines import within
 from contracts.topics import Consumer
 from servicekit.definition import ServiceDefinition
-from servicekit.log.messages import Producer
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Producer
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.auth import Authenticator

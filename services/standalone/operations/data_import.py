@@ -14,7 +14,7 @@ from contracts.topics import EXPLICIT_RECEIVED
 from servicekit.clock import Clock
 from servicekit.errors import LogUnavailable
 from servicekit.log.cluster import cluster_at
-from servicekit.log.messages import Message, Producer, Written
+from servicekit.log.records import Message, Producer, Written
 from servicekit.log.redacting import RedactingProducer, configured_redactor
 from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
 from standalone.data_import.rows import FileRow, rows_of

@@ -13,9 +13,8 @@ from contracts.headers import CAUSE, LOG_TIME, TRACEPARENT, header
 from contracts.instants import format_instant
 from contracts.topics import BY_NAME, TOPICS
 from servicekit.log.cluster import Bootstrap
-from servicekit.log.messages import Message, Producer
 from servicekit.log.reader import records_of
-from servicekit.log.records import Coordinates, RefusedBatch
+from servicekit.log.records import Coordinates, Message, Producer, RefusedBatch
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.terminal import say
 

@@ -19,8 +19,8 @@ from feedback.store import Store
 from feedback.writer import FeedbackWriter, Update, announcement, message_of
 from servicekit.errors import error_summary
 from servicekit.log.cluster import Bootstrap
-from servicekit.log.messages import Producer
 from servicekit.log.reader import records_of
+from servicekit.log.records import Producer
 from standalone.terminal import say
 
 ROUNDS = 5

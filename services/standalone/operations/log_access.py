@@ -17,8 +17,8 @@ from feedback.store_choice import open_store
 from servicekit.db.pools import wait_for_database
 from servicekit.errors import shown
 from servicekit.log.cluster import Bootstrap, cluster_at
-from servicekit.log.messages import Producer
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Producer
 from servicekit.log.topics import wait_for_broker
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings

@@ -18,7 +18,7 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
-from servicekit.log.messages import Producer
+from servicekit.log.records import Producer
 from standalone.operations.log_access import LogTarget, database_answers, writing_to
 
 Say = Callable[[str], None]

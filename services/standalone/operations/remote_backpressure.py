@@ -12,7 +12,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from contracts.topics import Consumer, consumed_by
-from servicekit.log.messages import Producer
+from servicekit.log.records import Producer
 from standalone.embedded.backpressure import OUTSIDE_BYTES, Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 

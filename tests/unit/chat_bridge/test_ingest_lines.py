@@ -14,7 +14,7 @@ from chat_bridge.refused import EventRefusal
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from contracts.instants import SECOND, format_instant, parse_instant
 from contracts.log_time import FUTURE_LIMIT
-from servicekit.log.messages import Message, Written
+from servicekit.log.records import Message, Written
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog, example
 

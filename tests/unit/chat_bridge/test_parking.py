@@ -20,9 +20,8 @@ from contracts.topics import BY_NAME
 from contracts.versions import version_of
 from servicekit.errors import LogUnavailable
 from servicekit.log.delivery import GroupOutcomes
-from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import Observation, Outcome
-from servicekit.log.records import Coordinates, RawRecord, Received, read
+from servicekit.log.records import Coordinates, Message, RawRecord, Received, Written, read
 from tests.support.bridge_memory import MemoryMessageStore
 from tests.support.hand_clock import HandClock
 from tests.support.logs import example

@@ -20,8 +20,8 @@ from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, MessageKey, Placed, Scope
 from proofs.oracle import neighbourhoods
 from proofs.simulation.stub_detector import StubDetector, judge
-from servicekit.log.messages import Message as Record
-from servicekit.log.messages import Written
+from servicekit.log.records import Message as Record
+from servicekit.log.records import Written
 from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import batch, message
 

@@ -40,8 +40,7 @@ from inference.turns.store import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION, TurnVectors
 from inference.window import message_ranges
 from proofs.simulation.stub_detector import StubDetector
-from servicekit.log.messages import Written
-from servicekit.log.records import Coordinates, RawRecord, Received
+from servicekit.log.records import Coordinates, RawRecord, Received, Written
 from tests.support.inference_memory import MemoryConversationStore
 
 MINUTE = 60_000_000

@@ -22,9 +22,8 @@ from servicekit.errors import LogUnavailable, Permanent, Unavailable
 from servicekit.log.backoff import Backoff, Interrupted
 from servicekit.log.delivery import BISECT_AFTER, BLAME_AFTER, Delivery
 from servicekit.log.handler import Handler
-from servicekit.log.messages import Message, Written
 from servicekit.log.outcome import Observation, Outcome
-from servicekit.log.records import RawRecord, Received
+from servicekit.log.records import Message, RawRecord, Received, Written
 from servicekit.log.settings import MESSAGE_LIMIT
 from servicekit.otlp import ServiceTracing
 from tests.support.hand_clock import HandClock

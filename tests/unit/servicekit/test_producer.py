@@ -20,9 +20,8 @@ from servicekit.errors import LogFull, LogUnavailable, Unavailable
 from servicekit.log import producer as producing
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.fetch import LOG_APPEND_TIME
-from servicekit.log.messages import Message, Written, bytes_of
 from servicekit.log.producer import BatchProducer
-from servicekit.log.records import RawRecord, Received, cause_of
+from servicekit.log.records import Message, RawRecord, Received, Written, bytes_of, cause_of
 from servicekit.log.settings import MESSAGE_LIMIT
 from servicekit.web.log_writer import LogWriter
 from tests.support.logs import example, raw

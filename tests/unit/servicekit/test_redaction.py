@@ -19,7 +19,7 @@ from redaction.recognisers import BUILT_IN, cards
 from redaction.redactor import IDENTIFIERS, Redactor, redact_json, redacted
 from servicekit.errors import StartError
 from servicekit.log.handler import Slot
-from servicekit.log.messages import Message
+from servicekit.log.records import Message
 from servicekit.log.redacting import RedactingProducer, RedactionSettings, configured_redactor, redact, redact_all
 from servicekit.metrics import REDACTED
 from servicekit.settings import read_settings

@@ -15,7 +15,7 @@ from contracts.instants import format_instant, parse_instant
 from contracts.topics import EXPLICIT_RECEIVED
 from servicekit.clock import FixedClock
 from servicekit.errors import LogUnavailable
-from servicekit.log.messages import Message, Written
+from servicekit.log.records import Message, Written
 from standalone.data_import.formats import FORMATS, Fact
 from standalone.data_import.mapping import ImportMapping, RejectedRow, SkippedRow
 from standalone.data_import.rows import header_of, rows_of

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 
 from contracts.topics import CHAT_REPLY, INFERRED_RECEIVED
 from servicekit.log.dead_letters import dead_letter
-from servicekit.log.messages import Message, Written
-from servicekit.log.records import Coordinates, RawRecord
+from servicekit.log.records import Coordinates, Message, RawRecord, Written
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.cli.app import app
 from standalone.cli.dlq import letters_table

@@ -16,8 +16,8 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, Consumer
 from servicekit.errors import LogUnavailable
-from servicekit.log.messages import Message, Producer, Written
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Message, Producer, Written
 from servicekit.log.settings import MESSAGE_LIMIT
 from standalone.embedded import backpressure as backpressure_module
 from standalone.embedded.backpressure import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Backpressure

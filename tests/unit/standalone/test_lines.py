@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from contracts.base import RECORD_LIMIT
 from contracts.topics import CHAT_MESSAGE
-from servicekit.log.messages import Message, Written
+from servicekit.log.records import Message, Written
 from standalone.cli.app import app
 from standalone.cli.export import _downloaded
 from standalone.data_import import rows

@@ -10,8 +10,8 @@ import pytest
 from contracts.erasure import Person
 from contracts.instants import LAST, parse_instant
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY, FEEDBACK_CREATED
-from servicekit.log.messages import Message
 from servicekit.log.producer import BatchProducer
+from servicekit.log.records import Message
 from servicekit.log.topics import partitions_by_topic
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.operations.subject_access import _log_of
