@@ -15,7 +15,7 @@ from uuid import UUID, uuid5
 from contracts.instants import parse_instant
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from proofs.chaos.ledger import EXPLICIT, MESSAGE, REACTION, REPLY, Entry
-from proofs.chaos.phrases import EMOJI
+from proofs.chaos.traffic import EMOJI
 from tests.support import effective_reactions as rule
 
 NAMESPACE = UUID("6f0c1a52-3f43-5d0e-9a38-9d6b1f1f7c55")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from contracts.topics import CHAT_MESSAGE, EXPLICIT_RECEIVED, FEEDBACK_CREATED
-from proofs.chaos.announce import say
 from proofs.chaos.cluster import SERVICES, Cluster, KafkaWithListeners
+from proofs.chaos.process import say
 from proofs.chaos.progress import GROUPS
 from proofs.chaos.service_faults import Scene, kill
 from tests.support.three_brokers import NODES, ThreeBrokers

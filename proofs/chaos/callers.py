@@ -129,9 +129,6 @@ class Callers:
     def __init__(self, fleet: Fleet, ledger: Ledger, seed: int) -> None:
         self.wrong: list[str] = []
         self._callers = [Caller(fleet, ledger, seed * 1_000 + n, self.wrong) for n in range(1, CALLERS + 1)]
-        self._running = asyncio.Event()
-        self._running.set()
-        self._in_round = [asyncio.Lock() for _ in self._callers]
         self.ending = False
 
     @property
@@ -145,30 +142,17 @@ class Callers:
 
     async def run(self) -> None:
         """Send until `ending`; on return, every request has been accepted."""
-        await asyncio.gather(*map(self._run, self._callers, self._in_round))
+        await asyncio.gather(*map(self._run, self._callers))
 
-    async def _run(self, caller: Caller, in_round: asyncio.Lock) -> None:
+    async def _run(self, caller: Caller) -> None:
         for door in caller.doors.values():
             await door.start()
         try:
             async with httpx.AsyncClient(timeout=15, trust_env=False, headers=AUTHORIZATION) as client:
                 while not self.ending:
-                    await self._running.wait()
                     began = time.monotonic()
-                    async with in_round:
-                        await caller.round(client)
+                    await caller.round(client)
                     await asyncio.sleep(max(0.0, began + ROUND_SECONDS - time.monotonic()))
         finally:
             for door in caller.doors.values():
                 await door.stop()
-
-    async def quiet(self) -> None:
-        """Finish the current rounds, then send nothing until `resume`."""
-        self._running.clear()
-        for lock in self._in_round:
-            await lock.acquire()
-        for lock in self._in_round:
-            lock.release()
-
-    def resume(self) -> None:
-        self._running.set()

@@ -17,7 +17,6 @@ import asyncpg
 from aiokafka.errors import KafkaError
 
 from proofs.chaos.proxy import Door
-from proofs.chaos.small_disk import mount, unmount
 from proofs.chaos.wire import ProduceRecogniser, commits
 from servicekit.errors import StartError
 from servicekit.log.topics import ensure_topics
@@ -64,8 +63,6 @@ class Cluster:
         self.folder = folder
         self.kafka = KafkaWithListeners(folder / "kafka", SERVICES)
         self.postgres = EmbeddedPostgres(folder / "postgres")
-        self.disk: Path | None = None
-        """Small disk with the services' tables, if requested."""
         self.doors = {name: Door(self._socket, commits) for name in SERVICES}
         """Proxy between each service and its database."""
         self.log_doors = {name: Door(partial(self.kafka.port_of, name), ProduceRecogniser) for name in SERVICES}
@@ -85,8 +82,6 @@ class Cluster:
         for door in (*self.doors.values(), *self.log_doors.values()):
             await door.stop()
         await asyncio.gather(self.kafka.stop(), self.postgres.stop())
-        if self.disk is not None:
-            await unmount(self.disk)
 
     async def make_topics(self, seconds: float = 30.0) -> None:
         """Create missing topics; a new topic may take a moment to be visible."""
@@ -99,15 +94,6 @@ class Cluster:
                 if time.monotonic() > deadline:
                     raise
             await asyncio.sleep(0.5)
-
-    async def keep_tables_small(self) -> None:
-        """Create all later tables on a small disk of their own, if this user may mount one."""
-        connection = await self.connect()
-        try:
-            assert self.postgres.pid is not None
-            self.disk = await mount(connection, self.postgres.pid)
-        finally:
-            await connection.close()
 
     def database_url(self, service: str) -> str:
         """Return the database URL for `service`, with its proxy's address."""

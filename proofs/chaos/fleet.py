@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
 
 from proofs.chaos.cluster import SERVICES, Cluster
 from proofs.chaos.plan import Plan
@@ -34,12 +33,11 @@ class Fleet:
             self.main[name] = self.spawn(name)
         await asyncio.gather(*(process.running(120) for process in self.main.values()))
 
-    def spawn(self, name: str, plan: Plan | None = None, further: Mapping[str, str] | None = None) -> ServiceProcess:
-        """Start a process of `name` that is not restarted, with `further` variables in its environment."""
+    def spawn(self, name: str, plan: Plan | None = None) -> ServiceProcess:
+        """Start a process of `name` that is not restarted."""
         url, broker = self._cluster.database_url(name), self._cluster.broker(name)
         prefix = name.upper()
         environment = {f"{prefix}_BROKER": broker, f"{prefix}_DATABASE_URL": url, f"{prefix}_STORE_URL": url}
-        environment |= further or {}
         plan = plan or self.base
         if plan != NO_PLAN:
             environment |= plan.environment()
@@ -48,14 +46,10 @@ class Fleet:
         self._planned[process.pid] = plan
         return process
 
-    def replace(self, name: str, plan: Plan | None = None, further: Mapping[str, str] | None = None) -> ServiceProcess:
+    def replace(self, name: str, plan: Plan | None = None) -> ServiceProcess:
         """Start a new main process in place of one that has ended."""
-        self.main[name] = self.spawn(name, plan, further)
+        self.main[name] = self.spawn(name, plan)
         return self.main[name]
-
-    def alive(self, pid: int) -> bool:
-        """Return True if a main process with that id is running."""
-        return any(process.pid == pid and process.code is None for process in self.main.values())
 
     def port_of(self, name: str) -> int:
         """Return the HTTP port of a main process. Raises ConnectionRefusedError unless it listens."""

@@ -15,13 +15,18 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from proofs.chaos.announce import say
 from proofs.chaos.plan import VARIABLE
 from standalone.embedded.children import ended, spawn
 
 TOKEN = "chaos-of-sixteen"
 AUTHORIZATION = {"Authorization": f"Bearer {TOKEN}"}
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def say(text: str) -> None:
+    """Print progress on stderr, one line with the time of day."""
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+    sys.stderr.flush()
 
 
 class ServiceProcess:

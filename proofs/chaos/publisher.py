@@ -106,21 +106,12 @@ class Load:
         self.rate = rate
         self._waiting: list[tuple[float, int, Outgoing]] = []
         self._number = 0
-        self._may_run = asyncio.Event()
-        self._may_run.set()
-        self._idle = asyncio.Event()
         self.ending = False
 
     async def run(self) -> None:
         """Publish until `ending`, then all delayed records."""
         due_at = time.monotonic()
         while not self.ending:
-            if not self._may_run.is_set():
-                await self._flush()
-                self._idle.set()
-                await self._may_run.wait()
-                self._idle.clear()
-                due_at = time.monotonic()
             await asyncio.sleep(TICK)
             now = time.monotonic()
             due_at = max(due_at, now - CATCH_UP)
@@ -136,16 +127,4 @@ class Load:
             while self._waiting and self._waiting[0][0] <= now:
                 batch.append(heapq.heappop(self._waiting)[2])
             await self._writer.write(batch)
-        await self._flush()
-
-    async def _flush(self) -> None:
-        delayed, self._waiting = [record for _, _, record in self._waiting], []
-        await self._writer.write(delayed)
-
-    async def quiet(self) -> None:
-        """Publish all delayed records, then nothing until `resume`."""
-        self._may_run.clear()
-        await self._idle.wait()
-
-    def resume(self) -> None:
-        self._may_run.set()
+        await self._writer.write([record for _, _, record in self._waiting])

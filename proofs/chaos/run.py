@@ -16,17 +16,16 @@ from pathlib import Path
 from detector.detector import Detector
 from detector.encoders.choice import sentence_encoder
 from proofs.chaos import observed
-from proofs.chaos.announce import say
 from proofs.chaos.broker_faults import ReplicatedCluster, broker_lane
 from proofs.chaos.callers import Callers
 from proofs.chaos.cluster import SERVICES, Cluster
-from proofs.chaos.compaction import compact
 from proofs.chaos.compare import Finding, announced_states, compare
 from proofs.chaos.fleet import NO_PLAN, Fleet
 from proofs.chaos.lanes import EDGES, common_lane, edge_lane, service_lane
 from proofs.chaos.ledger import Ledger, entries_of
-from proofs.chaos.logs import Announced, announcements
+from proofs.chaos.logs import Announced, announcements, compact
 from proofs.chaos.plan import Plan
+from proofs.chaos.process import say
 from proofs.chaos.progress import Progress
 from proofs.chaos.publisher import Load, Writer
 from proofs.chaos.recovery import Recovery
@@ -90,8 +89,6 @@ async def run(options: Options, script: Script | None = None) -> Result:
         callers = Callers(fleet, ledger, options.seed)
         scene = Scene(cluster, fleet, load, callers, writers[0], (writers[1], writers[2]), recovery,
                       random.Random(options.seed), options.seed)  # fmt: skip
-        if "database_full" in edges:
-            await cluster.keep_tables_small()
         say(f"starting the services in {folder}")
         await fleet.start()
         connection = await cluster.connect()
@@ -106,7 +103,7 @@ async def run(options: Options, script: Script | None = None) -> Result:
             if script:
                 await script(scene, until)
             else:
-                await asyncio.gather(*_lanes(options, scene, progress, until - LAST_FAULT))
+                await asyncio.gather(*_lanes(options, scene, until - LAST_FAULT))
             while time.monotonic() < until:
                 await asyncio.sleep(0.2)
             load.ending = callers.ending = True
@@ -144,11 +141,11 @@ async def run(options: Options, script: Script | None = None) -> Result:
                       fleet.peak_mb, wrong)  # fmt: skip
 
 
-def _lanes(options: Options, scene: Scene, progress: Progress, until: float) -> Iterator[Awaitable[None]]:
+def _lanes(options: Options, scene: Scene, until: float) -> Iterator[Awaitable[None]]:
     if "services" in options.faults:
         yield from (service_lane(scene, name, until) for name in SERVICES)
     if "servers" in options.faults:
-        yield common_lane(scene, progress, until)
+        yield common_lane(scene, until)
     if BROKERS in options.faults:
         yield broker_lane(scene, until)
 

@@ -10,13 +10,12 @@ from itertools import count
 from rich.console import Console
 from rich.table import Table
 
-from proofs.chaos.announce import say
-from proofs.chaos.connection_faults import lose_responses
 from proofs.chaos.plan import Bug, Plan
+from proofs.chaos.process import say
 from proofs.chaos.publisher import now_us
 from proofs.chaos.report import Result
 from proofs.chaos.run import Options, Script, run
-from proofs.chaos.service_faults import Scene
+from proofs.chaos.service_faults import Scene, lose_responses
 from proofs.chaos.traffic import races
 
 SECONDS = 24.0

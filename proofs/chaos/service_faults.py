@@ -1,4 +1,7 @@
-"""Faults of one service. Each is a coroutine that injects the fault and returns when it is over."""
+"""Faults of one service: of its process, and of its connections to the database and the broker, in the proxies.
+
+Each is a coroutine that injects the fault and returns when it is over.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,9 +20,9 @@ from proofs.chaos.cluster import SERVICES, Cluster
 from proofs.chaos.fleet import Fleet
 from proofs.chaos.plan import POINTS, Plan
 from proofs.chaos.process import ServiceProcess
+from proofs.chaos.proxy import Door
 from proofs.chaos.publisher import Load, Writer
 from proofs.chaos.recovery import Recovery
-from proofs.chaos.wall_clock import WallClock
 
 SESSION = 10.0
 """Session timeout in seconds, after which the broker reassigns a member's partitions."""
@@ -50,14 +53,6 @@ class Scene:
 
     def note(self, fault: str) -> None:
         self.faults[fault] += 1
-
-    async def quiet(self) -> None:
-        """Stop the load over Kafka and HTTP until `resume`."""
-        await asyncio.gather(self.load.quiet(), self.callers.quiet())
-
-    def resume(self) -> None:
-        self.load.resume()
-        self.callers.resume()
 
 
 async def says(scene: Scene, name: str, true: Callable[[dict[str, Any]], bool], what: str, seconds: float) -> None:
@@ -96,12 +91,12 @@ async def kill_at_point(scene: Scene, name: str) -> None:
         await _leave(scene, guest)
 
 
-async def kill_and_replace(scene: Scene, name: str, plan: Plan, further: Mapping[str, str] | None = None) -> None:
+async def kill_and_replace(scene: Scene, name: str, plan: Plan) -> None:
     fleet = scene.fleet
     fleet.hold(name)
     try:
         fleet.main[name].kill()
-        fleet.replace(name, plan, further)
+        fleet.replace(name, plan)
     finally:
         fleet.release(name)
 
@@ -134,17 +129,6 @@ async def wrong_clock(scene: Scene, name: str) -> None:
     """Kill the service and restart it with a clock that is an hour off, until the next restart."""
     ahead = scene.rng.choice((3_600.0, -3_600.0))
     await kill_and_replace(scene, name, replace(scene.fleet.base, clock_ahead=ahead))
-
-
-async def jumping_clock(scene: Scene, name: str) -> None:
-    """Kill the service and restart it with a clock that jumps an hour forward and back, for every library in the
-    process."""
-    clock = WallClock(scene.cluster.folder / f"{name}.clock")
-    await kill_and_replace(scene, name, scene.fleet.base, clock.environment)
-    await _started(scene, scene.fleet.main[name])
-    for seconds in (3_600, 0, -3_600, 3_600, -3_600, 0):
-        clock.set(seconds)
-        await asyncio.sleep(4)
 
 
 async def stopped_minute(scene: Scene, name: str) -> None:
@@ -187,3 +171,56 @@ async def _until(true: Callable[[], bool], seconds: float) -> bool:
             return False
         await asyncio.sleep(0.1)
     return True
+
+
+SHARE_CUT = 0.3
+"""Share of responses to writes that `commit_cut` and `produce_cut` lose."""
+
+
+async def slow_database(scene: Scene, name: str) -> None:
+    """Delay everything that the service sends to its database by two seconds."""
+    door = scene.cluster.doors[name]
+    door.delay = 2.0
+    await asyncio.sleep(scene.rng.uniform(5, 10))
+    door.delay = 0.0
+
+
+async def cut_database(scene: Scene, name: str) -> None:
+    """Break the connections, and accept no new one for a moment."""
+    door = scene.cluster.doors[name]
+    door.shut = True
+    door.cut()
+    await asyncio.sleep(scene.rng.uniform(0, 4))
+    door.shut = False
+
+
+async def commit_cut(scene: Scene, name: str) -> None:
+    """Lose the responses to some writes with their connections: the service cannot know that they are committed."""
+    scene.responses_cut[f"commit_cut {name}"] += await lose_responses(
+        scene.cluster.doors[name], scene.rng, scene.rng.uniform(4, 8)
+    )
+
+
+async def produce_cut(scene: Scene, name: str) -> None:
+    """Lose the responses to some produce requests with their connections, after the broker has the records."""
+    scene.responses_cut[f"produce_cut {name}"] += await lose_responses(
+        scene.cluster.log_doors[name], scene.rng, scene.rng.uniform(4, 8)
+    )
+
+
+async def lose_responses(door: Door, rng: random.Random, seconds: float, share: float = SHARE_CUT) -> int:
+    """Lose a share of the responses to writes behind `door` with their connections; return how many were lost."""
+    before = door.withheld
+    door.withholds = lambda: rng.random() < share
+    await asyncio.sleep(seconds)
+    door.withholds = None
+    return door.withheld - before
+
+
+async def cut_log(scene: Scene, name: str) -> None:
+    """Break the connections to the broker, and accept no new one for up to a session timeout and four seconds."""
+    door = scene.cluster.log_doors[name]
+    door.shut = True
+    door.cut()
+    await asyncio.sleep(scene.rng.uniform(0, SESSION + 4))
+    door.shut = False

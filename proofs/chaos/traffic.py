@@ -11,9 +11,64 @@ from typing import Any
 
 from contracts.instants import format_instant
 from proofs.chaos.ledger import EXPLICIT, MESSAGE, REACTION, REPLY, Outgoing
-from proofs.chaos.phrases import AGENT, EMOJI, HUMAN
 from proofs.chaos.poison import BROKEN_HEADERS, spoil
 
+HUMAN = (
+    "Which is the fastest way to Hamburg on Friday?",
+    "Find me a quiet hotel near the station, under 120 a night.",
+    "How do I read a CSV file with pandas?",
+    "No, that's wrong. I asked for Friday, not Saturday.",
+    "That is not what I asked for.",
+    "You misunderstood me, I need the return trip as well.",
+    "Thanks, that works.",
+    "Perfect, thank you so much!",
+    "I'll go with the second one.",
+    "And what does the first one cost?",
+    "Also, does it have parking?",
+    "What about Sunday instead?",
+    "Forget it, never mind.",
+    "Forget it, let's talk about something else.",
+    "Okay.",
+    "Hm, 真的吗? 🤔",
+    "Can you find me the fastest way to Hamburg on Friday?",
+    "I need a hotel that is quiet and close to the station, for less than 120.",
+    "Wrong again, the price is not right.",
+    "Great, book it please.",
+    "Tell me more about the second option.",
+    "What is the capital of Peru?",
+    "This does not work, it raises a KeyError.",
+    "Yes, exactly what I wanted.",
+)
+AGENT = (
+    "The fastest connection on Friday is the ICE at 10:04, arriving at 12:31, from 49 euros.",
+    "I found two hotels: the Wagner at 95 a night and the Alpha at 110 a night with parking.",
+    "Use pandas.read_csv('file.csv'); pass sep=';' where the columns are separated by semicolons.",
+    "Sorry about that. On Friday there is a train at 08:04 and one at 10:04.",
+    "The return trip leaves on Sunday at 17:26 and costs 52 euros.",
+    "You're welcome! Is there anything else I can do for you?",
+    "I have booked the Alpha for two nights; the confirmation is on its way.",
+    "The first option costs 49 euros, the second 63 euros with a seat reservation.",
+    "The capital of Peru is Lima.",
+    "Could you tell me a bit more about what you are looking for?",
+    "A KeyError means that the column does not exist; print(df.columns) shows those that do.",
+    "Parking is included at the Alpha and costs 12 a night at the Wagner.",
+)
+EMOJI: tuple[tuple[str, str, float | None], ...] = (
+    ("👍", "👍", 0.6),
+    ("👍🏽", "👍", 0.6),
+    (":thumbsup:", "👍", 0.6),
+    ("❤️", "❤", 0.8),
+    ("❤", "❤", 0.8),
+    ("😂", "😂", 0.7),
+    ("😮", "😮", 0.5),
+    (":open_mouth:", "😮", 0.5),
+    ("😢", "😢", -0.3),
+    ("👎", "👎", -0.6),
+    ("👎🏿", "👎", -0.6),
+    ("-1", "👎", -0.6),
+    ("🧦", "🧦", None),
+)
+"""Written form, normalised form, and reward (None: no reward), from the specification's table."""
 SECOND = 1_000_000
 CONVERSATIONS = 60
 LENGTH = 40

@@ -9,9 +9,6 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
-from rich.console import Console
-from rich.progress import track
-
 from proofs.simulation.one_seed import Verdict, run_seed
 
 SHOWN = 5
@@ -21,19 +18,16 @@ SHOWN = 5
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10_000, help="how many")
-    parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--seed", type=int, help="this one only")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     options = parser.parse_args()
-    seeds = range(options.first, options.first + options.seeds) if options.seed is None else [options.seed]
+    seeds = range(options.seeds) if options.seed is None else [options.seed]
     began = time.monotonic()
     faults: Counter[str] = Counter()
     events = 0
     failed: list[Verdict] = []
-    console = Console(stderr=True)
-    with ProcessPoolExecutor(min(options.jobs, len(seeds))) as pool:
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(seeds))) as pool:
         verdicts = pool.map(run_seed, seeds, chunksize=max(1, min(20, len(seeds) // 20)))
-        for verdict in track(verdicts, "Simulating", total=len(seeds), console=console, transient=True):
+        for verdict in verdicts:
             faults.update(verdict.faults)
             events += verdict.events
             if verdict.broken:

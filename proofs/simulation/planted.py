@@ -25,6 +25,16 @@ LINGER = 1.5
 """Virtual seconds by which a response is delayed, for bugs that show only if another process acts in between."""
 
 
+class BrokenStore:
+    """Store of which a subclass replaces some calls."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
 class CommitsFirst(Delivery):
     """Commits before the work, like consumers with automatic commits."""
 
@@ -45,13 +55,10 @@ class AnnouncesChangesOnly(FeedbackHandler):
         super().__init__(_Noting(store, changed), _Only(producer, changed), rewards)
 
 
-class _Noting:
+class _Noting(BrokenStore):
     def __init__(self, store: Any, changed: set[UUID]) -> None:
-        self._store = store
+        super().__init__(store)
         self._changed = changed
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
 
     async def save(self, *arguments: Any) -> Saved:
         written: Saved = await self._store.save(*arguments)
@@ -70,18 +77,12 @@ class _Only:
         return await self._producer.send(changed)
 
 
-class Oblivious:
+class Oblivious(BrokenStore):
     """Never reports that another process was faster."""
 
-    def __init__(self, store: Any) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
     async def changes(self, known: Mapping[Any, int], *arguments: Any) -> RecordChanges:
-        found: RecordChanges = await self._store.changes(known, *arguments)
-        return found._replace(records={}) if any(known.values()) else found
+        changes: RecordChanges = await self._store.changes(known, *arguments)
+        return changes._replace(records={}) if any(known.values()) else changes
 
 
 class NeverMends(FeedbackHandler):
@@ -94,14 +95,8 @@ class NeverMends(FeedbackHandler):
         return None
 
 
-class Unguarded:
+class Unguarded(BrokenStore):
     """Overwrites the stored record without a guard."""
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
 
     async def changes(self, *arguments: Any) -> RecordChanges:
         found: RecordChanges = await self._store.changes(*arguments)
@@ -109,8 +104,8 @@ class Unguarded:
         return found
 
     async def save(self, saves: Sequence[Save], *ledger: Any) -> Saved:
-        held = await self._store.load([save.record.feedback_id for save in saves])
-        revisions = {id_: record.revision for id_, record in held.items()}
+        stored = await self._store.load([save.record.feedback_id for save in saves])
+        revisions = {id_: record.revision for id_, record in stored.items()}
         unguarded = [replace(save, loaded_revision=revisions.get(save.record.feedback_id, 0)) for save in saves]
         written: Saved = await self._store.save(unguarded, *ledger)
         return written
@@ -133,14 +128,8 @@ class ForgetsFirst(Parking):
         return await super().release(pairs)
 
 
-class ForgetsVerdicts:
+class ForgetsVerdicts(BrokenStore):
     """Announces a verdict without regard to one that another process stored meanwhile."""
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
 
     async def around(self, *arguments: Any) -> Any:
         found = await self._store.around(*arguments)
@@ -152,14 +141,8 @@ class ForgetsVerdicts:
         return {}
 
 
-class LosesTheLedger:
+class LosesTheLedger(BrokenStore):
     """Loses its erasure ledger."""
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
 
     async def erased_at(self, people: Collection[Any]) -> Mapping[Any, int]:
         return {}

@@ -83,7 +83,6 @@ class Wiring:
     chat_events: type[ChatHandler] = ChatHandler
     parking: type[Parking] = Parking
     feedback_events: type[FeedbackHandler] = FeedbackHandler
-    conversation_events: type[ConversationHandler] = ConversationHandler
     delivery: type[Delivery] = Delivery
     subscription: type[SimulatedSubscription] = SimulatedSubscription
     producer: type[SimulatedProducer] = SimulatedProducer
@@ -244,8 +243,7 @@ def _bridge(process: Process) -> Handler:
 def _inference(process: Process) -> Handler:
     store = process.store(process.world.inference)
     detector: Any = StubDetector()  # in place of a class, not of a protocol
-    events = process.wiring.conversation_events(store, store, process.producer, detector)
-    return _erasing(process, "inference", events)
+    return _erasing(process, "inference", ConversationHandler(store, store, process.producer, detector))
 
 
 def _feedback(process: Process) -> Handler:

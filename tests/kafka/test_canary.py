@@ -16,8 +16,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from contracts.ids import conversation_key
 from contracts.topics import FEEDBACK_CREATED, TOPICS
-from proofs.chaos.compaction import compact
-from proofs.chaos.logs import records_of
+from proofs.chaos.logs import compact, records_of
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Message
