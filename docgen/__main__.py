@@ -14,8 +14,7 @@ from docgen import (
     client_types,
     events_page,
     helm_schema,
-    metrics_page,
-    rules_page,
+    page_tables,
     sources_page,
 )
 
@@ -23,8 +22,7 @@ GENERATORS = (
     asyncapi,
     events_page,
     sources_page,
-    rules_page,
-    metrics_page,
+    page_tables,
     helm_schema,
     client_types,
 )

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, FOREVER, TOPICS, Topic
 from docgen.asyncapi import examples_of
-from docgen.type_words import type_of
 
+_BOUNDS = (("minimum", "from"), ("maximum", "to"))
 HEAD = """\
 # Events
 
@@ -193,3 +193,28 @@ def _fields(node: dict[str, Any], root: dict[str, Any]) -> str:
 def files() -> dict[Path, str]:
     """Return the text of the page, by path."""
     return {Path(__file__).parents[1] / "docs" / "events.md": events_page()}
+
+
+def type_of(field: dict[str, Any]) -> str:
+    """Describe a JSON Schema type in a few words, such as "text or null", "integer, from 1" or "`ok`, `not_ok`"."""
+    if "anyOf" in field:
+        return " or ".join(type_of(branch) for branch in field["anyOf"])
+    if "$ref" in field:
+        return f"`{field['$ref'].rpartition('/')[2]}`"
+    if "enum" in field or "const" in field:
+        return ", ".join(f"`{json.dumps(choice).strip(chr(34))}`" for choice in field.get("enum", [field.get("const")]))
+    match field.get("type"):
+        case "string":
+            words = {"date-time": "time", "uuid": "UUID"}.get(field.get("format", ""), "text")
+            return words + (f" up to {field['maxLength']:,}" if "maxLength" in field else "")
+        case "array":
+            return f"list of {type_of(field['items'])}" + (
+                f", up to {field['maxItems']}" if "maxItems" in field else ""
+            )
+        case "object":
+            return "object"
+        case "integer" | "number" as kind:
+            bounds = [f" {word} {field[name]:,}" for name, word in _BOUNDS if name in field and field[name] < 2**53]
+            return f"{kind}{',' if bounds else ''}{''.join(bounds)}"
+        case other:
+            return str(other or "anything")

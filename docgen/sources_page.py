@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sources.webhook_map import AttachmentPart, MapAnswer, Rule, Signature, WebhookMap
-from docgen.type_words import type_of
+from docgen.events_page import type_of
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "sources.md"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from docgen.openapi import openapi
+from docgen.client_types import openapi
 
 LIMITS = {"enum", "const", "format"}
 NOT_STORED = {

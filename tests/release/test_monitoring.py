@@ -16,7 +16,7 @@ import httpx
 import pytest
 import yaml
 
-from docgen.metrics_page import PAGE
+from docgen.page_tables import PAGE
 from tests.support.command import HANG_SECONDS, serving, state_folder
 
 pytestmark = pytest.mark.monitoring
