@@ -6,6 +6,7 @@ python -m benchmarks [--quick] [--no-kafka] [--rounds N] [--seed S] [--out FILE]
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sys
 import time
@@ -18,23 +19,23 @@ from rich.console import Console
 
 from benchmarks.http_rates import http_rates
 from benchmarks.inference_throughput import judging
-from benchmarks.measuring import Measured, Measuring, Say
+from benchmarks.measuring import FULL, QUICK, Measured, Measuring, Plan
 from benchmarks.memory import memory
-from benchmarks.plan import FULL, QUICK, Plan
+from benchmarks.programs import startup
 from benchmarks.report_pages import report_pages
 from benchmarks.results import (
     RESULTS,
     conditions,
     details,
     figures,
+    print_pipeline,
     print_rows,
-    print_table,
     write,
 )
 from benchmarks.servers import servers
-from benchmarks.startup import startup
+from benchmarks.stored_bytes import stored_bytes
 from benchmarks.turn_index import turn_index
-from benchmarks.workload import scratch, source_of
+from benchmarks.workload import Say, scratch, source_of
 
 CORES = 2
 """Number of cores used for every measurement. Other cores of a larger machine stay idle."""
@@ -84,6 +85,9 @@ def main() -> int:
         judged = judging(plan.rounds, source)
     if why:
         say(f"Without Kafka: {why}")
+    say("Disk")
+    with scratch() as folder:
+        stored = asyncio.run(stored_bytes(folder, plan.events))
     say(f"Start-up, {plan.starts} times")
     starts = startup(plan.starts)
     say(f"An index of {plan.turns:,} turns")
@@ -98,6 +102,7 @@ def main() -> int:
         "pipeline": pipeline,
         "http": http,
         "memory": mebibytes,
+        "stored_bytes": stored,
         "judging": judged,
         "turn_index": looked,
         "reports": pages,
@@ -106,7 +111,7 @@ def main() -> int:
     }
     write(result, out)
     console = Console(width=120)
-    print_table(console, measured, pipeline, starts)
+    print_pipeline(console, measured, pipeline)
     print_rows(console, "Over HTTP", [(f"{one['clients']} clients", one) for one in http.get("by_clients", ())])
     print_rows(console, "Memory of all in one, MiB (PSS)", [("", mebibytes)])
     encoders = [(f"{one['conversations']}, {one['sentence_encoder']}", one) for one in judged]

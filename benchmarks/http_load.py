@@ -12,8 +12,6 @@ from typing import Any, Final, Protocol
 
 import psutil
 
-from benchmarks.detect_over_http import spread
-
 WARM_SECONDS: Final = 2.0
 _LENGTH: Final = b"content-length:"
 
@@ -93,3 +91,10 @@ def _length(head: bytes) -> int:
 def in_turn(choices: Sequence[bytes]) -> Callable[[int], bytes]:
     """Return a function that selects one of `choices` by the request's number, in rotation."""
     return lambda number: choices[number % len(choices)]
+
+
+def spread(seconds: Sequence[float]) -> dict[str, Any]:
+    """Return the count, the median and the 99th percentile, in milliseconds."""
+    ordered = sorted(seconds)
+    p50, p99 = (round(1000 * ordered[int(len(ordered) * share)], 2) for share in (0.5, 0.99))
+    return {"p50": p50, "p99": p99, "count": len(ordered)}

@@ -20,7 +20,7 @@ import uvloop
 from benchmarks.http_load import Load, in_turn, post
 from benchmarks.programs import Program
 from benchmarks.servers import Servers, servers
-from benchmarks.workload import Workload, scratch, source_of
+from benchmarks.workload import Say, Workload, scratch, source_of
 from contracts.instants import format_instant
 from servicekit.clock import SystemClock
 from servicekit.log.producer import BatchProducer
@@ -31,7 +31,6 @@ TURNS: Final = 2_000
 LINES: Final = 500
 """Number of events in the body of an ingest request."""
 READY_SECONDS: Final = 60.0
-Say = Callable[[str], None]
 
 
 async def http_rates(

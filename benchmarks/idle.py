@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import psutil
 
-from benchmarks.startup import up
+from benchmarks.programs import up
 from benchmarks.workload import scratch
 
 SETTLE_SECONDS = 10

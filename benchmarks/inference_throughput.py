@@ -117,7 +117,7 @@ def judging(times: int, events: Path) -> list[dict[str, Any]]:
 
 
 def _process(options: list[str]) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.inference_throughput", "--json", *options]
+    command = [sys.executable, "-m", "benchmarks.inference_throughput", *options]
     run: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return run
 
@@ -156,17 +156,15 @@ def measure(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, A
 
 
 def main() -> None:
-    """Print one line for each figure, or one JSON object."""
+    """Print the figures as one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=12_000)
     parser.add_argument("--recorded", type=Path, metavar="FILE")
     parser.add_argument("--batch", type=int, default=500)
     parser.add_argument("--sentence-encoder", default="none")
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     items = recorded(options.recorded) if options.recorded else stream(options.messages)
-    run = measure(items, options.batch, options.sentence_encoder)
-    print(json.dumps(run) if options.json else "\n".join(f"{name}: {value}" for name, value in run.items()))
+    print(json.dumps(measure(items, options.batch, options.sentence_encoder)))
 
 
 if __name__ == "__main__":

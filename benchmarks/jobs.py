@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import uvloop
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from benchmarks.workload import Workload
 
@@ -60,3 +62,24 @@ def answer(measure: Callable[[Job], Coroutine[Any, Any, dict[str, Any]]]) -> Non
     given = json.loads(sys.argv[1])
     job = Job(**{**given, "workload": Workload(**given["workload"])})
     print(json.dumps(uvloop.run(measure(job))))
+
+
+@asynccontextmanager
+async def log_with(job: Job, topics: Mapping[str, int]) -> AsyncIterator[str]:
+    """Yield the address of a log with `topics` (numbers of partitions by name). Missing topics are created."""
+    if job.bootstrap is None:
+        from standalone.embedded.memory_broker import MemoryBroker
+
+        with MemoryBroker(topics) as memory:
+            yield memory.bootstrap
+        return
+    admin = AIOKafkaAdminClient(bootstrap_servers=job.bootstrap)
+    await admin.start()
+    try:
+        there = set(await admin.list_topics())
+        missing = [NewTopic(name, partitions, 1) for name, partitions in topics.items() if name not in there]
+        if missing:
+            await admin.create_topics(missing)
+    finally:
+        await admin.close()
+    yield job.bootstrap

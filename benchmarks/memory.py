@@ -1,9 +1,9 @@
-"""Memory of `agent-feedback up` and its child processes after it has processed the sample or a file.
+"""Memory of `agent-feedback up` and its child processes after it has processed the sample.
 
-The unit is the proportional set size. With the sample, issues are grouped before the measurement. The child process
+The unit is the proportional set size. Issues are grouped before the measurement. The child process
 that groups them is not included.
 
-python -m benchmarks.memory [FILE]
+python -m benchmarks.memory
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Final
 
 import psutil
@@ -23,29 +22,26 @@ from benchmarks.workload import scratch
 READY_SECONDS: Final = 180
 
 
-def memory(source: Path | None = None) -> dict[str, float]:
-    """Return the memory in MiB by part: ours, PostgreSQL's, and the sum.
-
-    `source` is a file with chat events, or None for the sample.
-    """
+def memory() -> dict[str, float]:
+    """Return the memory in MiB by part: ours, PostgreSQL's, and the sum."""
     with scratch() as folder:
-        return _after_serving(source, folder / "state")
-
-
-def _after_serving(source: Path | None, state: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "standalone", "up", "--port", "0", "--state", str(state)]
-    command += ["--sample"] if source is None else ["--replay", str(source)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        deadline = time.monotonic() + READY_SECONDS
-        while "Serving" not in (line := process.stderr.readline()):
-            if not line or time.monotonic() > deadline:
-                raise AssertionError("`agent-feedback up` did not come to serve")
-        return _shares(psutil.Process(process.pid))
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate()
+        state = str(folder / "state")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "standalone", "up", "--port", "0", "--sample", "--state", state],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stderr is not None
+            deadline = time.monotonic() + READY_SECONDS
+            while "Serving" not in (line := process.stderr.readline()):
+                if not line or time.monotonic() > deadline:
+                    raise AssertionError("`agent-feedback up` did not come to serve")
+            return _shares(psutil.Process(process.pid))
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate()
 
 
 def _shares(root: psutil.Process) -> dict[str, float]:
@@ -60,4 +56,4 @@ def _shares(root: psutil.Process) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(memory(Path(sys.argv[1]) if len(sys.argv) > 1 else None)))
+    print(json.dumps(memory()))

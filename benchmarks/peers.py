@@ -23,10 +23,10 @@ from typing import Any, Final, NamedTuple
 import httpx
 
 from benchmarks.http_load import Load, in_turn, post
-from benchmarks.http_rates import TOKEN, Say, judgements, known_turns, run
+from benchmarks.http_rates import TOKEN, judgements, known_turns, run
 from benchmarks.programs import Program
 from benchmarks.servers import Servers
-from benchmarks.workload import Workload
+from benchmarks.workload import Say, Workload
 from tests.support.ports import free_port
 from tests.support.tool_environment import PHOENIX, environment_of
 

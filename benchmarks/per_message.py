@@ -12,20 +12,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final
 
-import asyncpg
 from faststream.kafka import KafkaBroker
 
+import chat_bridge.parts
+import feedback.store_choice
+import inference.parts
+import reporting.read_models
 from benchmarks.effort import Effort
-from benchmarks.groups import Groups
-from benchmarks.jobs import Job, answer
-from benchmarks.log import log_with
+from benchmarks.jobs import Job, answer, log_with
 from benchmarks.run_one_process import check, feed
-from benchmarks.workload import Expected, by_topic
+from benchmarks.workload import Expected
+from chat_bridge.handlers import ChatHandler
+from chat_bridge.parking import Parking
+from chat_bridge.store_postgres import PostgresMessageStore
+from contracts.instants import DAY
 from contracts.topics import (
     CHAT_MESSAGE,
     CHAT_REACTION,
@@ -39,14 +44,32 @@ from contracts.topics import (
     consumed_by,
 )
 from detector.detector import Detector
+from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
+from feedback.registry_postgres import PostgresRegistry
+from feedback.reward import DEFAULT_REWARDS
+from feedback.store_postgres import PostgresStore
+from feedback.turn_erasures import TurnErasures
+from feedback.turns import TURN_TOPICS, TurnHandler
+from inference.erasure import InferenceErasures
+from inference.handlers import ConversationHandler
+from inference.store_postgres import PostgresConversationStore
+from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.user_reactions import UserReactionHandler
+from inference.turns.vectors import TurnVectors
 from redaction.recognisers import RedactionRules
 from redaction.redactor import Redactor
+from reporting.read_models.erasure import ReportingErasures
+from reporting.read_models.handlers import ProjectionHandler
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
+from servicekit.db.database import LedgeredErasures
+from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
+from servicekit.log.delivery import GroupOutcomes
 from servicekit.log.fetch import raw_record
-from servicekit.log.handler import Handler
+from servicekit.log.handler import ErasingHandler, Handler, TopicHandlers
 from servicekit.log.producer import BatchProducer
-from servicekit.log.records import Message, Received, Written, read
+from servicekit.log.records import Message, Producer, Received, Written, read
 from servicekit.log.redacting import redact
 
 FLOW: Final = (
@@ -128,11 +151,62 @@ async def _raw(message: Any) -> Any:
     return message.raw_message
 
 
+class Groups:
+    """Handlers of the groups, each with its own pools. They are connected as in the services, and write to `log`."""
+
+    def __init__(self, url: str, detector: Detector, log: Producer) -> None:
+        self._url, self._detector, self._log = url, detector, log
+
+    @asynccontextmanager
+    async def _pool(self, schema: str, module: Any) -> AsyncIterator[Any]:
+        pool = await open_pool(self._url, schema, module.SCHEMA, plan="indexed")
+        try:
+            yield pool
+        finally:
+            await pool.close()
+
+    @asynccontextmanager
+    async def chat_bridge(self) -> AsyncIterator[Handler]:
+        async with self._pool("chat_bridge", chat_bridge.parts) as pool:
+            store, clock = PostgresMessageStore(pool), SystemClock()
+            parking = Parking(store, self._log, clock, DAY, GroupOutcomes("chat_bridge", self._log))
+            handler = ChatHandler(store, self._log, parking, clock)
+            ledger = LedgeredErasures(pool, store.erase)
+            yield ErasingHandler(handler, ledger, self._log, "chat_bridge", is_guarded=True)
+
+    @asynccontextmanager
+    async def inference(self) -> AsyncIterator[Handler]:
+        async with self._pool("inference", inference.parts) as pool:
+            turns = PostgresTurnIndex(pool, TurnVectors(self._detector.embedder))
+            handler = ConversationHandler(PostgresConversationStore(pool), turns, self._log, self._detector)
+            erase = InferenceErasures(pool, turns, lambda person: person.user_id).erase
+            yield ErasingHandler(handler, LedgeredErasures(pool, erase), self._log, "inference", is_guarded=True)
+
+    @asynccontextmanager
+    async def feedback(self) -> AsyncIterator[Handler]:
+        async with self._pool("feedback", feedback.store_choice) as pool:
+            turns = TurnHandler(PostgresRegistry(pool), TurnErasures(pool, lambda person: person.user_id))
+            handler = FeedbackHandler(PostgresStore(pool), self._log, DEFAULT_REWARDS)
+            yield TopicHandlers({turns: TURN_TOPICS, handler: FEEDBACK_TOPICS})
+
+    @asynccontextmanager
+    async def inference_status(self) -> AsyncIterator[Handler]:
+        async with self._pool("inference", inference.parts) as pool:
+            yield UserReactionHandler(PostgresTurnIndex(pool, TurnVectors(self._detector.embedder)))
+
+    @asynccontextmanager
+    async def reporting(self) -> AsyncIterator[Handler]:
+        async with self._pool("reporting", reporting) as pool:
+            handler = ProjectionHandler(PostgresReadModels(pool))
+            erasures = LedgeredErasures(pool, ReportingErasures(pool).erase)
+            yield ErasingHandler(handler, erasures, self._log, "reporting", is_guarded=True)
+
+
 async def measure(job: Job) -> dict[str, Any]:
     """Run the measurement. Raises AssertionError unless the read model has every message at the end."""
     prefix = f"plain.{job.workload.run}."
     messages = [replace(message, topic=prefix + message.topic) for message in job.workload.messages()]
-    fed = Counter({topic.removeprefix(prefix): count for topic, count in by_topic(messages).items()})
+    fed = Counter(message.topic.removeprefix(prefix) for message in messages)
     async with AsyncExitStack() as parts:
         topics = {prefix + topic.name: topic.partitions for topic in FLOW}
         bootstrap = await parts.enter_async_context(log_with(job, topics))
@@ -140,7 +214,7 @@ async def measure(job: Job) -> dict[str, Any]:
         await producer.start()
         parts.push_async_callback(producer.stop)
         log = Prefixed(producer, prefix)
-        groups = Groups(job.database_url, Detector.default(), log, log, log, _no_watch)
+        groups = Groups(job.database_url, Detector.default(), log)
         pipeline = PlainPipeline(bootstrap, prefix, log.published)
         for group in GROUPS:
             pipeline.subscribe(group, await parts.enter_async_context(getattr(groups, group)()))
@@ -155,10 +229,6 @@ async def measure(job: Job) -> dict[str, Any]:
         measured = effort.until_now(len(messages))
         await check(job.database_url, Expected.of(job.workload.messages()))
     return measured
-
-
-async def _no_watch(_: asyncpg.Connection) -> None:
-    """Count nothing."""
 
 
 async def _assigned(broker: KafkaBroker) -> None:

@@ -9,8 +9,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Self
 
+from benchmarks.workload import scratch
 from tests.support.ports import free_port
 
 
@@ -67,3 +69,25 @@ class Program:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def up(state: Path) -> Program:
+    """Start `agent-feedback up` on a state folder."""
+    return Program("-m", "standalone", "up", "--state", str(state))
+
+
+def startup(times: int) -> list[float]:
+    """Return the time from the command `agent-feedback up` until it is ready, in seconds, on new state folders.
+
+    It includes the creation of the database.
+    """
+    with scratch() as folder:
+        return [_start(folder / f"state{n}") for n in range(times)]
+
+
+def _start(state: Path) -> float:
+    program = up(state)
+    try:
+        return program.wait_until_ready()
+    finally:
+        program.stop()

@@ -34,7 +34,8 @@ from typing import Any, Final
 import httpx
 from starlette.types import ASGIApp
 
-from benchmarks.report_rows import NOW, Say, fill
+from benchmarks.report_rows import NOW, fill
+from benchmarks.workload import Say
 from contracts.scopes import ALL_SCOPES
 from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import AlertChannels

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Final
 
+from benchmarks.workload import Say
 from contracts.instants import DAY
 from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
 from servicekit.db.database import Database
 
-Say = Callable[[str], None]
 NOW: Final = 1_790_000_000_000_000
 DAYS: Final = 180
 ANSWERS: Final = 50_000

@@ -15,8 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.measuring import Measured
-from benchmarks.plan import CONFIGURATIONS, FOUR, KAFKA, Plan
+from benchmarks.measuring import CONFIGURATIONS, FOUR, KAFKA, Measured, Plan
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
 
@@ -78,53 +77,39 @@ def write(result: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def print_table(console: Console, measured: Measured, pipeline: Mapping[str, Any], starts: list[float]) -> None:
-    table = Table(title="Chat events to committed read model", title_justify="left", pad_edge=False)
-    table.add_column("")
-    table.add_column("events/s", justify="right")
-    table.add_column("range", justify="right", style="dim")
-    table.add_column("processor ms an event", style="dim")
-    for configuration in CONFIGURATIONS:
-        runs = measured.pipeline.get(configuration.name)
-        if runs:
-            mark = " *" if configuration.name == pipeline["configuration"] else ""
-            table.add_row(configuration.name + mark, *_row(runs))
-    for on_kafka, runs in measured.plain.items():
-        table.add_row(f"one record at a time, {_log(on_kafka)}", *_row(runs))
-    console.print(table)
+def print_pipeline(console: Console, measured: Measured, pipeline: Mapping[str, Any]) -> None:
+    """Print the rates of all configurations and of the baseline, and the latencies at steady rates."""
+    runs = dict(measured.pipeline) | {f"one record at a time, {_log(on)}": some for on, some in measured.plain.items()}
+    rates = [(name, _spread(some) | _costs(some)) for name, some in runs.items()]
+    print_rows(console, "Chat events a second to the committed read model, and processor ms of an event", rates)
     console.print(
-        f"* the best: {pipeline['times_per_message']} times one record at a time "
+        f"{pipeline['configuration']}: {pipeline['times_per_message']} times one record at a time "
         f"({pipeline['times_per_message_by_cpu']} times by processor time)"
     )
-    for late in pipeline["latency_ms"]:
-        seen = f"{late['events']:,} events at {late['rate']:.0f}/s"
-        cost = f"{late['cpu_ms']} ms of processor time per event"
-        console.print(f"Visible after {late['p50']} ms (p50), {late['p99']} ms (p99): {seen}, {FOUR}, {cost}")
-    if starts:
-        each = ", ".join(f"{one:.2f}" for one in starts)
-        console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median of {each})")
+    late = [(f"{one['rate']:.0f}/s, {FOUR}", one) for one in pipeline["latency_ms"]]
+    print_rows(console, "Visible after ms", late)
+    console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median)")
 
 
 def print_rows(console: Console, title: str, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    """Print named figures as a table. All rows have the columns of the first one; only numbers are printed."""
+    """Print named figures as a table. Only numbers are printed; a figure that a row lacks is left out."""
+    numbers = {name: {key: value for key, value in row.items() if isinstance(value, int | float)} for name, row in rows}
+    columns = list(dict.fromkeys(column for row in numbers.values() for column in row))
     table = Table(title=title, title_justify="left", pad_edge=False)
-    for number, (name, figures) in enumerate(rows):
-        numbers = {column: value for column, value in figures.items() if isinstance(value, int | float)}
-        if not number:
-            for column in ("", *numbers):
-                table.add_column(column, justify="right" if column else "left")
-        table.add_row(name, *(f"{value:,}" for value in numbers.values()))
+    for column in ("", *columns):
+        table.add_column(column, justify="right" if column else "left")
+    for name, row in numbers.items():
+        table.add_row(name, *(f"{row[column]:,}" if column in row else "" for column in columns))
     console.print(table)
 
 
-def _row(runs: list[dict[str, Any]]) -> tuple[str, str, str]:
+def _spread(runs: list[dict[str, Any]]) -> dict[str, float]:
     rates = _rates(runs)
-    spent: dict[str, list[float]] = {}
-    for one in runs:
-        for who, cost in one["cpu_ms_per_event"].items():
-            spent.setdefault(who, []).append(cost)
-    costs = ", ".join(f"{who} {_middle(cost)}" for who, cost in spent.items() if _middle(cost))
-    return f"{_middle(rates):,.0f}", f"{min(rates):,.0f}-{max(rates):,.0f}", costs
+    return {"median": _middle(rates), "least": min(rates), "most": max(rates)}
+
+
+def _costs(runs: list[dict[str, Any]]) -> dict[str, float]:
+    return {who: _middle([run["cpu_ms_per_event"][who] for run in runs]) for who in runs[0]["cpu_ms_per_event"]}
 
 
 def _cost(runs: Iterable[Mapping[str, Any]]) -> float:

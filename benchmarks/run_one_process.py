@@ -10,8 +10,7 @@ from typing import Any
 import asyncpg
 
 from benchmarks.effort import Effort
-from benchmarks.jobs import Job, answer
-from benchmarks.log import log_with
+from benchmarks.jobs import Job, answer, log_with
 from benchmarks.workload import Expected
 from servicekit.garbage_collection import tune_gc
 from servicekit.log.records import Message, Producer

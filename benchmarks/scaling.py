@@ -1,6 +1,6 @@
 """Throughput by number of cores and processes, with the bottleneck.
 
-python -m benchmarks.scaling [--events N] [--cores 1,2] [--seed S]
+python -m benchmarks.scaling [--events N] [--cores 1,2]
 
 Everything keeps to the cores of its row: services, driver, Kafka and PostgreSQL. Prints a table in Markdown.
 """
@@ -18,10 +18,9 @@ from typing import Any, Final
 import uvloop
 
 from benchmarks.jobs import run
-from benchmarks.measuring import Say
 from benchmarks.run_four_processes import SERVICES
 from benchmarks.servers import servers
-from benchmarks.workload import Workload, scratch, source_of
+from benchmarks.workload import Say, Workload, scratch, source_of
 
 FULL: Final = 0.9
 """Minimum utilisation at which a core, or all cores together, count as fully used."""
@@ -68,14 +67,14 @@ def row(cores: int, layout: Layout, measured: Mapping[str, Any]) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-async def rows(source: Path, events: int, cores: int, seed: int, folder: Path, say: Say) -> list[str]:
+async def rows(source: Path, events: int, cores: int, folder: Path, say: Say) -> list[str]:
     """Return the table's rows for a number of cores. This process and its children are limited to these cores."""
     async with servers(folder, say, with_kafka=True) as shared:
         if shared.kafka is None:
             raise SystemExit(f"No Kafka can run here: {shared.why}")
         found = []
         for number, layout in enumerate(LAYOUTS):
-            workload = Workload(str(source), events, seed, f"s{cores}{number}")
+            workload = Workload(str(source), events, 1, f"s{cores}{number}")
             say(f"{cores} cores, {layout.processes} processes ...")
             found.append(row(cores, layout, await layout.measure(await shared.job(workload, on_kafka=True))))
         return found
@@ -88,14 +87,13 @@ def _table(options: argparse.Namespace, allowed: list[int], say: Say) -> Iterato
         os.sched_setaffinity(0, allowed[:cores])
         with scratch() as folder:
             source, _ = source_of(folder)
-            yield from uvloop.run(rows(source, options.events, cores, options.seed, folder, say))
+            yield from uvloop.run(rows(source, options.events, cores, folder, say))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
     parser.add_argument("--events", type=int, default=16_000, help="chat events of each run")
     parser.add_argument("--cores", type=lambda text: [int(part) for part in text.split(",")], help="such as 1,2")
-    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     allowed = sorted(os.sched_getaffinity(0))
     options.cores = options.cores or [cores for cores in (1, 2, 4, 8) if cores <= len(allowed)]

@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -95,15 +96,19 @@ def _per_event(size: int, events: int) -> int:
     return round(size / events)
 
 
-async def main() -> None:
+async def stored_bytes(folder: Path, events: int) -> dict[str, Any]:
+    """Return the stored bytes per chat event, with the name of the source of events."""
+    source, name = source_of(folder)
+    async with EmbeddedPostgres(folder / "postgres", print) as server:
+        return {"source": name, **await measure(server.url, events, str(source))}
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stored_bytes", description=__doc__)
     parser.add_argument("--events", type=int, default=20_000)
-    asked = parser.parse_args()
     with scratch() as folder:
-        source, name = source_of(folder)
-        async with EmbeddedPostgres(folder / "postgres", print) as server:
-            print(json.dumps({"source": name, **await measure(server.url, asked.events, str(source))}))
+        print(json.dumps(asyncio.run(stored_bytes(folder, parser.parse_args().events))))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -1,6 +1,6 @@
 """Processor time of a chat event by the number of feedback records that are already stored.
 
-    python -m benchmarks.stored_records [--events N] [--stored 10000,100000] [--seed S]
+    python -m benchmarks.stored_records [--events N] [--stored 10000,100000]
 
 The four services handle the events in one process, on an in-process log and an embedded PostgreSQL. Before each row the
 rows of the first run are copied in SQL, with conversations and people of their own, until there are enough feedback
@@ -34,15 +34,15 @@ HEAD: Final = (
     "| feedback records | messages | PostgreSQL in GB | services in ms | PostgreSQL in ms | write-ahead log in KB |"
 )
 COPIED: Final = (
-    *(
-        "chat_bridge.messages",
-        "inference.messages",
-        "inference.turns",
-        "inference.verdicts",
-        "inference.user_reactions",
-    ),
-    *("feedback.messages", "feedback.feedback"),
-    *("reporting.messages", "reporting.feedbacks"),
+    "chat_bridge.messages",
+    "inference.messages",
+    "inference.turns",
+    "inference.verdicts",
+    "inference.user_reactions",
+    "feedback.messages",
+    "feedback.feedback",
+    "reporting.messages",
+    "reporting.feedbacks",
 )
 """Tables with one row per message, turn or feedback record."""
 _NAMES: Final = ("conversation_id", "user_id", "sender_id", "message_id", "turn_id")
@@ -65,7 +65,7 @@ async def copy_rows(connection: asyncpg.Connection, first: int, last: int) -> No
             await connection.execute(
                 f"insert into {table} ({', '.join(columns)}) select {values} from {table} t, "
                 f"generate_series({start}, {min(last, start + _BATCH - 1)}) n "
-                f"where t.{'user_id' if table == 'feedback.people' else 'conversation_id'} not like '%~%'"
+                "where t.conversation_id not like '%~%'"
             )
     await connection.execute("set session_replication_role = origin")
 
@@ -139,14 +139,14 @@ class Store:
             await connection.close()
 
 
-async def table(folder: Path, events: int, stored: list[int], seed: int) -> None:
+async def table(folder: Path, events: int, stored: list[int]) -> None:
     source, _ = source_of(folder)
     async with servers(folder, say, with_kafka=False) as shared:
         connection = await asyncpg.connect(shared.postgres.url)
         await connection.execute("alter system set autovacuum = off")
         await connection.execute("select pg_reload_conf()")
         await connection.close()
-        job = await shared.job(Workload(str(source), events, seed, "stored"), on_kafka=False)
+        job = await shared.job(Workload(str(source), events, 1, "stored"), on_kafka=False)
         store = Store(shared.postgres, job.database_url, str(source))
         await store.run(job.workload)
         await store.fill(0)
@@ -155,7 +155,7 @@ async def table(folder: Path, events: int, stored: list[int], seed: int) -> None
             say(f"{records:,} feedback records ...")
             await store.fill(records)
             before = await store.sizes()
-            measured = await store.run(Workload(str(source), events, seed, f"measured{number}"))
+            measured = await store.run(Workload(str(source), events, 1, f"measured{number}"))
             print(await store.row(measured, before), flush=True)
 
 
@@ -169,11 +169,10 @@ def main() -> None:
     parser.add_argument(
         "--stored", type=lambda text: [int(part) for part in text.split(",")], default=[10_000, 100_000]
     )
-    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     configure_logging(quiet=True)
     with scratch() as folder:
-        uvloop.run(table(folder, options.events, options.stored, options.seed))
+        uvloop.run(table(folder, options.events, options.stored))
 
 
 if __name__ == "__main__":

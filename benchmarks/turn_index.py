@@ -1,63 +1,112 @@
-"""Latency of searching all turns of a person in an index of a million turns: directly, and by `detect` over HTTP.
+"""Latency of `detect` over HTTP with an index of a million turns.
 
-    python -m benchmarks.turn_index [--turns N] [--rate N] [--seconds N] [--seed S] [--json]
+    python -m benchmarks.turn_index [--turns N] [--rate N] [--seconds N]
 
-Directly: one search after another, including the vector of the message. Over HTTP: requests at a constant rate,
-regardless of outstanding ones; the latency counts from the time when the request was due. The server, this process
-and PostgreSQL share two cores.
+Requests are sent at a constant rate, regardless of outstanding ones; the latency counts from the time when the request
+was due. The server, this process and PostgreSQL share two cores.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import asyncio
 import os
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 import uvloop
 
-import inference.service
-from benchmarks.detect_over_http import OVER_HTTP, SAYINGS, TOKEN, Asked, spread
+import inference.sql
+from benchmarks.effort import Effort
+from benchmarks.http_load import spread
 from benchmarks.programs import Program
-from benchmarks.turn_rows import HEAVY, PROJECT, TENANT, Filled, fill
-from benchmarks.workload import scratch
-from detector.encoders.embedder import WordLlamaEmbedder
-from detector.location import MAX_AGE_US
-from inference.turns.store import PersonTurns, StrategyFilter
-from inference.turns.store_postgres import PostgresTurnIndex
-from inference.turns.vectors import TurnVectors
+from benchmarks.turn_rows import PROJECT, TENANT, Filled, fill
+from benchmarks.workload import Say, scratch
+from contracts.instants import format_instant
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from standalone.embedded.postgres import EmbeddedPostgres
 
-Say = Callable[[str], None]
-SCHEMA: Final = inference.sql.SQL.schema
-WARM, LOOKS, HEAVY_LOOKS, SEARCHES = 200, 2_000, 200, 50
+SAYINGS: Final = (
+    "No, that's wrong: the museum opens at ten on Sundays",
+    "That isn't what I asked for, I need a room with a view",
+    "Thanks, the cheaper flight you found works for me",
+    "You gave me the wrong train earlier, it doesn't stop there",
+    "Great, that fixed the printer",
+    "I don't like the restaurant you suggested",
+)
+OVER_HTTP: Final = {"http_alone": None, "detect_conversation": "conversation", "detect_user": "user"}
+"""Values of `look_back` by the name of the measurement; `http_alone` is a request without any work."""
+CONNECTIONS: Final = httpx.Limits(max_connections=100, max_keepalive_connections=100)
+TOKEN: Final = "benchmark"
+WARM_SECONDS: Final = 3
 
 
-async def turn_index(folder: Path, turns: int, rate: int, seconds: int, seed: int, say: Say) -> Any:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Load of `rate` requests per second, for `seconds`, on the server at `port`.
+
+    `pids` has the server's process ids.
+    """
+
+    port: int
+    pids: Mapping[str, Sequence[int | None]]
+    filled: Filled
+    rate: int
+    seconds: int
+
+    async def measure(self, look_back: str | None, seed: int) -> dict[str, Any]:
+        """Return the percentiles of the latency in milliseconds, and the CPU time per response.
+
+        Latency is measured from the time when a request was due to its response.
+        """
+        chance = random.Random(seed)
+        url, headers = f"http://127.0.0.1:{self.port}", {"Authorization": f"Bearer {TOKEN}"}
+        late: list[float] = []
+        warm = self.rate * WARM_SECONDS
+        async with httpx.AsyncClient(base_url=url, headers=headers, limits=CONNECTIONS) as http:
+
+            async def one(due: float) -> None:
+                (await self._request(http, look_back, chance)).raise_for_status()
+                late.append(time.perf_counter() - due)
+
+            effort, began = Effort(self.pids), time.perf_counter()
+            async with asyncio.TaskGroup() as asked:
+                for number in range(warm + self.rate * self.seconds):
+                    due = began + number / self.rate
+                    await asyncio.sleep(max(0.0, due - time.perf_counter()))
+                    asked.create_task(one(due))
+                    if number == warm:
+                        late.clear()
+                        effort = Effort(self.pids)
+        spent = effort.until_now(len(late))
+        cost = {name: spent[name] for name in ("cpu_ms_per_event", "others_share_of_cpu")}
+        return spread(late) | {"rate": self.rate} | cost
+
+    async def _request(self, http: httpx.AsyncClient, look_back: str | None, chance: random.Random) -> httpx.Response:
+        if look_back is None:
+            return await http.get("/health/live")
+        who, conversation = chance.choice(self.filled.recent)
+        said = {"text": chance.choice(SAYINGS), "user_id": who, "look_back": look_back}
+        said["ts"] = format_instant(self.filled.until + 60_000_000)
+        return await http.post(f"/conversations/{TENANT}/{PROJECT}/{conversation}/detect", json=said)
+
+
+async def turn_index(folder: Path, turns: int, rate: int, seconds: int, seed: int, say: Say) -> dict[str, Any]:
     """Return the latencies in milliseconds, by query."""
     async with EmbeddedPostgres(folder / "postgres", say) as postgres:
-        url = postgres.url
-        pool = await open_pool(url, "inference", SCHEMA)
-        try:
-            filled = await fill(url, turns, time.time_ns() // 1_000, seed, say)
-            index = PostgresTurnIndex(pool, TurnVectors(WordLlamaEmbedder()))
-            say("Looking through one person's turns")
-            figures: dict[str, Any] = {
-                "turns": turns,
-                "table_mb": filled.megabytes,
-            }
-            figures |= await _directly(index, filled, random.Random(seed))
-        finally:
-            await pool.close()
+        pool = await open_pool(postgres.url, "inference", inference.sql.SQL.schema)
+        await pool.close()
+        filled = await fill(postgres.url, turns, time.time_ns() // 1_000, seed, say)
+        figures: dict[str, Any] = {"turns": turns, "table_mb": filled.megabytes}
         tune_gc()
-        with Program("-m", "benchmarks.run_detect", url, TOKEN) as server:
+        with Program("-m", "benchmarks.run_detect", postgres.url, TOKEN) as server:
             asked = Asked(server.port, {"server": [server.pid], "postgres": [postgres.pid]}, filled, rate, seconds)
             for name, look_back in OVER_HTTP.items():
                 say(f"{name} over HTTP: {rate}/s for {seconds} s")
@@ -65,40 +114,12 @@ async def turn_index(folder: Path, turns: int, rate: int, seconds: int, seed: in
     return figures
 
 
-async def _directly(index: PostgresTurnIndex, filled: Filled, chance: random.Random) -> dict[str, Any]:
-    async def look(who: str) -> None:
-        looked = PersonTurns(TENANT, PROJECT, who, filled.until - MAX_AGE_US, filled.until + 1)
-        assert await index.nearby(looked, chance.choice(SAYINGS))
-
-    async def search(_: str) -> None:
-        await index.search(StrategyFilter(TENANT, PROJECT, text=chance.choice(SAYINGS)), 10)
-
-    people = [chance.choice(filled.recent)[0] for _ in range(WARM + LOOKS)]
-    await _timed(look, people[:WARM])
-    return {
-        "look_ms": spread(await _timed(look, people[WARM:])),
-        "look_of_heavy_ms": spread(await _timed(look, [HEAVY] * HEAVY_LOOKS)),
-        "strategies_like_a_question_ms": spread(await _timed(search, [""] * SEARCHES)),
-    }
-
-
-async def _timed(work: Callable[[str], Any], on: Sequence[str]) -> list[float]:
-    spent = []
-    for one in on:
-        began = time.perf_counter()
-        await work(one)
-        spent.append(time.perf_counter() - began)
-    return spent
-
-
 def main() -> None:
-    """Print one line per figure, or one JSON object."""
+    """Print one line per figure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.turn_index", description=__doc__)
     parser.add_argument("--turns", type=int, default=1_000_000)
     parser.add_argument("--rate", type=int, default=50)
     parser.add_argument("--seconds", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     began = time.monotonic()
@@ -107,11 +128,7 @@ def main() -> None:
         print(f"[{time.monotonic() - began:5.0f} s] {text}", file=sys.stderr, flush=True)
 
     with scratch() as folder:
-        figures = uvloop.run(turn_index(folder, options.turns, options.rate, options.seconds, options.seed, say))
-    figures["load_average_at_end"] = round(os.getloadavg()[0], 1)
-    if options.json:
-        print(json.dumps(figures))
-        return
+        figures = uvloop.run(turn_index(folder, options.turns, options.rate, options.seconds, 1, say))
     for name, value in figures.items():
         print(f"{name}: {value}")
 

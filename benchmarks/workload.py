@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +18,8 @@ from contracts.topics import BY_NAME, CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, I
 from servicekit.log.records import Message
 from standalone.sample import write_sample
 
+Say = Callable[[str], None]
+"""Printer of progress."""
 SHARED = Path(__file__).parents[2] / "shared" / "samples" / "chat_events.jsonl"
 """Folder of real conversations, which are not in the repository; otherwise the packaged sample is used."""
 IDS = ("eventId", "messageId", "conversationId", "turnId", "originalMessageId", "replyToMessageId")
@@ -88,10 +89,6 @@ def source_of(folder: Path) -> tuple[Path, str]:
         return SHARED, "shared samples"
     made = write_sample(folder / "sample.jsonl", time.time_ns() // 1_000)
     return made, "packaged sample (the shared samples are not here)"
-
-
-def by_topic(messages: Sequence[Message]) -> Counter[str]:
-    return Counter(message.topic for message in messages)
 
 
 @contextmanager
