@@ -37,7 +37,7 @@ def asyncapi() -> dict[str, Any]:
 
 def examples_of(topic: Topic) -> list[tuple[str, Any]]:
     """Return the example messages for a topic as pairs of name and content, sorted by name."""
-    return sorted(json.loads((CONTRACTS / "examples" / f"{topic.name}.json").read_text("utf-8")).items())
+    return sorted(json.loads((CONTRACTS / "examples.json").read_text("utf-8"))[topic.name].items())
 
 
 def _name(topic: Topic) -> str:

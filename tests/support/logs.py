@@ -13,13 +13,12 @@ from contracts.instants import parse_instant
 from servicekit.log.records import Coordinates, Message, RawRecord, Written
 
 NOW = parse_instant("2026-06-01T12:00:00Z")
-EXAMPLES = Path(contracts.__file__).parent / "examples"
+EXAMPLES = json.loads((Path(contracts.__file__).parent / "examples.json").read_text("utf-8"))
 
 
 def example(topic: str, name: str, **changes: Any) -> bytes:
     """Return a golden message as bytes, with other values in some of its fields."""
-    event = json.loads((EXAMPLES / f"{topic}.json").read_text("utf-8"))[name]
-    return json.dumps(event | changes).encode()
+    return json.dumps(EXAMPLES[topic][name] | changes).encode()
 
 
 def raw(
