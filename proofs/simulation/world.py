@@ -5,19 +5,67 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 from uuid import UUID
 
-from contracts.feedback import FeedbackCreated
+from contracts.feedback import FeedbackCreated, FeedbackErased
 from contracts.topics import FEEDBACK_CREATED, Consumer
 from proofs.simulation.fake_log import Entry, Group, Log
-from proofs.simulation.reporting_memory import ReportingMemory
+from reporting.model.projection import (
+    FeedbackRow,
+    MessageKey,
+    MessageRow,
+    SessionRow,
+)
+from reporting.read_models.store import Applied
 from servicekit.log.outcome import Observation
 from tests.support.bridge_memory import MemoryMessageStore as BridgeMemory
 from tests.support.feedback_memory import MemoryStore as FeedbackMemory
 from tests.support.inference_memory import MemoryConversationStore as InferenceMemory
+
+
+class ReportingMemory:
+    """See `reporting.read_models.store.ReadModelStore`."""
+
+    def __init__(self) -> None:
+        self.feedbacks: dict[UUID, FeedbackRow] = {}
+        self.forgotten: dict[UUID, int] = {}
+        self.messages: dict[MessageKey, MessageRow] = {}
+
+    async def apply(
+        self,
+        messages: Sequence[MessageRow] = (),
+        feedbacks: Sequence[FeedbackRow] = (),
+        forgotten: Sequence[FeedbackErased] = (),
+        sessions: Sequence[SessionRow] = (),
+    ) -> Applied:
+        ids = [row.feedback_id for row in feedbacks]
+        before = {id_: self.feedbacks[id_] for id_ in ids if id_ in self.feedbacks}
+        for row in feedbacks:
+            held = self.feedbacks.get(row.feedback_id)
+            least = held.revision if held else self.forgotten.get(row.feedback_id, 0)
+            if least < row.revision:
+                self.feedbacks[row.feedback_id] = row
+        written = set()
+        for message in messages:
+            known = self.messages.get(message.key)
+            merged = message if known is None else known.merged(message)
+            if merged != known:
+                self.messages[message.key] = merged
+                written.add(message.key)
+        self._forget(forgotten)
+        return Applied(before, written, {row.id for row in sessions})
+
+    def _forget(self, forgotten: Sequence[FeedbackErased]) -> None:
+        for feedback_id, revision in forgotten:
+            self.forgotten[feedback_id] = max(revision, self.forgotten.get(feedback_id, 0))
+            held = self.feedbacks.get(feedback_id)
+            if held is not None and held.revision <= self.forgotten[feedback_id]:
+                del self.feedbacks[feedback_id]
+
 
 EPOCH_SECONDS = 1_790_000_000
 KINDS: tuple[Consumer, ...] = ("chat_bridge", "inference", "feedback", "reporting")

@@ -7,17 +7,34 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
 
 from tests.support.erasures import erased
-from tests.support.others_tools import TRACE, carry, judge
 from tests.support.ports import free_port
 from tests.support.receiver import receiver
 from tests.support.running_stack import RunningStack, exchange, running_stack
 from tests.support.tool_environment import PHOENIX, ROOT, environment_of, finished, server
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+async def judge(stack: RunningStack, reaction: str | None, **body: Any) -> None:
+    async with stack.client("ann") as http:
+        address = "/conversations/acme/support/c1/turns/t1/feedback"
+        assert (await http.post(address, json={"reaction": reaction} | body)).status_code == 202
+    await stack.quiet()
+
+
+async def carry(name: str, stack: RunningStack, state: Path, url: str, **environment: str) -> str:
+    """Return a bridge's output after it has caught up."""
+    bridge = ROOT / "examples" / "bridges" / f"{name}.py"
+    options = ("--broker", stack.broker.bootstrap, "--state", str(state), "--url", url, "--once")
+    return await finished(sys.executable, str(bridge), *options, **environment)
+
 
 pytestmark = [pytest.mark.bridges, pytest.mark.timeout(1_500)]
 Show = Callable[[], list[tuple[str | None, float, str | None]]]

@@ -22,8 +22,8 @@ from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.store import ConversationKey
 from servicekit.log.reader import records_of
 from standalone.cli.evaluate import evaluate
-from tests.support.gate_memory import MemoryGateAnswers
 from tests.support.hand_clock import HandClock
+from tests.support.inference_memory import MemoryGateAnswers
 from tests.support.llm_server import ACCEPTED, REJECTED, LlmServer, completion, llm_server, response
 from tests.support.running_stack import RunningStack, exchange, message, running_stack
 from tests.support.waits import PATIENCE_SECONDS

@@ -22,8 +22,8 @@ from contracts.topics import ERASURE_REQUESTED
 from servicekit.log.records import Message
 from standalone.one_process.replay import ReplayResult, replay
 from tests.support.command import HANG_SECONDS
+from tests.support.recount import CHAT_EVENTS, HOSTILE, needs_samples
 from tests.support.running_stack import RunningStack, exchange
-from tests.support.samples import CHAT_EVENTS, HOSTILE, needs_samples
 from tests.support.waits import PATIENCE_SECONDS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import Ended, agent_feedback, said_in, state_folder
-from tests.support.recount import Said, lines_of, recount
-from tests.support.samples import CHAT_EVENTS, HOSTILE, JUDGED_AT, SAMPLES, needs_samples
+from tests.support.recount import CHAT_EVENTS, HOSTILE, JUDGED_AT, SAMPLES, Said, lines_of, needs_samples, recount
 
 ACCEPTED_STYLES = (
     *(

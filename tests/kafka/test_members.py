@@ -13,8 +13,7 @@ from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import said_at, state_folder
 from tests.support.local_kafka import LocalKafka
 from tests.support.processes import GROUPS, Members, publish, stop_service, until_joined, until_quiet
-from tests.support.recount import lines_of, recount
-from tests.support.samples import CHAT_EVENTS, needs_samples
+from tests.support.recount import CHAT_EVENTS, lines_of, needs_samples, recount
 
 pytestmark = [pytest.mark.real, needs_samples, pytest.mark.samples]
 

@@ -31,8 +31,7 @@ from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit.db.pools import open_pool
 from tests.support.feedback_events import RecordingProducer
-from tests.support.gate_memory import MemoryGateAnswers
-from tests.support.inference_memory import MemoryConversationStore
+from tests.support.inference_memory import MemoryConversationStore, MemoryGateAnswers
 from tests.support.known_detectors import KnownDetector
 from tests.support.reporting_events import batch, message
 

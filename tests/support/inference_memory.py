@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 
 from contracts.detectors import DetectorVersion
 from detector.model import NEIGHBOURHOOD, Verdict
+from inference.llm_gate.answer import LlmAnswer
+from inference.llm_gate.question import LlmQuestion
+from inference.llm_gate.store import Answers
 from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope, VerdictStamp
 from inference.turns.facts import Facts
 from inference.turns.store import PreviousVerdict
@@ -103,3 +106,19 @@ class MemoryConversationStore:
                 near.update(range(max(0, number - NEIGHBOURHOOD), min(len(rows), number + after + 1)))
         evaluation = sum(stored.versions for stored in self._conversations[scope.conversation].values())
         return [Placed(rows[n].indexed, evaluation) for n in sorted(near)]
+
+
+class MemoryGateAnswers:
+    """In-memory implementation of `store.GateAnswers`."""
+
+    def __init__(self) -> None:
+        self._answers: dict[bytes, LlmAnswer | None] = {}
+
+    async def find(self, questions: Collection[LlmQuestion]) -> Answers:
+        digests = {question.digest for question in questions}
+        return {digest: answer for digest, answer in self._answers.items() if digest in digests}
+
+    async def keep(self, answers: Mapping[LlmQuestion, LlmAnswer | None]) -> Answers:
+        return {
+            question.digest: self._answers.setdefault(question.digest, answer) for question, answer in answers.items()
+        }

@@ -7,6 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"the shared samples are not at {SAMPLES}")
+CHAT_EVENTS = SAMPLES / "chat_events.jsonl"
+HOSTILE = SAMPLES / "chat_events_hostile.jsonl"
+JUDGED_AT = "2026-11-20T00:00:00Z"
+"""Date for which the samples were made."""
+
+
 REWARDS = {"👍": ("ok", 0.6), "❤️": ("ok", 0.8), "👎": ("not_ok", -0.6)}
 
 

@@ -27,8 +27,7 @@ from inference.store import ConversationKey
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.clock import SystemClock
 from servicekit.log.records import Coordinates, RawRecord, Received
-from tests.support.gate_memory import MemoryGateAnswers
-from tests.support.inference_memory import MemoryConversationStore
+from tests.support.inference_memory import MemoryConversationStore, MemoryGateAnswers
 from tests.support.llm_server import ACCEPTED, NEUTRAL, REJECTED
 
 HERE = ConversationKey("acme", "support", "c1")

@@ -1,1 +1,0 @@
-"""Training data of the learned layer, and its training."""
