@@ -84,8 +84,8 @@ def post(path: str, body: bytes, token: str, media_type: str = "application/json
 
 
 def _length(head: bytes) -> int:
-    at = head.lower().index(_LENGTH) + len(_LENGTH)
-    return int(head[at : head.index(b"\r\n", at)])
+    start = head.lower().index(_LENGTH) + len(_LENGTH)
+    return int(head[start : head.index(b"\r\n", start)])
 
 
 def in_turn(choices: Sequence[bytes]) -> Callable[[int], bytes]:

@@ -106,7 +106,7 @@ def _ingests(source: Path) -> list[bytes]:
     events = [json.loads(line) for line in lines[: 10 * LINES]]
     for event in events:
         event |= {"tenant": "acme", "project": "bench", "occurredAt": "2026-01-01T00:00:00Z"}
-    bodies = [events[at : at + LINES] for at in range(0, len(events) - LINES + 1, LINES)] or [events]
+    bodies = [events[first : first + LINES] for first in range(0, len(events) - LINES + 1, LINES)] or [events]
     texts = ["\n".join(json.dumps(event, ensure_ascii=False) for event in body).encode() for body in bodies]
     return [post("/ingest/acme/bench/events", text, TOKEN, "application/x-ndjson") for text in texts]
 

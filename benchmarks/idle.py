@@ -44,14 +44,14 @@ def share(process: psutil.Process, seconds: float) -> float:
 def delays(http: httpx.Client, events: int) -> Iterator[float]:
     """Yield the time from a reaction's acknowledgement until the API reports it, after idle periods, in seconds."""
     for number in range(events):
-        place = f"/conversations/demo/support/c{number}/feedback/latest"
+        path = f"/conversations/demo/support/c{number}/feedback/latest"
         _send(http, number, {"topic": "chat.message.ingested", "senderId": "bot", "senderType": "agent",
                              "agentId": "guide", "content": "The 7:40 one."})  # fmt: skip
         time.sleep(IDLE_SECONDS)
         _send(http, number, {"topic": "chat.message.reaction.ingested", "userId": "ann", "userType": "human",
                              "emoji": "👎"})  # fmt: skip
         began = time.monotonic()
-        while (answer := http.post(place, content="{}")).status_code != 200 or "not_ok" not in answer.text:
+        while (answer := http.post(path, content="{}")).status_code != 200 or "not_ok" not in answer.text:
             if time.monotonic() - began > SHOWN_SECONDS:
                 raise AssertionError(f"not reported within {SHOWN_SECONDS} s: {answer.status_code}")
             time.sleep(POLL_SECONDS)
@@ -59,9 +59,9 @@ def delays(http: httpx.Client, events: int) -> Iterator[float]:
 
 
 def _send(http: httpx.Client, number: int, fields: dict[str, Any]) -> None:
-    at = datetime.now(UTC).isoformat()
+    occurred_at = datetime.now(UTC).isoformat()
     ids = {"eventId": f"{fields['topic']}-{number}", "messageId": f"m{number}", "conversationId": f"c{number}"}
-    line = json.dumps(fields | ids | {"occurredAt": at})
+    line = json.dumps(fields | ids | {"occurredAt": occurred_at})
     kind = {"Content-Type": "application/x-ndjson"}
     http.post("/ingest/demo/support/events", content=line, headers=kind).raise_for_status()
 
@@ -82,9 +82,9 @@ def main() -> None:
                 "Authorization": f"Bearer {(state / 'token').read_text('utf-8')}",
             }
             with httpx.Client(base_url=program.url, headers=headers) as http:
-                found = sorted(delays(http, options.events))
-            print(f"a reaction after {IDLE_SECONDS} idle seconds, {len(found)} times: reported after "
-                  f"{median(found):.2f} s (median), {found[-1]:.2f} s (maximum)")  # fmt: skip
+                seconds = sorted(delays(http, options.events))
+            print(f"a reaction after {IDLE_SECONDS} idle seconds, {len(seconds)} times: reported after "
+                  f"{median(seconds):.2f} s (median), {seconds[-1]:.2f} s (maximum)")  # fmt: skip
 
 
 if __name__ == "__main__":

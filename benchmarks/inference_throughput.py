@@ -46,41 +46,43 @@ def stream(messages: int) -> list[Neighbourhood]:
     """Generate human messages of interleaved conversations, in order of time, each with the messages before it."""
     rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     conversations = messages // EXCHANGES + 1
-    held: list[list[Message]] = [[] for _ in range(conversations)]
-    found: list[Neighbourhood] = []
+    conversations_so_far: list[list[Message]] = [[] for _ in range(conversations)]
+    items: list[Neighbourhood] = []
     for turn in range(EXCHANGES):
-        for number, before in enumerate(held):
+        for number, before in enumerate(conversations_so_far):
             row = rows[(number * EXCHANGES + turn) % len(rows)]
-            at = (turn * 2) * MINUTE
+            occurred_at = (turn * 2) * MINUTE
             mark = " ".join(COMMON[(number // len(COMMON) ** power + turn * power) % len(COMMON)] for power in range(2))
-            said = Message(
-                f"{number}-{turn}-h", f"{number}-{turn}", "ann", "human", None, f"{row['message']} {mark}", at
+            question = Message(
+                f"{number}-{turn}-h", f"{number}-{turn}", "ann", "human", None, f"{row['message']} {mark}", occurred_at
             )
-            found.append(Neighbourhood(tuple(before[-NEIGHBOURHOOD:]), said))
-            before.append(said)
+            items.append(Neighbourhood(tuple(before[-NEIGHBOURHOOD:]), question))
+            before.append(question)
             answer = f"{row['answer']} {mark}"
             if turn % 2:
                 answer += f" {name(number * EXCHANGES + turn)}"
-            before.append(Message(f"{number}-{turn}-a", f"{number}-{turn}", "bot", "agent", "bot", answer, at + MINUTE))
-    return found[:messages]
+            before.append(
+                Message(f"{number}-{turn}-a", f"{number}-{turn}", "bot", "agent", "bot", answer, occurred_at + MINUTE)
+            )
+    return items[:messages]
 
 
 def recorded(file: Path) -> list[Neighbourhood]:
     """Return the human messages in a file of chat events, in order of time, each with the messages before it."""
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
     events = sorted((e for e in lines if e["topic"] == "chat.message.ingested"), key=lambda e: e["occurredAt"])
-    held: defaultdict[tuple[str, ...], list[Message]] = defaultdict(list)
-    found: list[Neighbourhood] = []
-    for place, event in enumerate(events):
-        before = held[event.get("tenant", ""), event.get("project", ""), event["conversationId"]]
+    conversations: defaultdict[tuple[str, ...], list[Message]] = defaultdict(list)
+    items: list[Neighbourhood] = []
+    for number, event in enumerate(events):
+        before = conversations[event.get("tenant", ""), event.get("project", ""), event["conversationId"]]
         agent = event.get("agentId") if event["senderType"] == "agent" else None
         role: Role = "agent" if agent else "human"
         turn = event.get("turnId") or event["messageId"]
-        said = Message(event["messageId"], turn, event["senderId"], role, agent, event["content"], place * MINUTE)
+        message = Message(event["messageId"], turn, event["senderId"], role, agent, event["content"], number * MINUTE)
         if role == "human":
-            found.append(Neighbourhood(tuple(before[-NEIGHBOURHOOD:]), said))
-        before.append(said)
-    return found
+            items.append(Neighbourhood(tuple(before[-NEIGHBOURHOOD:]), message))
+        before.append(message)
+    return items
 
 
 def name(number: int) -> str:
@@ -95,9 +97,9 @@ def alone(items: list[Neighbourhood], detector: Detector) -> list[int]:
     """
     detector.judge(items[:1])
     took = []
-    for place in np.linspace(1, len(items) - 1, ALONE).astype(int).tolist():
+    for number in np.linspace(1, len(items) - 1, ALONE).astype(int).tolist():
         started = time.process_time_ns()
-        detector.judge([items[place]])
+        detector.judge([items[number]])
         took.append(time.process_time_ns() - started)
     return took
 

@@ -59,8 +59,8 @@ async def run(module: str, job: Job, *arguments: str) -> dict[str, Any]:
 
 def answer(measure: Callable[[Job], Coroutine[Any, Any, dict[str, Any]]]) -> None:
     """Read the job from the command line, measure, and print the result."""
-    given = json.loads(sys.argv[1])
-    job = Job(**{**given, "workload": Workload(**given["workload"])})
+    fields = json.loads(sys.argv[1])
+    job = Job(**{**fields, "workload": Workload(**fields["workload"])})
     print(json.dumps(uvloop.run(measure(job))))
 
 

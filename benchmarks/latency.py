@@ -23,15 +23,15 @@ from benchmarks.workload import Workload, scratch, source_of
 
 
 async def _measure(source: Path, folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
-    found = []
+    runs = []
     async with servers(folder, _say, with_kafka=True) as shared:
         for number in range(options.rounds):
             for rate in options.rates:
                 events = int(rate * (options.seconds + WARM_SECONDS))
                 job = await shared.job(Workload(str(source), events, 1, f"l{number}r{rate}"), on_kafka=True)
-                found.append(await run("run_latency", job, str(rate)))
-                _say(json.dumps(found[-1]))
-    return found
+                runs.append(await run("run_latency", job, str(rate)))
+                _say(json.dumps(runs[-1]))
+    return runs
 
 
 def _say(text: str) -> None:
@@ -46,9 +46,9 @@ def main() -> None:
     options = parser.parse_args()
     with scratch() as folder:
         source, name = source_of(folder)
-        found = uvloop.run(_measure(source, folder, options))
+        runs = uvloop.run(_measure(source, folder, options))
     print(f"{options.seconds:.0f} s per run, {name}")
-    for one in found:
+    for one in runs:
         visible, reactions = (f"p50 {of['p50']:6.1f}, p99 {of['p99']:6.1f} ms" for of in (one, one["reactions"]))
         print(
             f"{one['rate']:6.0f}/s: {visible}; reactions: {reactions}; processor time {one['cpu_ms']:5.2f} ms per event"

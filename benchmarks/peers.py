@@ -124,7 +124,7 @@ async def peers(
         post("/v1/span_annotations?sync=true", json.dumps({"data": [_annotation(number)]}).encode(), TOKEN)
         for number in range(SPANS)
     ]
-    found = []
+    figures = []
     say("Starting Phoenix ...")
     with Program("-m", "feedback", environment=settings) as server:
         async with phoenix(folder) as theirs:
@@ -136,8 +136,8 @@ async def peers(
                     other = await Load(theirs, n, seconds, 200, in_turn(annotations)).measure()
                     say(f"  round {number + 1}, {n} clients: {ours['per_s']:,.0f}/s, Phoenix {other['per_s']:,.0f}/s")
                     runs.append((ours, other))
-                found.append(_figures(n, runs))
-    return found
+                figures.append(_figures(n, runs))
+    return figures
 
 
 def _figures(clients: int, runs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:

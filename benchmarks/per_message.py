@@ -93,12 +93,12 @@ class Prefixed:
         self.published: Counter[str] = Counter()
 
     async def send(self, messages: Sequence[Message]) -> list[Written]:
-        found = []
+        places = []
         for message in messages:
             [written] = await self._producer.send([replace(message, topic=self._prefix + message.topic)])
             self.published[message.topic] += 1
-            found.append(replace(written, topic=message.topic))
-        return found
+            places.append(replace(written, topic=message.topic))
+        return places
 
 
 class PlainPipeline:
@@ -131,9 +131,9 @@ class PlainPipeline:
             name = raw.coordinates.topic.removeprefix(self._prefix)
             raw = raw._replace(coordinates=raw.coordinates._replace(topic=name))
             raw = redact(raw, self._redactor, ())
-            found = read(raw, models)
-            assert isinstance(found, Received), found
-            [outcome] = await handler.handle([found])
+            received = read(raw, models)
+            assert isinstance(received, Received), received
+            [outcome] = await handler.handle([received])
             assert outcome.kind != "dead_lettered", outcome
             self._handled[group, name] += 1
 

@@ -63,10 +63,10 @@ async def feed(producer: Producer, messages: Sequence[Message]) -> None:
 async def check(database_url: str, expected: Expected) -> None:
     connection = await asyncpg.connect(database_url)
     try:
-        found = await connection.fetchval("select count(*) from reporting.messages")
+        count = await connection.fetchval("select count(*) from reporting.messages")
     finally:
         await connection.close()
-    assert found == expected.messages, f"{found} messages in the read model instead of {expected.messages}"
+    assert count == expected.messages, f"{count} messages in the read model instead of {expected.messages}"
 
 
 if __name__ == "__main__":

@@ -53,17 +53,17 @@ LAYOUTS: Final = (Layout(0), Layout(1), Layout(2))
 def row(cores: int, layout: Layout, measured: Mapping[str, Any]) -> str:
     """Return one row of the table."""
     cost, rate = measured["cpu_ms_per_event"], measured["events_per_s"]
-    taken = sum(cost.values()) * rate / 1_000
+    used = sum(cost.values()) * rate / 1_000
     strangers = (measured["others_share_of_cpu"] or 0.0) * cores
     busy = layout.busy(measured)
     name, most = max(busy.items(), key=lambda one: one[1])
     busiest = "the process" if name == "own" else f"each {name}" if layout.each > 1 else name
-    if taken + strangers >= FULL * cores:
+    if used + strangers >= FULL * cores:
         binds = "the cores" if strangers < 0.1 * cores else f"the cores ({strangers:.1f} of them taken by others)"
     else:
         binds = busiest if most >= FULL else "waiting for each other"
     costs = ", ".join(f"{part} {ms:.3f}" for part, ms in cost.items())
-    cells = (cores, layout.processes, f"{rate:,.0f}", costs, f"{taken:.2f}", f"{busiest} {most:.0%} of a core", binds)
+    cells = (cores, layout.processes, f"{rate:,.0f}", costs, f"{used:.2f}", f"{busiest} {most:.0%} of a core", binds)
     return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -72,12 +72,12 @@ async def rows(source: Path, events: int, cores: int, folder: Path, say: Say) ->
     async with servers(folder, say, with_kafka=True) as shared:
         if shared.kafka is None:
             raise SystemExit(f"No Kafka can run here: {shared.why}")
-        found = []
+        lines = []
         for number, layout in enumerate(LAYOUTS):
             workload = Workload(str(source), events, 1, f"s{cores}{number}")
             say(f"{cores} cores, {layout.processes} processes ...")
-            found.append(row(cores, layout, await layout.measure(await shared.job(workload, on_kafka=True))))
-        return found
+            lines.append(row(cores, layout, await layout.measure(await shared.job(workload, on_kafka=True))))
+        return lines
 
 
 def _table(options: argparse.Namespace, allowed: list[int], say: Say) -> Iterator[str]:

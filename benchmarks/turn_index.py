@@ -77,11 +77,11 @@ class Asked:
                 late.append(time.perf_counter() - due)
 
             effort, began = Effort(self.pids), time.perf_counter()
-            async with asyncio.TaskGroup() as asked:
+            async with asyncio.TaskGroup() as group:
                 for number in range(warm + self.rate * self.seconds):
                     due = began + number / self.rate
                     await asyncio.sleep(max(0.0, due - time.perf_counter()))
-                    asked.create_task(one(due))
+                    group.create_task(one(due))
                     if number == warm:
                         late.clear()
                         effort = Effort(self.pids)
@@ -93,9 +93,9 @@ class Asked:
         if look_back is None:
             return await http.get("/health/live")
         who, conversation = chance.choice(self.filled.recent)
-        said = {"text": chance.choice(SAYINGS), "user_id": who, "look_back": look_back}
-        said["ts"] = format_instant(self.filled.until + 60_000_000)
-        return await http.post(f"/conversations/{TENANT}/{PROJECT}/{conversation}/detect", json=said)
+        body = {"text": chance.choice(SAYINGS), "user_id": who, "look_back": look_back}
+        body["ts"] = format_instant(self.filled.until + 60_000_000)
+        return await http.post(f"/conversations/{TENANT}/{PROJECT}/{conversation}/detect", json=body)
 
 
 async def turn_index(folder: Path, turns: int, rate: int, seconds: int, seed: int, say: Say) -> dict[str, Any]:
@@ -107,10 +107,10 @@ async def turn_index(folder: Path, turns: int, rate: int, seconds: int, seed: in
         figures: dict[str, Any] = {"turns": turns, "table_mb": filled.megabytes}
         tune_gc()
         with Program("-m", "benchmarks.run_detect", postgres.url, TOKEN) as server:
-            asked = Asked(server.port, {"server": [server.pid], "postgres": [postgres.pid]}, filled, rate, seconds)
+            load = Asked(server.port, {"server": [server.pid], "postgres": [postgres.pid]}, filled, rate, seconds)
             for name, look_back in OVER_HTTP.items():
                 say(f"{name} over HTTP: {rate}/s for {seconds} s")
-                figures[f"{name}_ms"] = await asked.measure(look_back, seed)
+                figures[f"{name}_ms"] = await load.measure(look_back, seed)
     return figures
 
 

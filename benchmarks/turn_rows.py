@@ -115,11 +115,13 @@ def exchanges(vectors: TurnVectors, seed: int) -> list[tuple[Any, ...]]:
     """Return generated questions and answers with their vectors, each made from two of the project's training rows."""
     rows = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     chance = random.Random(seed)
-    made = []
+    pairs = []
     for _ in range(EXCHANGES):
         one, other = chance.choice(rows), chance.choice(rows)
-        made.append((f"{one['request']} {other['message']}", f"{one['answer']} {other['answer']}"))
-    packed = vectors.packed(text for exchange in made for text in exchange)
+        pairs.append((f"{one['request']} {other['message']}", f"{one['answer']} {other['answer']}"))
+    packed = vectors.packed(text for exchange in pairs for text in exchange)
     numbers = packed.rows.astype(np.float32).tolist()
-    numbered = ((asked, answer, packed.row_of[asked], packed.row_of[answer]) for asked, answer in made)
-    return [(n, asked, answer, numbers[one], numbers[other]) for n, (asked, answer, one, other) in enumerate(numbered)]
+    numbered = ((question, answer, packed.row_of[question], packed.row_of[answer]) for question, answer in pairs)
+    return [
+        (n, question, answer, numbers[one], numbers[other]) for n, (question, answer, one, other) in enumerate(numbered)
+    ]

@@ -43,17 +43,17 @@ class Workload:
         """Return the records to publish, in order, with the partitions of the topic table."""
         lines = [json.loads(line) for line in Path(self.source).read_bytes().splitlines() if line.strip()]
         lines = [line for line in lines if line["topic"] in IN_LOG_ORDER]
-        back = _days_back(lines)
+        shift = _days_back(lines)
         written = {_name(line, line["messageId"]) for line in lines if line["topic"] != CHAT_REACTION.name}
-        known = {None, *written}
-        lines = [line for line in lines if _original(line["topic"], line) in known]
-        found: list[Message] = []
+        names = {None, *written}
+        lines = [line for line in lines if _original(line["topic"], line) in names]
+        messages: list[Message] = []
         copy = 0
-        while len(found) < self.events:
+        while len(messages) < self.events:
             space = uuid5(_ALL, json.dumps([self.seed, self.run, copy]))
-            found += [_message(_renamed(line, space), back) for line in lines[: self.events - len(found)]]
+            messages += [_message(_renamed(line, space), shift) for line in lines[: self.events - len(messages)]]
             copy += 1
-        return found
+        return messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class Expected:
     def of(cls, messages: Sequence[Message]) -> Expected:
         events = [(message.topic, json.loads(message.value or b"")) for message in messages]
         written = {_name(event, event["messageId"]) for topic, event in events if topic != CHAT_REACTION.name}
-        known = {None, *written}
-        waiting = sum(_original(topic, event) not in known for topic, event in events)
+        names = {None, *written}
+        waiting = sum(_original(topic, event) not in names for topic, event in events)
         return cls(len(written), waiting)
 
 
@@ -87,8 +87,8 @@ def source_of(folder: Path) -> tuple[Path, str]:
     """Return the file to publish and its name: the shared recordings if present, otherwise the packaged sample."""
     if SHARED.exists():
         return SHARED, "shared samples"
-    made = write_sample(folder / "sample.jsonl", time.time_ns() // 1_000)
-    return made, "packaged sample (the shared samples are not here)"
+    sample = write_sample(folder / "sample.jsonl", time.time_ns() // 1_000)
+    return sample, "packaged sample (the shared samples are not here)"
 
 
 @contextmanager
@@ -114,9 +114,9 @@ def _fresh(space: UUID, value: str) -> str:
     return str(uuid5(space, value))
 
 
-def _message(event: dict[str, Any], back: timedelta) -> Message:
-    if back:
-        moment = datetime.fromisoformat(event["occurredAt"]) - back
+def _message(event: dict[str, Any], shift: timedelta) -> Message:
+    if shift:
+        moment = datetime.fromisoformat(event["occurredAt"]) - shift
         event["occurredAt"] = moment.isoformat().replace("+00:00", "Z")
     topic = BY_NAME[event["topic"]]
     key = f"{event['tenant']}/{event['project']}/{event['conversationId']}"

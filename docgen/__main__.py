@@ -37,12 +37,12 @@ def stale() -> Iterator[tuple[Path, str]]:
 
 
 def main() -> int:
-    found = list(stale())
+    outdated = list(stale())
     if "--check" in sys.argv:
-        if found:
-            sys.stderr.write(f"Not up to date: {', '.join(file.name for file, _ in found)}. Run `make docs`.\n")
-        return int(bool(found))
-    for file, text in found:
+        if outdated:
+            sys.stderr.write(f"Not up to date: {', '.join(file.name for file, _ in outdated)}. Run `make docs`.\n")
+        return int(bool(outdated))
+    for file, text in outdated:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, "utf-8")
     return 0

@@ -38,15 +38,15 @@ def as_typescript(document: Schema) -> str:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             lines += [f"  {json.dumps(f'{method.upper()} {path}')}: {{"]
-            lines += [f"    {part}: {found};" for part, found in _operation(operation)]
+            lines += [f"    {part}: {kind};" for part, kind in _operation(operation)]
             lines += ["  };"]
     return "\n".join([*lines, "}", ""])
 
 
 def _operation(operation: Schema) -> Iterator[tuple[str, str]]:
-    asked = [one for one in operation.get("parameters", ()) if one["in"] == "query"]
-    query = {"type": "object", "properties": {one["name"]: one["schema"] for one in asked}}
-    query["required"] = [one["name"] for one in asked if one.get("required")]
+    parameters = [one for one in operation.get("parameters", ()) if one["in"] == "query"]
+    query = {"type": "object", "properties": {one["name"]: one["schema"] for one in parameters}}
+    query["required"] = [one["name"] for one in parameters if one.get("required")]
     yield "query", _type(query, "    ")
     body = operation.get("requestBody", {}).get("content", {}).get(_JSON, {})
     yield "body", _type(body["schema"], "    ") if body else "undefined"

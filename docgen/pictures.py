@@ -38,8 +38,8 @@ async def draw(url: str) -> None:
 async def save(page: Page, name: str, height: int) -> None:
     """Save a screenshot of the top of the page, at most `height` pixels high."""
     await page.wait_for_load_state()
-    whole = await page.evaluate("document.documentElement.scrollHeight")
-    await page.set_viewport_size({"width": WIDTH, "height": min(height, whole)})
+    full_height = await page.evaluate("document.documentElement.scrollHeight")
+    await page.set_viewport_size({"width": WIDTH, "height": min(height, full_height)})
     await page.screenshot(path=FOLDER / f"{name}.png")
 
 

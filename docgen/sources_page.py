@@ -74,9 +74,9 @@ def _examples() -> Iterator[str]:
     for path in sorted(EXAMPLES.glob("*.toml")):
         text = path.read_text("utf-8")
         signature = tomllib.loads(text)["signature"]
-        said = text.partition("\n")[0].removeprefix("# ").rstrip(".")
+        description = text.partition("\n")[0].removeprefix("# ").rstrip(".")
         link = f"[{path.stem}](../examples/webhooks/{path.name})"
-        yield f"| {link} | {signature['kind']} | `{signature['secret']}` | {said} |\n"
+        yield f"| {link} | {signature['kind']} | `{signature['secret']}` | {description} |\n"
 
 
 def files() -> dict[Path, str]:

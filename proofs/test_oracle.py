@@ -26,8 +26,8 @@ ON_ANSWER = Key("t", "p", "c", "chat", "ann", "bot", "m")
 
 
 def reaction(offset: int, emoji: str, second: int, action: str = "added", **event: Any) -> Entry:
-    at = f"2026-11-04T12:00:{second:02d}Z"
-    return entry(REACTION, offset, occurredAt=at, messageId="m", userId="ann", userType="human", emoji=emoji,
+    occurred_at = f"2026-11-04T12:00:{second:02d}Z"
+    return entry(REACTION, offset, occurredAt=occurred_at, messageId="m", userId="ann", userType="human", emoji=emoji,
                  action=action, **event)  # fmt: skip
 
 
@@ -55,8 +55,8 @@ def test_at_the_same_moment_the_higher_sequence_wins() -> None:
 
 def test_order_of_arrival_does_not_matter() -> None:
     rng = random.Random(1)
-    said = [reaction(n, rng.choice("👍👎😢"), n, rng.choice(("added", "removed"))) for n in range(1, 30)]
-    entries = [ANSWER, *said]
+    reactions = [reaction(n, rng.choice("👍👎😢"), n, rng.choice(("added", "removed"))) for n in range(1, 30)]
+    entries = [ANSWER, *reactions]
     expected = recount(entries).records
     for seed in range(20):
         random.Random(seed).shuffle(entries)
@@ -95,9 +95,9 @@ def test_an_event_that_names_another_conversation_waits_for_a_message_there() ->
 
 
 def test_a_reply_event_carries_a_message() -> None:
-    given = entry(REPLY, 1, messageId="r", originalMessageId="m", senderId="bot2", senderType="agent", content="so?")
+    reply = entry(REPLY, 1, messageId="r", originalMessageId="m", senderId="bot2", senderType="agent", content="so?")
     on_it = entry(REACTION, 2, messageId="r", userId="ann", userType="human", emoji="👍")
-    expected = recount([ANSWER, given, on_it])
+    expected = recount([ANSWER, reply, on_it])
     assert ("t", "p", "c", "r") in expected.messages
     assert Key("t", "p", "c", "chat", "ann", "bot2", "r") in expected.records
 
@@ -115,5 +115,5 @@ def test_an_explicit_null_that_is_newest_leaves_no_effective_reaction() -> None:
         EXPLICIT, 3, occurredAt="2026-11-04T12:00:01Z", turnId="turn", agentId="bot", userId="ann", reaction="ok"
     )
     assert effective(shown(reaction(1, "👍", 5), null)) == {}
-    found = effective(shown(reaction(1, "👎", 5), ok))
-    assert [value for value, _ in found.values()] == ["not_ok"]
+    reactions = effective(shown(reaction(1, "👎", 5), ok))
+    assert [value for value, _ in reactions.values()] == ["not_ok"]

@@ -117,8 +117,8 @@ class Cluster:
             await asyncio.sleep(0.05)
 
     def _socket(self) -> str:
-        asked = parse_qs(urlsplit(self.postgres.url).query)
-        return f"{asked['host'][0]}/.s.PGSQL.{asked['port'][0]}" if asked else "/nonexistent"
+        query = parse_qs(urlsplit(self.postgres.url).query)
+        return f"{query['host'][0]}/.s.PGSQL.{query['port'][0]}" if query else "/nonexistent"
 
 
 def _is_zombie(pid: int) -> bool:

@@ -43,17 +43,17 @@ async def records_of(bootstrap: Bootstrap, topic: str) -> list[ConsumerRecord]:
         consumer.assign(partitions)
         ends = await consumer.end_offsets(partitions)
         await consumer.seek_to_beginning(*partitions)
-        found: list[ConsumerRecord] = []
+        records: list[ConsumerRecord] = []
         while any([await consumer.position(one) < ends[one] for one in partitions]):
             for batch in (await consumer.getmany(timeout_ms=500)).values():
-                found.extend(batch)
-    return found
+                records.extend(batch)
+    return records
 
 
 async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> set[int]:
     await consumer._client._wait_on_metadata(topic)
-    found: set[int] = consumer.partitions_for_topic(topic)
-    return found
+    partitions: set[int] = consumer.partitions_for_topic(topic)
+    return partitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ def announced(event: dict[str, Any]) -> Announced:
     names = ("tenant", "project", "conversationId", "source", "userId")
     key = Key(*[*(event[name] for name in names), agent, event["sourceId"]])
     live = event["change"] != "cleared"
-    at = parse_instant(event["occurredAt"])
-    shown = Shown(event["feedbackType"], live, event["reaction"], event["value"], at, event["turnId"])
+    occurred_at = parse_instant(event["occurredAt"])
+    shown = Shown(event["feedbackType"], live, event["reaction"], event["value"], occurred_at, event["turnId"])
     return Announced(key, UUID(event["feedbackId"]), event["eventId"], event["revision"], shown)
 
 

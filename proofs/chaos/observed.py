@@ -60,18 +60,25 @@ async def history(connection: asyncpg.Connection) -> set[tuple[UUID, int, bool, 
 
 async def stored(connection: asyncpg.Connection) -> dict[Key, Stored]:
     """Return every feedback record in the store, read from its slots."""
-    found = {}
+    records = {}
     for row in await connection.fetch(f"select {KEY}, feedback_type, slots, revision from feedback.feedback"):
         if row["slots"] is not None:
-            found[Key(*row[:7])] = Stored(_shown(row["feedback_type"], json.loads(row["slots"])), row["revision"])
-    return found
+            records[Key(*row[:7])] = Stored(_shown(row["feedback_type"], json.loads(row["slots"])), row["revision"])
+    return records
 
 
 def _shown(kind: str, slots: dict[str, Any]) -> Shown:
     entry = max(slots.values(), key=lambda one: (one["present"], one["stamp"]))
-    said, live = entry["payload"], entry["present"]
-    at = entry["stamp"][1]
-    return Shown(kind, live, said["reaction"] if live else None, said["value"] if live else None, at, said["turn_id"])
+    payload, live = entry["payload"], entry["present"]
+    occurred_at = entry["stamp"][1]
+    return Shown(
+        kind,
+        live,
+        payload["reaction"] if live else None,
+        payload["value"] if live else None,
+        occurred_at,
+        payload["turn_id"],
+    )
 
 
 async def parked(connection: asyncpg.Connection) -> set[tuple[str, str, str]]:

@@ -62,9 +62,11 @@ class Progress:
         ends: dict[TopicPartition, int] = await self._consumer.end_offsets(partitions)
         committed: dict[str, dict[TopicPartition, int]] = {}
         for group in GROUPS:
-            held = await self._admin.list_consumer_group_offsets(group)
-            names = {topic.name for topic in TOPICS if group in topic.consumers}
-            committed[group] = {p: max(0, held[p].offset) if p in held else 0 for p in partitions if p.topic in names}
+            offsets = await self._admin.list_consumer_group_offsets(group)
+            own = {topic.name for topic in TOPICS if group in topic.consumers}
+            committed[group] = {
+                p: max(0, offsets[p].offset) if p in offsets else 0 for p in partitions if p.topic in own
+            }
         return Positions(committed, ends)
 
     async def quiet(self, seconds: float, limit: float) -> bool:

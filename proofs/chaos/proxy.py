@@ -63,10 +63,10 @@ class Door:
             self._open.add(inner)
             writes = self._recogniser()
             there = asyncio.create_task(self._pump_requests(reader, inner, writes))
-            back = asyncio.create_task(self._pump_responses(answers, writer, writes))
-            await asyncio.wait({there, back}, return_when=asyncio.FIRST_COMPLETED)
+            responses = asyncio.create_task(self._pump_responses(answers, writer, writes))
+            await asyncio.wait({there, responses}, return_when=asyncio.FIRST_COMPLETED)
             there.cancel()
-            back.cancel()
+            responses.cancel()
         except OSError:
             pass
         finally:

@@ -152,8 +152,8 @@ async def _started(scene: Scene, process: ServiceProcess) -> None:
     try:
         await process.running(60)
     except RuntimeError as error:
-        known = scene.trouble if process.is_ended_by_harness or process.code in (None, -9) else scene.fleet.gave_up
-        known.append(str(error))
+        notes = scene.trouble if process.is_ended_by_harness or process.code in (None, -9) else scene.fleet.gave_up
+        notes.append(str(error))
 
 
 async def _leave(scene: Scene, guest: ServiceProcess) -> None:

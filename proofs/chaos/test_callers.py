@@ -38,35 +38,35 @@ async def caller(tmp_path: Path) -> Any:
     async def judge(request: Request) -> Response:
         return answer(await request.body(), {})
 
-    def answer(body: bytes, said: dict[str, Any]) -> Response:
+    def answer(body: bytes, content: dict[str, Any]) -> Response:
         app.state.requests = getattr(app.state, "requests", 0) + 1
         if app.state.requests % 3 == 0:
             return Response(status_code=503)
         bodies[body] += 1
-        return JSONResponse(said | ({"accepted": len(body.splitlines())} if said else {}))
+        return JSONResponse(content | ({"accepted": len(body.splitlines())} if content else {}))
 
     server = HttpServer("127.0.0.1", 0)
     await server.start(app)
     ledger = Ledger(tmp_path / "ledger.jsonl")
     fleet: Any = SimpleNamespace(port_of=lambda _: server.port)
-    made = Caller(fleet, ledger, 5, [])
-    for door in made.doors.values():
+    own = Caller(fleet, ledger, 5, [])
+    for door in own.doors.values():
         await door.start()
-    yield made, bodies, ledger
-    for door in made.doors.values():
+    yield own, bodies, ledger
+    for door in own.doors.values():
         await door.stop()
     ledger.close()
     await server.stop()
 
 
 async def test_what_was_accepted_is_entered_once_and_repeated_if_its_response_was_cut(caller: Any) -> None:
-    made, bodies, ledger = caller
+    own, bodies, ledger = caller
     async with httpx.AsyncClient(trust_env=False) as client:
         for _ in range(12):
-            await made.round(client)
-    cut = sum(door.withheld for door in made.doors.values())
+            await own.round(client)
+    cut = sum(door.withheld for door in own.doors.values())
     entries = list(entries_of(ledger.path))
-    assert made._wrong == [] and cut > 0 and made.repeats > cut
+    assert own._wrong == [] and cut > 0 and own.repeats > cut
     assert sum(bodies.values()) - len(bodies) >= cut, "every cut response was to a body that came again"
     assert any(entry.topic == EXPLICIT for entry in entries)
     sent = {json.loads(line)["eventId"] for body in bodies for line in body.splitlines() if b'"topic"' in line}
@@ -74,15 +74,15 @@ async def test_what_was_accepted_is_entered_once_and_repeated_if_its_response_wa
 
 
 async def test_a_valid_request_that_is_refused_is_wrong(caller: Any) -> None:
-    made, bodies, ledger = caller
+    own, bodies, ledger = caller
     async with httpx.AsyncClient(trust_env=False) as client:
-        assert await made._accepted(client, "feedback", "/nothing", b"{}", "application/json") is None
-    assert "404" in made._wrong[0] and not bodies and ledger.count == 0
+        assert await own._accepted(client, "feedback", "/nothing", b"{}", "application/json") is None
+    assert "404" in own._wrong[0] and not bodies and ledger.count == 0
 
 
 async def test_a_door_withholds_the_response_to_a_commit_and_no_other(own_database: str) -> None:
-    asked = parse_qs(urlsplit(own_database).query)
-    door = Door(lambda: f"{asked['host'][0]}/.s.PGSQL.{asked['port'][0]}", commits)
+    query = parse_qs(urlsplit(own_database).query)
+    door = Door(lambda: f"{query['host'][0]}/.s.PGSQL.{query['port'][0]}", commits)
     await door.start()
     database = urlsplit(own_database).path
     through = f"postgresql://postgres@127.0.0.1:{door.port}{database}?sslmode=disable"

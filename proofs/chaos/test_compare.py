@@ -63,8 +63,8 @@ def test_nothing_is_found_where_all_is_well() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_damage_is_found(seen: Observations, promise: str, what: str) -> None:
-    found = broken(seen)
-    assert any(finding.promise == promise and what in finding.first for finding in found), found
+    findings = broken(seen)
+    assert any(finding.promise == promise and what in finding.first for finding in findings), findings
 
 
 def test_a_copy_of_poison_that_the_harness_wrote_twice_is_no_extra_letter() -> None:

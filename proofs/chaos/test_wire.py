@@ -33,12 +33,12 @@ def test_beginnings_of_frames_do_not_depend_on_how_the_stream_is_cut(seed: int) 
     rng = random.Random(seed)
     frames = [rng.randbytes(rng.choice((4, 5, 300))) for _ in range(20)]
     stream = b"".join(len(frame).to_bytes(4) + frame for frame in frames)
-    heads, found = FrameHeads(4), []
+    heads, beginnings = FrameHeads(4), []
     while stream:
         piece = rng.randint(1, 40)
-        found += heads.feed(stream[:piece])
+        beginnings += heads.feed(stream[:piece])
         stream = stream[piece:]
-    assert found == [frame[:4] for frame in frames]
+    assert beginnings == [frame[:4] for frame in frames]
 
 
 def test_only_the_response_to_a_produce_request_confirms_a_write() -> None:

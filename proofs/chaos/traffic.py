@@ -177,8 +177,8 @@ class Traffic:
 
     def _message(self, conversation: Conversation) -> tuple[str, dict[str, Any]]:
         rng = self._rng
-        said = conversation.messages
-        from_agent = bool(said) and (said[-1]["senderType"] == "human") == (rng.random() < 0.9)
+        messages = conversation.messages
+        from_agent = bool(messages) and (messages[-1]["senderType"] == "human") == (rng.random() < 0.9)
         event = self._base(conversation) | {
             "messageId": f"m{self._seed}-{self._id(conversation.tenant, conversation.project)}"
         }
@@ -192,7 +192,7 @@ class Traffic:
             event |= {"senderId": person, "senderType": "human", "content": rng.choice(HUMAN)}
         if conversation.turn and rng.random() < 0.9:
             event["turnId"] = conversation.turn
-        said.append(event)
+        messages.append(event)
         return MESSAGE, event
 
     def _edit(self, conversation: Conversation) -> tuple[str, dict[str, Any]]:

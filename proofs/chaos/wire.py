@@ -92,15 +92,15 @@ class FrameHeads:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return the beginnings that `data` completes."""
-        found: list[bytes] = []
+        beginnings: list[bytes] = []
         self._held += data
         while True:
             skipped = min(self._skip, len(self._held))
             self._held, self._skip = self._held[skipped:], self._skip - skipped
             if len(self._held) < 4 + self._length:
-                return found
+                return beginnings
             size, head = int.from_bytes(self._held[:4]), self._held[4 : 4 + self._length]
-            found.append(head)
+            beginnings.append(head)
             self._held, self._skip = self._held[4 + self._length :], max(0, size - self._length)
 
 

@@ -64,9 +64,9 @@ class FakeConsumer:
         batch: list[Entry] = []
         for lane in self._rng.sample(ready, self._rng.randint(1, min(3, len(ready)))):
             first = positions[lane]
-            taken = log.lanes[lane][first : first + self._rng.randint(1, 4)]
-            positions[lane] = first + len(taken)
-            batch += taken
+            entries = log.lanes[lane][first : first + self._rng.randint(1, 4)]
+            positions[lane] = first + len(entries)
+            batch += entries
         return batch
 
 
@@ -176,9 +176,9 @@ class FaultyStore:
 class FaultyFeedbackStore(FaultyStore):
     """Store that guarantees only each record's atomicity: a bulk write may stop half-way."""
 
-    async def changes(self, known: Any, people: Any, turns: Any) -> RecordChanges:
+    async def changes(self, revisions: Any, people: Any, turns: Any) -> RecordChanges:
         parts: list[RecordChanges] = []
-        steps: tuple[tuple[Any, Any, Any], ...] = ((known, (), ()), ({}, people, ()), (known, (), turns))
+        steps: tuple[tuple[Any, Any, Any], ...] = ((revisions, (), ()), ({}, people, ()), (revisions, (), turns))
         for arguments in steps:
             await self._point("changes", "store")
             parts.append(await self._store.changes(*arguments))

@@ -81,11 +81,11 @@ class Author:
         return self.said
 
     def _conversation(self, tenant: str, conversation: str, length: int) -> None:
-        at = START
+        occurred_at = START
         for number in range(length):
-            at += self._rng.randint(0, 90) * SECOND
+            occurred_at += self._rng.randint(0, 90) * SECOND
             agent = self._rng.random() < 0.5
-            fields = self._event(tenant, conversation, at) | {
+            fields = self._event(tenant, conversation, occurred_at) | {
                 "messageId": f"m{number}",
                 "turnId": f"{conversation}-t{number // 2}",
                 "senderId": "bot" if agent else f"user{self._rng.randint(1, 3)}",
@@ -137,10 +137,10 @@ class Author:
         if message["messageId"] == about["messageId"]:
             return
         names = ("messageId", "senderId", "senderType", "content")
-        at = START + self._rng.randint(0, 600) * SECOND
-        found = self._event(message["tenant"], message["conversationId"], at)
+        occurred_at = START + self._rng.randint(0, 600) * SECOND
+        reply = self._event(message["tenant"], message["conversationId"], occurred_at)
         self._say(
-            CHAT_REPLY, found | {name: message[name] for name in names} | {"originalMessageId": about["messageId"]}
+            CHAT_REPLY, reply | {name: message[name] for name in names} | {"originalMessageId": about["messageId"]}
         )
 
     def _explicit(self, message: Fields) -> None:
@@ -178,10 +178,10 @@ class Author:
             fields["original"] = {name: message[name] for name in names if name in message}
         return fields
 
-    def _event(self, tenant: str, conversation: str, at: int) -> Fields:
+    def _event(self, tenant: str, conversation: str, occurred_at: int) -> Fields:
         return {
             "eventId": self._id(),
-            "occurredAt": self._at(at),
+            "occurredAt": self._at(occurred_at),
             "sequence": self._count,
             "tenant": tenant,
             "project": "p",

@@ -41,40 +41,40 @@ def run_seed(seed: int, wiring: Wiring = REAL) -> Verdict:
 
 async def _live(seed: int, wiring: Wiring) -> Verdict:
     rng = Random(seed)
-    said = Author(rng).write()
+    events = Author(rng).write()
     world = World(seed, rng)
     operator = Operator(world, wiring)
-    found: list[str] = []
+    differences: list[str] = []
     published = 0
     try:
         async with asyncio.timeout(MOST_SECONDS):
             await operator.start()
-            published = await _publish(world, said)
+            published = await _publish(world, events)
             while operator.faults_left and world.time() < MOST_SECONDS / 2:
                 await asyncio.sleep(1)
             await operator.heal()
             await _quiet(world, operator)
-        found = await broken(world, said)
+        differences = await broken(world, events)
     except (TimeoutError, Stuck):
         lags = {kind: group.lag() for kind, group in world.groups.items() if group.lag()}
-        found.append(f"P6/P7: it never came to rest; still to be read: {lags}")
+        differences.append(f"P6/P7: it never came to rest; still to be read: {lags}")
     for process in operator.processes:
         process.kill()
     if sum(world.injected.values()) < FEWEST - 1 or published < 50:
-        found.append(f"the history is too tame: {published} events, {sum(world.injected.values())} faults")
-    return Verdict(seed, published, dict(world.injected), world.steps, tuple(found), world.fingerprint)
+        differences.append(f"the history is too tame: {published} events, {sum(world.injected.values())} faults")
+    return Verdict(seed, published, dict(world.injected), world.steps, tuple(differences), world.fingerprint)
 
 
-async def _publish(world: World, said: list[Said]) -> int:
+async def _publish(world: World, events: list[Said]) -> int:
     """Publish the events in changed order, some much earlier or later, some twice, with pauses."""
     rng = world.rng
     late = [
-        (rng.uniform(0, len(said)) if rng.random() < 0.5 else number + rng.expovariate(0.15), number)
-        for number in range(len(said))
+        (rng.uniform(0, len(events)) if rng.random() < 0.5 else number + rng.expovariate(0.15), number)
+        for number in range(len(events))
     ]
-    again = [(place + rng.uniform(0, 40), number) for place, number in late if rng.random() < 0.12]
+    again = [(position + rng.uniform(0, 40), number) for position, number in late if rng.random() < 0.12]
     for _, number in sorted(late + again):
-        world.log.append(said[number].message(rng))
+        world.log.append(events[number].message(rng))
         if rng.random() < 0.3:
             await asyncio.sleep(rng.expovariate(2))
     return len(late) + len(again)

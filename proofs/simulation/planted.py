@@ -80,9 +80,9 @@ class _Only:
 class Oblivious(BrokenStore):
     """Never reports that another process was faster."""
 
-    async def changes(self, known: Mapping[Any, int], *arguments: Any) -> RecordChanges:
-        changes: RecordChanges = await self._store.changes(known, *arguments)
-        return changes._replace(records={}) if any(known.values()) else changes
+    async def changes(self, revisions: Mapping[Any, int], *arguments: Any) -> RecordChanges:
+        changes: RecordChanges = await self._store.changes(revisions, *arguments)
+        return changes._replace(records={}) if any(revisions.values()) else changes
 
 
 class NeverMends(FeedbackHandler):
@@ -99,9 +99,9 @@ class Unguarded(BrokenStore):
     """Overwrites the stored record without a guard."""
 
     async def changes(self, *arguments: Any) -> RecordChanges:
-        found: RecordChanges = await self._store.changes(*arguments)
+        changes: RecordChanges = await self._store.changes(*arguments)
         await asyncio.sleep(LINGER)
-        return found
+        return changes
 
     async def save(self, saves: Sequence[Save], *ledger: Any) -> Saved:
         stored = await self._store.load([save.record.feedback_id for save in saves])
@@ -132,9 +132,9 @@ class ForgetsVerdicts(BrokenStore):
     """Announces a verdict without regard to one that another process stored meanwhile."""
 
     async def around(self, *arguments: Any) -> Any:
-        found = await self._store.around(*arguments)
+        neighbourhoods = await self._store.around(*arguments)
         await asyncio.sleep(LINGER)
-        return found
+        return neighbourhoods
 
     async def take(self, *arguments: Any) -> Mapping[Any, Any]:
         await self._store.take(*arguments)
@@ -148,8 +148,8 @@ class LosesTheLedger(BrokenStore):
         return {}
 
     async def changes(self, *arguments: Any) -> RecordChanges:
-        found: RecordChanges = await self._store.changes(*arguments)
-        return found._replace(erased={})
+        changes: RecordChanges = await self._store.changes(*arguments)
+        return changes._replace(erased={})
 
     async def save(self, saves: Sequence[Save], *ledger: Any) -> Saved:
         written: Saved = await self._store.save(saves)

@@ -21,10 +21,10 @@ from reporting.model.projection import feedback_row
 from servicekit.log.records import Coordinates, RawRecord, cause_of
 
 
-async def broken(world: World, said: list[Said]) -> list[str]:
+async def broken(world: World, events: list[Said]) -> list[str]:
     """Return every violated invariant in words; empty if all hold."""
-    expected = recount(one.entry for one in said if not one.is_erasure)
-    erased = {(one.fields["tenant"], one.fields["userId"]) for one in said if one.fields and one.is_erasure}
+    expected = recount(one.entry for one in events if not one.is_erasure)
+    erased = {(one.fields["tenant"], one.fields["userId"]) for one in events if one.fields and one.is_erasure}
     verdicts = expected_verdicts(expected.messages, StubDetector(), erased)
     people = {key: shown for key, shown in expected.records.items() if (key.tenant, key.user) not in erased}
     records = {record.feedback_id: record async for part in world.feedback.scan() for record in part}
@@ -63,10 +63,10 @@ def _announced(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
         highest[feedback_id] = max(highest.get(feedback_id, announced), announced)
         last[feedback_id, entry.partition] = announced
     highest = {id_: one for id_, one in highest.items() if one[0] > erased.get(id_, 0)}
-    held = {id_: (record.revision, message_of(record).value) for id_, record in records.items()}
-    yield from _compared("P4: highest announcement", highest, held)
+    stored = {id_: (record.revision, message_of(record).value) for id_, record in records.items()}
+    yield from _compared("P4: highest announcement", highest, stored)
     if not world.unmended:
-        yield from _compared("P4: what compaction keeps", {id_: one for (id_, _), one in last.items()}, held)
+        yield from _compared("P4: what compaction keeps", {id_: one for (id_, _), one in last.items()}, stored)
 
 
 def _reported(world: World, records: Mapping[UUID, Record]) -> Iterator[str]:
@@ -88,15 +88,15 @@ def _accounted(world: World) -> Iterator[str]:
     for kind, group in world.groups.items():
         for lane in group.lanes:
             for entry in world.log.lanes.get(lane, ()):
-                at = Coordinates(entry.topic, entry.partition, entry.offset)
-                cause = cause_of(RawRecord(at, entry.key, entry.value, entry.headers, 0))
+                coordinates = Coordinates(entry.topic, entry.partition, entry.offset)
+                cause = cause_of(RawRecord(coordinates, entry.key, entry.value, entry.headers, 0))
                 if (kind, entry.topic, cause) not in world.outcomes:
-                    yield f"P5: {kind} said nothing of {at}"
+                    yield f"P5: {kind} said nothing of {coordinates}"
 
 
-def _compared(what: str, found: Mapping[Any, Any], wanted: Mapping[Any, Any]) -> Iterator[str]:
-    for key in sorted(found.keys() | wanted.keys(), key=str):
-        if found.get(key) != wanted.get(key):
-            there, should = found.get(key, "nothing"), wanted.get(key, "nothing")
+def _compared(what: str, actual: Mapping[Any, Any], wanted: Mapping[Any, Any]) -> Iterator[str]:
+    for key in sorted(actual.keys() | wanted.keys(), key=str):
+        if actual.get(key) != wanted.get(key):
+            there, should = actual.get(key, "nothing"), wanted.get(key, "nothing")
             yield f"{what} {key}: there is {there}, there should be {should}"
             return

@@ -16,8 +16,8 @@ def judge(item: Neighbourhood) -> Verdict:
     """Return rejected, accepted or neutral, by a checksum of the neighbourhood; the target is the latest agent
     message."""
     answered = next((one for one in reversed(item.before) if one.role == "agent"), None)
-    found = "\n".join(f"{m.message_id}\t{m.text}" for m in (*item.before, item.message))
-    feedback = VERDICTS[zlib.crc32(found.encode()) % 4]
+    text = "\n".join(f"{m.message_id}\t{m.text}" for m in (*item.before, item.message))
+    feedback = VERDICTS[zlib.crc32(text.encode()) % 4]
     target = None
     if answered is not None and feedback != "neutral":
         target = Target(

@@ -45,15 +45,15 @@ class ReportingMemory:
         ids = [row.feedback_id for row in feedbacks]
         before = {id_: self.feedbacks[id_] for id_ in ids if id_ in self.feedbacks}
         for row in feedbacks:
-            held = self.feedbacks.get(row.feedback_id)
-            least = held.revision if held else self.forgotten.get(row.feedback_id, 0)
+            stored = self.feedbacks.get(row.feedback_id)
+            least = stored.revision if stored else self.forgotten.get(row.feedback_id, 0)
             if least < row.revision:
                 self.feedbacks[row.feedback_id] = row
         written = set()
         for message in messages:
-            known = self.messages.get(message.key)
-            merged = message if known is None else known.merged(message)
-            if merged != known:
+            previous = self.messages.get(message.key)
+            merged = message if previous is None else previous.merged(message)
+            if merged != previous:
                 self.messages[message.key] = merged
                 written.add(message.key)
         self._forget(forgotten)
@@ -62,8 +62,8 @@ class ReportingMemory:
     def _forget(self, forgotten: Sequence[FeedbackErased]) -> None:
         for feedback_id, revision in forgotten:
             self.forgotten[feedback_id] = max(revision, self.forgotten.get(feedback_id, 0))
-            held = self.feedbacks.get(feedback_id)
-            if held is not None and held.revision <= self.forgotten[feedback_id]:
+            stored = self.feedbacks.get(feedback_id)
+            if stored is not None and stored.revision <= self.forgotten[feedback_id]:
                 del self.feedbacks[feedback_id]
 
 

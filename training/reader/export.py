@@ -79,8 +79,8 @@ def exported(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     ]
     outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["rows", 6])]
     constants = [numpy_helper.from_array(value, name) for name, value in graph.constants.items()]
-    made = helper.make_graph(graph.nodes, "reader", inputs, outputs, constants)
-    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    whole_graph = helper.make_graph(graph.nodes, "reader", inputs, outputs, constants)
+    return helper.make_model(whole_graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
 def mean_of(paths: Sequence[Path]) -> dict[str, np.ndarray]:
