@@ -121,18 +121,6 @@ async def test_busy_for_a_while_is_sent_again_unchanged(run: Run) -> None:
     assert bodies[0]["idempotency_key"]
 
 
-@pytest.mark.parametrize("seconds", [11, 3_600, 999_999])
-async def test_a_retry_after_beyond_the_timeout_is_not_waited_for(run: Run, seconds: int) -> None:
-    seen: list[httpx.Request] = []
-    busy = httpx.Response(503, json={"detail": "Later."}, headers={"Retry-After": str(seconds)})
-    began = monotonic()
-    with pytest.raises(kit.Busy) as caught:
-        await run("http://x", "own_feedback", "c", "t", options=answers(busy, seen=seen))
-    assert caught.value.retry_after == seconds
-    assert monotonic() - began < PATIENCE_SECONDS
-    assert len(seen) == 1
-
-
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b'{"items": 1', b"[" * 100_000, b'{"unrelated": 1}'])
 async def test_an_answer_that_is_none(run: Run, body: bytes) -> None:
     options = answers(httpx.Response(200, content=body), seen=[])

@@ -112,10 +112,6 @@ async def test_a_service_that_is_slow_or_wrong_gives_nothing_in_time(
     assert "secret" not in caplog.text and "wrong." not in caplog.text
 
 
-async def test_a_service_that_is_gone_gives_nothing(ask: Ask) -> None:
-    assert (await ask(nowhere())).markdown is None
-
-
 async def test_a_token_that_cannot_be_had_gives_nothing() -> None:
     def fails() -> str:
         raise OSError("no token today")

@@ -137,25 +137,6 @@ async def ignore(_: Collection[EventRefusal]) -> None:
     pass
 
 
-async def test_refused_lines_are_noted_with_their_own_event_ids() -> None:
-    noted: list[EventRefusal] = []
-
-    async def note(refusals: Collection[EventRefusal]) -> None:
-        assert refusals
-        noted.extend(refusals)
-
-    intake = Intake(RecordingLog(), HandClock(), LIMIT, nobody, note)
-    broken = line(eventId="e3", messageId=None)
-    body = b"\n".join([line(eventId="e1"), line(eventId="e2", tenant="globex"), b"", broken])
-    assert [rejected.line for rejected in (await intake.take(HERE, body)).refused] == [2, 4]
-    assert [(one.tenant, one.project, one.event_id, one.field, one.rule) for one in noted] == [
-        ("acme", "support", "e2", "", "other_tenant"),
-        ("acme", "support", "e3", "messageId", noted[1].rule),
-    ]
-    assert (await intake.take(HERE, line())).accepted == 1
-    assert len(noted) == 2
-
-
 @pytest.mark.parametrize(
     ("after_erasure", "erased"), [(-FUTURE_LIMIT, True), (ERASURE_MARGIN, True), (ERASURE_MARGIN + 1, False)], ids=str
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import emoji
 import pytest
 
 from feedback.reward import DEFAULT_REWARDS, EMOJI_REWARDS, changed_rewards, normalise, reward_of
@@ -65,24 +64,6 @@ def test_every_emoji_of_the_table_stands_in_it_once_and_bare() -> None:
 def test_changes_are_written_in_any_form_and_may_take_an_emoji_out() -> None:
     rewards = changed_rewards(DEFAULT_REWARDS, {":+1:": 0.9, "🤔": -0.1, "♥️": None})
     assert (rewards["👍"], rewards["🤔"], "❤" in rewards, rewards["👎"]) == (0.9, -0.1, False, -0.6)
-
-
-OFFERED = {
-    "telegram": "👍👎❤🔥🥰👏😁🤔🤯😱🤬😢🎉🤩🤮💩🙏👌🕊🤡🥱🥴😍🐳❤\u200d🔥🌚🌭💯🤣⚡🍌🏆💔🤨😐🍓🍾💋🖕"
-    "😈😴😭🤓👻👨\u200d💻👀🎃🙈😇😨🤝✍🤗🫡🎅🎄☃💅🤪🗿🆒💘🙉"
-    "🦄😘💊🙊😎👾🤷\u200d♂🤷🤷\u200d♀😡",
-    "whatsapp": "👍❤️😂😮😢🙏",
-    "messenger": "❤😆😮😢😡👍👎",
-}
-"""Reactions that a platform offers, where they are few."""
-
-
-@pytest.mark.parametrize("platform", OFFERED)
-def test_every_reaction_that_a_platform_offers_is_in_the_table(platform: str) -> None:
-    listed = {emoji for row in EMOJI_REWARDS for emoji in row.emojis.split()}
-    offered = [match["emoji"] for match in emoji.emoji_list(OFFERED[platform])]
-    assert len(offered) == {"telegram": 73, "whatsapp": 6, "messenger": 7}[platform]
-    assert [one for one in offered if normalise(one) not in listed] == []
 
 
 NAMED = {

@@ -189,17 +189,6 @@ async def test_a_rating_that_is_being_stored_during_the_erasure_loses_its_name(
     assert await names(pool) == [(None, None)]
 
 
-@pytest.mark.parametrize(("later", "left"), [("0 microseconds", (None, None)), ("1 microsecond", ("eve", "t1"))])
-async def test_a_rating_at_the_moment_of_the_erasure_is_covered(
-    pool: Database, erasures: TurnErasures, later: str, left: tuple[str | None, str | None]
-) -> None:
-    await rate(pool, "t1", AHEAD)
-    await erasures.ledger.note([Erasure(EVE, "r-1", SystemClock().now())])
-    await pool.execute(f"update session_feedback set stored_at = e.noted_at + interval '{later}' from erasures e")
-    await erasures.erase(await erasures.ledger.erased_at([EVE]))
-    assert await names(pool) == [left]
-
-
 async def test_ratings_are_announced_oldest_first_and_once(pool: Database) -> None:
     ratings = PostgresSessions(pool)
     for hours, thread in ((3, "t1"), (1, "t2"), (2, "t3")):

@@ -135,14 +135,6 @@ async def test_a_turn_without_an_answer_is_not_reviewed(service: Service, passed
     assert why in answer.text
 
 
-async def test_a_review_says_who_reviewed_what_and_why(service: Service) -> None:
-    answer = await service.post(json={"reaction": "not_ok", "text": "Too early.", "correction": "At ten."})
-    [event] = service.said
-    assert (answer.status_code, answer.json()["ts"]) == (202, event["occurredAt"])
-    said = [event[name] for name in ("userId", "reaction", "text", "correction", "reviews", "agentId", "turnId")]
-    assert said == ["local", "not_ok", "Too early.", "At ten.", "t1", "bot", "t1"]
-
-
 @pytest.mark.parametrize(
     ("fields", "said"),
     [

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from contracts.erasure import Person
-from contracts.instants import MINUTE, format_instant
+from contracts.instants import MINUTE
 from contracts.message_fields import TurnKey
 from contracts.provenance import Provenance
-from contracts.topics import EXPLICIT_RECEIVED
 from feedback.registry import TurnAnswer, TurnFacts
 from feedback.reward import explicit_key
 from feedback.submission import ExplicitIntake, TurnJudgement, explicit_event
@@ -92,22 +90,6 @@ def test_a_judgement_replaces_that_of_the_same_person_kind_and_turn() -> None:
     assert id_of(reviews="t1") == id_of(reviews="m1")
 
 
-@pytest.mark.parametrize("question", ["q1", None])
-async def test_the_intake_publishes_what_the_registry_knows(question: str | None) -> None:
-    class Known:
-        async def find(self, key: TurnKey, user_id: str) -> TurnFacts:
-            assert (key, user_id) == (KEY, "ann")
-            return TurnFacts(replace(ANSWER, question_message_id=question), "paid")
-
-    log = RecordingLog()
-    fakes: Any = (Known(), None, log, FixedClock(NOW))
-    accepted = await ExplicitIntake(*fakes, judge_at=NOW - 5).take(KEY, TurnJudgement("ann", "ok"))
-    assert accepted.feedback_id == explicit_key(event_of()).feedback_id
-    [event] = log.values(EXPLICIT_RECEIVED.name)
-    assert (event["userType"], event.get("questionMessageId")) == ("paid", question)
-    assert accepted.ts == format_instant(NOW - 5)
-
-
 async def test_a_person_over_the_limit_is_refused_before_the_registry_is_asked() -> None:
     class Exhausted:
         async def take(self, _person: Person) -> None:
@@ -117,41 +99,6 @@ async def test_a_person_over_the_limit_is_refused_before_the_registry_is_asked()
     with pytest.raises(RequestRefused) as refused:
         await ExplicitIntake(*fakes, judge_at=None).take(KEY, TurnJudgement("ann", "ok"))
     assert refused.value.status == 429
-
-
-class Once:
-    """Rate limit with a single token."""
-
-    taken = False
-
-    async def take(self, _: object) -> None:
-        if self.taken:
-            raise RequestRefused(429, "one a minute", 60)
-        self.taken = True
-
-
-class Behind:
-    """Unknown turns, which the registry never catches up with."""
-
-    waits = 0
-
-    async def find(self, *_: object) -> TurnFacts:
-        return TurnFacts()
-
-    async def look_until_read(self, *_: object) -> tuple[None, bool]:
-        self.waits += 1
-        return None, False
-
-
-async def test_a_person_over_the_limit_does_not_wait_for_unknown_turns() -> None:
-    behind = Behind()
-    fakes: Any = (behind, behind.look_until_read, RecordingLog(), FixedClock(NOW), Once())
-    intake = ExplicitIntake(*fakes, judge_at=None)
-    for status in (503, 429, 429, 429):
-        with pytest.raises(RequestRefused) as refused:
-            await intake.take(KEY, TurnJudgement("ann", "ok"))
-        assert refused.value.status == status
-    assert behind.waits == 1
 
 
 @pytest.mark.parametrize(

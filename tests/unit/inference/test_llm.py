@@ -198,16 +198,6 @@ def test_whatever_comes_back_is_an_answer_in_its_bounds_or_wrong(case: tuple[byt
         assert found.about is None or 1 <= found.about <= case[1]
 
 
-@pytest.mark.parametrize("shown", [1, 2, 3])
-def test_an_answer_is_about_one_of_those_shown(shown: int) -> None:
-    answer = {"is_feedback": True, "reaction": "ok", "confidence": 0.9, "reason": "thanks"}
-    for about in range(1, shown + 1):
-        assert answer_in(_completion(json.dumps(answer | {"about": about})), shown).about == about
-    for about in (0, shown + 1):
-        with pytest.raises(WrongAnswer):
-            answer_in(_completion(json.dumps(answer | {"about": about})), shown)
-
-
 # One verdict per neighbourhood, for any order of arrival and any behaviour of a language model.
 
 TEXTS = (

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import random
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import training
-from contracts.chat import ChatMessageIngested
 from contracts.message_fields import TurnKey
 from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
-from detector.model import Feedback, Message, Role, Verdict
+from detector.model import Feedback, Message, Role
 from detector.rules import SESSION_TIMEOUT_US
-from inference.handlers import ConversationHandler
 from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
 from inference.turns.candidates import Answered, candidates
 from inference.turns.facts import Facts, Question, Reply, joined, looked_up
@@ -39,9 +32,6 @@ from inference.turns.rules import (
 from inference.turns.store import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION, TurnVectors
 from inference.window import message_ranges
-from proofs.simulation.stub_detector import StubDetector
-from servicekit.log.records import Coordinates, RawRecord, Received, Written
-from tests.support.inference_memory import MemoryConversationStore
 
 MINUTE = 60_000_000
 
@@ -294,99 +284,3 @@ def test_a_candidate_names_its_turn_and_how_far_back_it_is(turns_back: int, rece
     assert found.target.similarity == round(found.target.similarity, 6)
     assert found.target.score == pytest.approx(0.85 * found.target.similarity + 0.15 / turns_back, abs=1e-6)
     assert found.target.score == round(found.target.score, 6)
-
-
-# Any order and batching of messages and their versions gives the same turns.
-
-
-class JoinedTurns:
-    """Index that joins the facts of each turn."""
-
-    def __init__(self) -> None:
-        self.held: dict[TurnKey, Facts] = {}
-
-    async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: Any
-    ) -> Mapping[Any, Any]:
-        for one in facts:
-            self.held[one.key] = self.held[one.key].joined(one) if one.key in self.held else one
-        return {}
-
-    def shown(self) -> dict[TurnKey, Any]:
-        """Return the state of the turns. An evaluation is reduced to its presence, since it counts lookups."""
-        return {
-            key: replace(
-                one, question=one.question._replace(version=b"") if one.question and one.question.text else None
-            )
-            for key, one in self.held.items()
-        }
-
-
-class Discarding:
-    async def send(self, messages: Sequence[Any]) -> list[Written]:
-        return []
-
-
-def version(name: str, agent: bool, at: int) -> ChatMessageIngested:
-    return ChatMessageIngested(
-        event_id=f"{name}-{at}",
-        occurred_at=at,
-        tenant="acme",
-        project="p",
-        conversation_id="c",
-        message_id=name,
-        sender_id="bot" if agent else "ann",
-        sender_type="agent" if agent else "human",
-        agent_id="bot" if agent else None,
-        content=f"{name} at {at}",
-    )
-
-
-def arrived(events: Sequence[ChatMessageIngested], cuts: random.Random) -> dict[TurnKey, Any]:
-    turns = JoinedTurns()
-    detector: Any = StubDetector()
-    handler = ConversationHandler(MemoryConversationStore(), turns, Discarding(), detector)
-    rest = list(events)
-    while rest:
-        size = cuts.randint(1, 12)
-        batch, rest = rest[:size], rest[size:]
-        records = [Received(event, RawRecord(Coordinates("t", 0, 0), None, None, (), 0)) for event in batch]
-        asyncio.run(_handle(handler, records))
-    return turns.shown()
-
-
-async def _handle(handler: ConversationHandler, records: Sequence[Received[Any]]) -> None:
-    await handler.handle(records)
-
-
-def in_log_order(events: Sequence[ChatMessageIngested]) -> list[ChatMessageIngested]:
-    """Return the events in the same order, except that the versions of a message are in the order of their times."""
-    versions: dict[str, list[ChatMessageIngested]] = {one.message_id: [] for one in events}
-    for one in sorted(events, key=lambda one: one.occurred_at):
-        versions[one.message_id].append(one)
-    return [versions[one.message_id].pop(0) for one in events]
-
-
-times = st.integers(0, 99)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    answers=st.integers(1, 45),
-    questions=st.lists(times, max_size=4),
-    again=st.lists(st.tuples(st.integers(0, 48), times), max_size=6),
-    orders=st.integers(0, 2**32),
-)
-def test_any_arrival_ends_in_the_same_turns(
-    answers: int, questions: list[int], again: list[tuple[int, int]], orders: int
-) -> None:
-    """Many answers belong to few questions, some of them far away; some messages have several versions."""
-    first = [(True, 2 * n + 1) for n in range(answers)] + [(False, at) for at in questions]
-    versions = [(n, agent, at) for n, (agent, at) in enumerate(first)]
-    versions += [(n, first[n][0], at) for n, at in again if n < len(first)]
-    events = [version(f"m{n}", agent, at) for n, agent, at in dict.fromkeys(versions)]
-    shuffled = random.Random(orders)
-    expected = arrived(in_log_order(events), shuffled)
-    for _ in range(3):
-        shuffled.shuffle(events)
-        assert arrived(in_log_order(events), shuffled) == expected

@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from contracts.instants import DAY, MINUTE, SECOND, parse_instant
 from reporting.figures.votes import Votes
-from reporting.model.selection import HOUR, Bucket, Project, TimeSpan
+from reporting.model.selection import HOUR, Bucket, TimeSpan
 from reporting.pages.charts import Step, interval, over_time, spark, split
 from reporting.pages.view import View
 from reporting.pages.visits import ZONE_COOKIE, view_of
@@ -79,15 +79,6 @@ def test_a_release_has_a_line_and_a_label_unless_the_next_label_needs_its_room()
 
 def test_no_style_attribute_gets_past_the_page_policy() -> None:
     assert not re.search(r"\sstyle=", str(over_time([Step(MONDAY, ok=1)], "day", 300, 200, UTC)) + str(split(1, 0, 0)))
-
-
-@pytest.mark.parametrize(("days", "bucket"), [(1, "hour"), (30, "day"), (200, "week")])
-def test_buckets_fit_the_period(days: int, bucket: str) -> None:
-    span = TimeSpan(MONDAY, MONDAY + days * DAY)
-    assert bucket_of(span) == bucket
-    steps = starts(span, bucket, UTC)
-    assert steps[0] == MONDAY
-    assert 20 <= len(steps) <= 101
 
 
 def test_an_empty_form_field_is_not_given() -> None:
@@ -244,18 +235,6 @@ def test_every_moment_of_a_span_lies_in_one_step(start: int, length: int, name: 
     assert begins[-1] < span.end
 
 
-def test_a_range_of_days_holds_the_last_day_whole() -> None:
-    view = View.model_validate({"from": "2026-03-01", "to": "2026-03-02", "tz": "Europe/Berlin"})
-    span = view.span(0, None)
-    assert span == (parse_instant("2026-02-28T23:00:00Z"), parse_instant("2026-03-02T23:00:00Z"))
-    assert view.before(span) == (parse_instant("2026-02-26T23:00:00Z"), parse_instant("2026-02-28T23:00:00Z"))
-
-
-def test_a_range_of_minutes_holds_the_last_minute_whole() -> None:
-    view = View.model_validate({"from": "2026-03-01T10:00", "to": "2026-03-01T10:59"})
-    assert view.span(0, None) == (parse_instant("2026-03-01T10:00:00Z"), parse_instant("2026-03-01T11:00:00Z"))
-
-
 @pytest.mark.parametrize(
     "said",
     [
@@ -271,14 +250,6 @@ def test_a_range_of_minutes_holds_the_last_minute_whole() -> None:
 def test_a_state_that_makes_no_sense_is_refused(said: dict[str, str]) -> None:
     with pytest.raises(ValidationError):
         View.model_validate(said)
-
-
-def test_an_address_carries_every_filter_and_no_place() -> None:
-    filters = {"agent_id": "a&b", "words": "50 %", "min_confidence": "0.9", "attributes.arm": "b", "judged": "ok"}
-    place = {"cursor": "c", "stamp": "s", "id": "c1", "issue": "7"}
-    parameters = View.model_validate({"period": "30d"} | filters | place).parameters(Project("acme", "support"))
-    assert parameters == {"at": "acme/support", "period": "30d"} | filters | {"min_confidence": 0.9}
-    assert View.model_validate(parameters).agent_id == "a&b"
 
 
 def test_an_unknown_zone_is_utc_and_an_offset_reads_as_such() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -185,20 +184,6 @@ async def test_a_route_that_hangs_gets_503_in_time_even_if_it_cannot_be_cancelle
     assert (answer.headers["retry-after"], answer.headers["connection"]) == ("5", "close")
 
 
-async def test_a_page_that_hangs_gets_a_page_in_time() -> None:
-    routes, never = Routes("tests", token=False, page=page), asyncio.Event()
-
-    @routes.at("GET", "/page", "any token")
-    async def hangs() -> None:
-        await never.wait()
-
-    guard = behind(routes, seconds=0.1)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
-        answer = await http.get("/page", headers={"Authorization": "Bearer t"})
-    assert (answer.status_code, answer.headers["retry-after"], answer.headers["connection"]) == (503, "5", "close")
-    assert answer.text == "page: There was no answer within 0.1 s; send this again later."
-
-
 @pytest.mark.parametrize(
     ("error", "status", "why"),
     [
@@ -255,25 +240,6 @@ async def test_a_failure_of_our_own_leaves_a_trace_without_anybodys_words(
     assert "test_failures.py" in log and "broken" in log and "KeyError" in log
     assert SECRET not in log + answer.text and "secret-id" not in log
     assert metrics.HTTP_FAILURES.labels("/broken/{name}")._value.get() == 1
-
-
-async def test_only_the_databases_errors_are_an_outage_of_the_database() -> None:
-    routes = public()
-
-    @routes.at("GET", "/database", "no token")
-    async def database() -> None:
-        await asyncpg.connect("postgresql://127.0.0.1:9/none")
-
-    @routes.at("GET", "/file", "no token")
-    async def file() -> bytes:
-        return Path("/none/such").read_bytes()
-
-    guard = behind(routes)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as http:
-        unreachable, missing = await http.get("/database"), await http.get("/file")
-    assert unreachable.status_code == 503
-    assert unreachable.json()["detail"].startswith("The database is not available: the database cannot be reached;")
-    assert missing.status_code == 500 and "database" not in missing.text
 
 
 async def test_a_client_that_hangs_up_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,12 +33,6 @@ def times() -> Iterator[StageTimes]:
     current_times.reset(token)
 
 
-def test_a_stage_outside_of_a_batch_is_not_measured() -> None:
-    with stage("read"):
-        pass
-    assert current_times.get() is None
-
-
 def test_intervals_of_a_stage_are_added_up(times: StageTimes) -> None:
     times.add("database", 1.0, 2.0, 1.0)
     times.add("database", 1.5, 4.0, 2.5)

@@ -174,12 +174,6 @@ def test_a_letter_without_marks_names_only_its_topic() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("count", "records"), [(b"999999999", 999_999_999), (b"1000000000", 1), (b"0", 0)])
-def test_a_letter_stands_for_fewer_than_a_thousand_million_records(count: bytes, records: int) -> None:
-    several = letter_of(record(Message("feedback.created.dlq", None, b"x", [("count", count)]), 1, 0))
-    assert facts_of(several)["records"] == records
-
-
 async def test_letters_with_another_key_or_another_split_of_key_and_value_are_no_duplicates() -> None:
     keys: list[tuple[bytes | None, bytes]] = [
         (None, b"ab"), (b"", b"ab"), (b"a", b"b"), (b"ab", b""), (b"ab", b"c"), (None, b"ab")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pwd
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -23,7 +21,7 @@ from standalone.cli import erase
 from standalone.cli.app import app
 from standalone.cli.erase import segment_of
 from standalone.operations import keys as operations
-from standalone.operations.keys import EVERYWHERE, KeyTables, operator
+from standalone.operations.keys import EVERYWHERE, KeyTables
 from tests.support.command import Ended, agent_feedback_here
 
 DONE = {"request_id": "r/1", "complete": True, "receipts": [], "missing": []}
@@ -218,14 +216,6 @@ def test_a_key_is_printed_once_and_noted(tables: Tables, tmp_path: Path) -> None
     assert tables.changes[-1][4] == "7"
 
 
-def test_a_key_is_renewed(tables: Tables, tmp_path: Path) -> None:
-    ended = command(tmp_path, "keys", "renew", "k-1", "--days", "30")
-    assert (ended.code, ended.out) == (0, "n3w\n")
-    assert "Keep this key of crm" in ended.err
-    assert tables.changes == [("renew", "k-1", "30", ME)]
-    assert tables.entries == [("me", "acme", None, "changed access", "key crm: renewed")]
-
-
 def test_a_key_is_revoked(tables: Tables, tmp_path: Path) -> None:
     ended = command(tmp_path, "keys", "revoke", "k-1")
     assert (ended.code, ended.err) == (0, "The key crm is revoked.\n")
@@ -247,9 +237,3 @@ def test_keys_are_listed_without_their_secrets(tables: Tables, tmp_path: Path) -
         "expires_at": "1970-01-31T00:00:00.000000Z", "used_at": None,
     }  # fmt: skip
     assert found[1]["used_at"] == "1970-01-06T00:00:00.000000Z"
-
-
-def test_a_change_is_by_the_user_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert operator() == f"command line: {pwd.getpwuid(os.getuid()).pw_name}"
-    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
-    assert operator() == "command line"

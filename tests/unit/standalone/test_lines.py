@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -281,16 +280,6 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(tmp_path: Path, answer: 
     with pytest.raises(typer.Exit):
         exported(out, answer)
     assert out.read_bytes() == OLD
-    assert [file.name for file in tmp_path.iterdir()] == ["kto.jsonl"]
-
-
-def test_an_export_that_ends_well_takes_the_files_place(tmp_path: Path) -> None:
-    out = tmp_path / "kto.jsonl"
-    out.write_bytes(OLD)
-    said = exported(out, httpx.Response(200, content=NEW))
-    assert out.read_bytes() == NEW
-    rows = [hashlib.sha256(line).hexdigest()[:16] for line in NEW.splitlines(keepends=True)]
-    assert said == {"examples": 2, "bytes": len(NEW), "sha256": hashlib.sha256(NEW).hexdigest(), "rows": rows}
     assert [file.name for file in tmp_path.iterdir()] == ["kto.jsonl"]
 
 

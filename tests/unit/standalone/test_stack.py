@@ -213,9 +213,6 @@ finally:
 """
 
 
-TO_A_SERVICE = ["--tenant", "acme", "--project", "support", "--state", "nowhere"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "needless"),
     [
