@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import training
 from contracts.message_fields import TurnKey
 from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
@@ -217,7 +216,7 @@ def test_facts_of_turns_are_joined_per_turn_in_the_order_of_their_keys() -> None
 
 # Vectors of the index of turns, and the minimum similarity of similar questions.
 
-PAIRS = Path(training.__file__).parent / "pairs.jsonl"
+PAIRS = Path(__file__).parents[3] / "training" / "pairs.jsonl"
 
 
 def test_each_text_is_packed_once_in_half_precision(detector: Detector) -> None:
