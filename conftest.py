@@ -21,10 +21,9 @@ from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
-from tests.support.databases import new_database
+from tests.support.databases import new_database, server_folder
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import Event, Take, batch
-from tests.support.server_folders import server_folder
 
 # Durations depend on the machine's load, so no deadline; everything else is Hypothesis's default.
 settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 import structlog
 
@@ -15,8 +16,36 @@ from proofs.simulation.faults import FEWEST, Operator
 from proofs.simulation.history import Author, Said
 from proofs.simulation.processes import Wiring
 from proofs.simulation.promises import broken
-from proofs.simulation.virtual_loop import Stuck, VirtualLoop
 from proofs.simulation.world import KINDS, MOST_SECONDS, World
+
+
+class Stuck(Exception):
+    """Every task waits, and no event is scheduled."""
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """Event loop that runs ready callbacks, then advances to the next scheduled one. No sockets, no threads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 0.0
+        self._selector = self
+
+    def time(self) -> float:
+        return self._now
+
+    def select(self, timeout: float | None) -> list[Any]:
+        if timeout is None:
+            raise Stuck
+        self._now += timeout
+        return []
+
+    def _process_events(self, events: list[Any]) -> None:
+        return None
+
+    def _write_to_self(self) -> None:
+        return None
+
 
 REAL = Wiring()
 

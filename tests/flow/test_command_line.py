@@ -31,7 +31,7 @@ from tests.support.command import (
     serving,
     state_folder,
 )
-from tests.support.server_folders import server_folder
+from tests.support.databases import server_folder
 from tests.support.waits import PATIENCE_SECONDS
 
 GOOD = {

@@ -22,8 +22,8 @@ from agent_feedback_kit.sessions.recorder import record_session_feedback
 from feedback.settings import FeedbackSettings
 from servicekit.clock import SystemClock
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.databases import server_folder
 from tests.support.running_stack import CALLERS, RunningStack, Tokens, exchange, running_stack
-from tests.support.server_folders import server_folder
 from tests.support.waits import PATIENCE_SECONDS
 
 C1 = "/conversations/acme/support/c1"

@@ -21,7 +21,7 @@ from tests.support.command import (
     starting,
     state_folder,
 )
-from tests.support.server_folders import server_folder
+from tests.support.databases import server_folder
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are looked up in /proc")
 LOST = f"has not answered for {IMPATIENT_SECONDS} s: the services did not start."

@@ -12,10 +12,10 @@ import pytest
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.embedded.postgres_home import find_home, hand_over
+from tests.support.databases import server_folder
 from tests.support.local_kafka import LocalKafka
 from tests.support.recovery import ALL_TIME, Installation, assert_recovered, events, wait_for_primary
 from tests.support.replicas import folder_for, pg
-from tests.support.server_folders import server_folder
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 

@@ -31,10 +31,10 @@ from servicekit.log.reader import records_of
 from servicekit.log.topics import ensure_topics
 from standalone.embedded.postgres import EmbeddedPostgres
 from tests.support.command import COMMAND, agent_feedback, state_folder
+from tests.support.databases import server_folder
 from tests.support.local_kafka import LocalKafka
 from tests.support.recovery import ALL_TIME, Installation, assert_recovered, assert_said, events
 from tests.support.replicas import Pair, execute, pair
-from tests.support.server_folders import server_folder
 
 LOSSES: Sequence[tuple[Sequence[Topic], str | None]] = (
     ([REPLY_RECEIVED, REACTION_RECEIVED], "chat_bridge"),

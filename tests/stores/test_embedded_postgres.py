@@ -14,7 +14,7 @@ import pytest
 
 from standalone.embedded import postgres_home
 from standalone.embedded.postgres import EmbeddedPostgres, EmbeddedPostgresError, clear_if_stale
-from tests.support.server_folders import server_folder
+from tests.support.databases import server_folder
 from tests.support.waits import PATIENCE_SECONDS
 
 pytestmark = [

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from standalone.cli.app import app
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.databases import server_folder
 from tests.support.recount import Said
-from tests.support.server_folders import server_folder
 from tests.support.waits import PATIENCE_SECONDS
 
 COMMAND = Path(sys.executable).with_name("agent-feedback")

@@ -16,7 +16,7 @@ import pytest
 from standalone.embedded import postgres
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.embedded.postgres_home import find_home, hand_over
-from tests.support.server_folders import server_folder
+from tests.support.databases import server_folder
 
 REPLICA = "walreceiver"
 
