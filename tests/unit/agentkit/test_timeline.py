@@ -206,12 +206,6 @@ def test_the_fields_of_an_artifact(field: str, given: Any, read: Any) -> None:
     assert (found["user_id"], found["turn_ts"], found["rn"]) == ("", None, "a:id")
 
 
-@pytest.mark.parametrize(("length", "is_read"), [(100_000, True), (100_001, False)])
-def test_an_artifact_has_100_000_characters_at_most(length: int, is_read: bool) -> None:
-    text = json.dumps(REACTION).ljust(length)
-    assert (read_reaction(text) is not None) is is_read
-
-
 @pytest.mark.parametrize(
     ("own", "meta", "turn"),
     [

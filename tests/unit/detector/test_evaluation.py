@@ -12,7 +12,7 @@ import typer
 
 from detector.detector import Detector
 from detector.evaluation import comparison, scoring
-from detector.evaluation.errors import SHOWN, cut, side_by_side, worst
+from detector.evaluation.errors import worst
 from detector.evaluation.evaluate import evaluate
 from detector.evaluation.messages import length_of
 from detector.evaluation.rows import UnknownRows
@@ -190,18 +190,6 @@ def test_the_worst_errors_are_announced_and_sure() -> None:
     assert [one["id"] for one in worst(rows, judged, 2)] == [2, 1]
     [topic] = worst([{"id": 4, "label": "rejected", "message": "no"}], judged[4:5], 9)
     assert (topic["label"], topic["said"], topic["announced"]) == ("rejected", "accepted", False)
-
-
-def test_an_error_shows_its_texts_on_one_line() -> None:
-    row = {"message": "that's\n wrong", "history": [{"role": "assistant", "text": "x" * (SHOWN + 1)}]}
-    asked = {"role": "user", "text": "and?"}
-    shown = side_by_side({**row, "history": [*row["history"], asked]}, verdict("rejected", 0.9))
-    assert (shown["message"], shown["previous_assistant"]) == ("that's wrong", "x" * (SHOWN - 1) + "…")
-    assert (shown["id"], shown["label"], shown["confidence"]) == (None, None, 0.9)
-    assert cut("x" * SHOWN) == "x" * SHOWN
-    assert side_by_side({"message": "no"}, verdict("rejected", 0.9))["previous_assistant"] == ""
-    given = {"message": "no", "previous_assistant": "a"}
-    assert side_by_side(given, verdict("rejected", 0.9))["previous_assistant"] == "a"
 
 
 @pytest.mark.parametrize(

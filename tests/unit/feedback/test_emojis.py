@@ -91,19 +91,6 @@ NAMED = {
         "🥰": "smiling_face_with_3_hearts", "🙁": "slight_frown", "🙏": "pray folded_hands", "😡": "rage pouting_face",
         "😮": "open_mouth", "💩": "poop poo", "👏": "clap clap_medium_light_skin_tone",
     },
-    "zulip": {
-        "👍": "thumbs_up +1", "👎": "thumbs_down -1", "❤": "heart love love_you", "🎉": "tada",
-        "😂": "joy tears laughter_tears", "🙏": "pray welcome thank_you namaste", "🤦": "face_palm",
-        "💯": "100 hundred", "👏": "clap applause", "🔥": "fire lit hot flame", "😢": "cry", "😞": "disappointed",
-        "😕": "oh_no half_frown concerned confused", "🙌": "raised_hands praise", "😠": "angry",
-        "😡": "rage mad grumpy very_angry", "🙁": "frown slight_frown", "❌": "incorrect wrong", "🤮": "puke vomit",
-        "🤯": "mind_blown shocked", "🥱": "bored yawn", "😀": "happy", "😄": "big_smile", "👌": "got_it",
-    },
-    "github": {
-        "👍": "+1", "👎": "-1", "😄": "laugh", "🎉": "hooray", "😕": "confused", "❤": "heart", "🚀": "rocket",
-        "👀": "eyes",
-    },
-    "mattermost": {"🤦": "face_palm facepalm", "🥰": "smiling_face_with_3_hearts", "🙄": "face_with_rolling_eyes"},
     "teams": {
         "👍": "like 1f44d_thumbsup", "❤": "heart 2764_heart", "😮": "surprised", "😢": "sad", "😠": "angry",
         "🎉": "1f389_partypopper", "👏": "1f44f_clappinghands-tone2",

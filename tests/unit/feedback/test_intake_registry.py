@@ -19,7 +19,6 @@ from feedback.registry_postgres import PostgresRegistry
 from feedback.store_choice import SCHEMA
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
-from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from tests.support.databases import new_database
 from tests.support.reporting_events import reply
 
@@ -176,25 +175,6 @@ async def test_what_the_platform_last_called_a_person_is_known(pool: Database) -
     other = message("q9", 9, user_type="guest", project="sales")
     await registry.add([registered(other)])
     assert (await registry.find(key(), "ann")).user_type == "paid", "a role is one of a project"
-
-
-async def test_questions_of_many_tenants_at_once_each_see_their_own(pool: Database, database: str) -> None:
-    tenants = ("umbrella", "initech", "hooli")
-    events = [message("m1", 1, agent="bot", tenant=tenant) for tenant in tenants]
-    events += [message("q1", 1, user_type="paid", tenant=tenant) for tenant in tenants]
-    await PostgresRegistry(pool).add(collapse(map(registered, events)))
-    reads = await open_pool(database, "feedback", SCHEMA, size=2, tenants_apart=True, plan="indexed")
-    registry = PostgresRegistry(reads)
-
-    async def look_up(caller: str, tenant: str) -> tuple[bool, bool]:
-        tenant_in_sight.set(caller)
-        facts = await registry.find(key("t1", tenant), "ann")
-        return facts.answer is not None, facts.user_type == "paid"
-
-    lookups = [(caller, tenant) for caller in (*tenants, EVERY_TENANT, "") for tenant in tenants] * 5
-    results = await asyncio.gather(*(look_up(*lookup) for lookup in lookups))
-    await reads.close()
-    assert results == [(sees, sees) for sees in (caller in (tenant, EVERY_TENANT) for caller, tenant in lookups)]
 
 
 async def test_ids_of_any_length_fit(pool: Database) -> None:

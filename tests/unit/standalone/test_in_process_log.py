@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -19,7 +18,6 @@ from servicekit.errors import LogUnavailable
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Message, Producer, Written
 from servicekit.log.settings import MESSAGE_LIMIT
-from standalone.embedded import backpressure as backpressure_module
 from standalone.embedded.backpressure import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Backpressure
 from standalone.embedded.backpressure_producer import BackpressureProducer
 from standalone.embedded.memory_broker import MemoryBroker
@@ -292,24 +290,6 @@ def test_work_starts_if_the_fullest_partition_has_room(unconsumed: int, size: in
     backpressure.expect((SLOW_TOPIC, 0), 10)
     backpressure.expect((SLOW_TOPIC, 1), unconsumed)
     assert backpressure.room(size) is has_room
-
-
-def test_dropped_records_of_a_topic_that_nobody_reads_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Any] = []
-
-    class Log:
-        def warning(self, event: str, **facts: Any) -> None:
-            told.append((event, facts))
-
-    monkeypatch.setattr(backpressure_module, "log", Log())
-    backpressure = Backpressure()
-    for size in (3 * MIB, 2 * MIB):
-        backpressure.wrote_unread(("t.dlq", 0), size)
-        backpressure.wrote_unread(("t.dlq", 1), size)
-    assert told == [], "the log keeps five mebibytes"
-    for _ in range(3):
-        backpressure.wrote_unread(("t.dlq", 0), 1)
-    assert told == [("oldest_dropped", {"topic": "t.dlq", "kept_bytes": 5 * MIB})]
 
 
 async def test_records_are_returned_in_the_order_of_the_messages() -> None:

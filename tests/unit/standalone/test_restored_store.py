@@ -59,29 +59,31 @@ def announced_to(ledger: Ledger, *announced: Record | int) -> Ledger:
     return ledger
 
 
-def test_a_state_that_consumers_have_keeps_its_revision() -> None:
-    assert revision_above(ledger_with(record(5)), record(5)) == 5
-
-
-def test_a_newer_state_keeps_its_revision_because_it_is_about_to_be_announced() -> None:
-    assert revision_above(ledger_with(record(5)), record(8)) == 8
-
-
-def test_a_record_that_was_never_announced_keeps_its_revision() -> None:
-    assert revision_above(ledger_with(), record(5)) == 5
-
-
-def test_an_older_state_is_raised_even_with_the_same_content() -> None:
-    assert revision_above(ledger_with(record(7)), record(5)) == 8
-
-
-def test_other_content_under_the_same_revision_is_raised() -> None:
-    assert revision_above(ledger_with(record(5, "not_ok")), record(5)) == 6
-
-
-def test_a_state_below_the_tombstone_is_raised_above_it() -> None:
-    assert revision_above(ledger_with(record(5), 9), record(5)) == 10
-    assert revision_above(ledger_with(record(5), 9), record(12)) == 12
+@pytest.mark.parametrize(
+    ("announced", "stored", "revision"),
+    [
+        ([record(5)], record(5), 5),
+        ([record(5)], record(8), 8),
+        ([], record(5), 5),
+        ([record(7)], record(5), 8),
+        ([record(5, "not_ok")], record(5), 6),
+        ([record(5), 9], record(5), 10),
+        ([record(5), 9], record(12), 12),
+    ],
+    ids=[
+        "the same",
+        "newer",
+        "never announced",
+        "older",
+        "other content",
+        "below the tombstone",
+        "above the tombstone",
+    ],
+)
+def test_a_state_is_raised_above_what_consumers_have(
+    announced: list[Record | int], stored: Record, revision: int
+) -> None:
+    assert revision_above(ledger_with(*announced), stored) == revision
 
 
 def test_a_record_that_no_announcement_represents_is_left_to_republish() -> None:
