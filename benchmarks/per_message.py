@@ -62,7 +62,6 @@ from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
-from servicekit.db.database import LedgeredErasures
 from servicekit.db.pools import open_pool
 from servicekit.garbage_collection import tune_gc
 from servicekit.log.delivery import GroupOutcomes
@@ -171,8 +170,7 @@ class Groups:
             store, clock = PostgresMessageStore(pool), SystemClock()
             parking = Parking(store, self._log, clock, DAY, GroupOutcomes("chat_bridge", self._log))
             handler = ChatHandler(store, self._log, parking, clock)
-            ledger = LedgeredErasures(pool, store.erase)
-            yield ErasingHandler(handler, ledger, self._log, "chat_bridge", is_guarded=True)
+            yield ErasingHandler(handler, pool.ledger, store.erase, self._log, "chat_bridge", is_guarded=True)
 
     @asynccontextmanager
     async def inference(self) -> AsyncIterator[Handler]:
@@ -180,7 +178,7 @@ class Groups:
             turns = PostgresTurnIndex(pool, TurnVectors(self._detector.embedder))
             handler = ConversationHandler(PostgresConversationStore(pool), turns, self._log, self._detector)
             erase = InferenceErasures(pool, turns, lambda person: person.user_id).erase
-            yield ErasingHandler(handler, LedgeredErasures(pool, erase), self._log, "inference", is_guarded=True)
+            yield ErasingHandler(handler, pool.ledger, erase, self._log, "inference", is_guarded=True)
 
     @asynccontextmanager
     async def feedback(self) -> AsyncIterator[Handler]:
@@ -198,8 +196,8 @@ class Groups:
     async def reporting(self) -> AsyncIterator[Handler]:
         async with self._pool("reporting", reporting) as pool:
             handler = ProjectionHandler(PostgresReadModels(pool))
-            erasures = LedgeredErasures(pool, ReportingErasures(pool).erase)
-            yield ErasingHandler(handler, erasures, self._log, "reporting", is_guarded=True)
+            erase = ReportingErasures(pool).erase
+            yield ErasingHandler(handler, pool.ledger, erase, self._log, "reporting", is_guarded=True)
 
 
 async def measure(job: Job) -> dict[str, Any]:

@@ -22,14 +22,14 @@ from redaction.redactor import Redactor
 from servicekit import metrics
 from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
-from servicekit.db.database import Database, Erase, LedgeredErasures
+from servicekit.db.database import Database, ErasureLedger
 from servicekit.db.pools import Plan, open_pool, open_reads
 from servicekit.db.retention import SWEEP_SECONDS, Expiry, Retention
 from servicekit.log.broker import Unread, build_broker
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.delivery import Delivery, GroupOutcomes
 from servicekit.log.group_progress import GroupProgress
-from servicekit.log.handler import ErasingHandler, Handler, Slot, TopicHandlers
+from servicekit.log.handler import Erase, ErasingHandler, Handler, Slot, TopicHandlers
 from servicekit.log.outcome import Observer, Outcome
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Producer
@@ -137,7 +137,7 @@ class Service:
             is_guarded: True if the handler's store checks the ledger in its writes (`ErasingHandler`).
         """
         producer = self.producer if receipts is None else receipts
-        return ErasingHandler(handler, LedgeredErasures(pool, erase), producer, self.name, is_guarded=is_guarded)
+        return ErasingHandler(handler, ErasureLedger(pool), erase, producer, self.name, is_guarded=is_guarded)
 
     def subscription(self, group: Consumer) -> Subscription:
         """Return the subscription of `group`. Raises StopIteration if the service does not consume that group."""

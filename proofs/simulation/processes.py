@@ -207,6 +207,10 @@ class Process:
             await work
 
 
+async def _erase_nothing(_: ErasedAt) -> int:
+    return 0
+
+
 class NoErasures:
     """Ignores erasures, because the histories have no invariant about the indexes after one."""
 
@@ -215,9 +219,6 @@ class NoErasures:
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
         return {}
-
-    async def erase(self, erased: ErasedAt) -> int:
-        return 0
 
 
 class NoRegistry(Handler):
@@ -228,7 +229,7 @@ class NoRegistry(Handler):
 
 
 def _erasing(process: Process, service: FeedbackKeeper, handler: Handler) -> Handler:
-    return ErasingHandler(handler, NoErasures(), process.producer, service)
+    return ErasingHandler(handler, NoErasures(), _erase_nothing, process.producer, service)
 
 
 def _bridge(process: Process) -> Handler:

@@ -87,11 +87,6 @@ class MeasuredConnection:
                 self._times.add("database", self._start, end, end - self._start)
 
 
-Erase = Callable[[ErasedAt], Awaitable[int]]
-"""Function that deletes everything that the given people said before their erasure, commits, and returns the number of
-changed rows."""
-
-
 class ErasureLedger:
     """Table of erased people with the time of each person's latest erasure."""
 
@@ -127,17 +122,6 @@ class ErasureLedger:
         """
         with suppress(PersonErased), guarded(people):
             yield
-
-
-class LedgeredErasures(ErasureLedger):
-    """Erasure ledger of a service, with the function that deletes a person's rows."""
-
-    def __init__(self, pool: asyncpg.Pool, erase: Erase) -> None:
-        super().__init__(pool)
-        self._erase = erase
-
-    async def erase(self, erased: ErasedAt) -> int:
-        return await self._erase(erased)
 
 
 Question = TypeVar("Question")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -207,8 +207,13 @@ def guard_values() -> dict[str, list[str]]:
     }
 
 
-class Erasures(Protocol):
-    """Interface to the ledger of erased people and to the deletion of their data from the service's own store."""
+Erase = Callable[[ErasedAt], Awaitable[int]]
+"""Function that deletes everything that the given people said before their erasure, commits, and returns the number of
+changed rows."""
+
+
+class Ledger(Protocol):
+    """Interface to a service's ledger of erased people."""
 
     async def note(self, erasures: Collection[Erasure]) -> set[Person]:
         """Write erasures to the ledger and commit. The ledger keeps each person's latest erasure.
@@ -225,13 +230,6 @@ class Erasures(Protocol):
         """Return the erasure time of each person in microseconds, omitting people who are not in the ledger."""
         ...
 
-    async def erase(self, erased: ErasedAt) -> int:
-        """Delete everything that these people said before their erasure, and commit.
-
-        Returns the number of changed rows.
-        """
-        ...
-
 
 class ErasingHandler(Handler):
     """Handler wrapper that keeps the data of erased people out of the store.
@@ -244,14 +242,16 @@ class ErasingHandler(Handler):
     def __init__(
         self,
         inner: Handler,
-        erasures: Erasures,
+        ledger: Ledger,
+        erase: Erase,
         producer: Producer,
         service: FeedbackKeeper,
         *,
         is_guarded: bool = False,
     ) -> None:
         self._inner = inner
-        self._erasures = erasures
+        self._ledger = ledger
+        self._erase = erase
         self._producer = producer
         self._service: FeedbackKeeper = service
         self._is_guarded = is_guarded
@@ -265,7 +265,7 @@ class ErasingHandler(Handler):
             with suppress(PersonErased), guarded(authors):
                 await handle_slots(self._inner, slots)
                 return outcomes_of(slots)
-        before = await self._erasures.erased_at(authors) if authors else {}
+        before = await self._ledger.erased_at(authors) if authors else {}
         for slot in slots if before else ():
             author, raw = author_of(slot.event), slot.raw
             if author is not None and is_erased(slot.event.occurred_at, before.get(author), raw.first_log_time):
@@ -288,8 +288,8 @@ class ErasingHandler(Handler):
             return
         erasures = [(slot, erasure_of(slot.event, slot.raw.first_log_time)) for slot in requests]
         newest = latest(erasure for _, erasure in erasures)
-        noted = await self._erasures.note(newest.values())
-        removed = await self._erasures.erase(await self._erasures.erased_at(newest))
+        noted = await self._ledger.note(newest.values())
+        removed = await self._erase(await self._ledger.erased_at(newest))
         confirmations: list[Message] = []
         for slot, erasure in erasures:
             event = confirmation(erasure, self._service, removed)
@@ -301,6 +301,6 @@ class ErasingHandler(Handler):
         """Delete the rows of people who were erased while the batch was being handled."""
         if not people:
             return
-        after = await self._erasures.erased_at(people)
+        after = await self._ledger.erased_at(people)
         if meanwhile := {person: erased_at for person, erased_at in after.items() if before.get(person) != erased_at}:
-            await self._erasures.erase(meanwhile)
+            await self._erase(meanwhile)

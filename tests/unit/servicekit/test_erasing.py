@@ -84,7 +84,7 @@ def request(user: str = "eve", **changes: Any) -> Received[Any]:
 
 
 def handler(inner: Taking, ledger: Ledger, log: RecordingLog) -> ErasingHandler:
-    return ErasingHandler(inner, ledger, log, "chat_bridge")
+    return ErasingHandler(inner, ledger, ledger.erase, log, "chat_bridge")
 
 
 async def test_a_request_is_carried_out_confirmed_and_never_reaches_the_handler() -> None:
@@ -156,7 +156,7 @@ async def test_a_guarded_batch_without_erased_people_reads_no_ledger() -> None:
     ledger = Ledger()
     ledger.erased_at = None  # type: ignore[method-assign,assignment]
     inner = Guarding(ledger)
-    erasing = ErasingHandler(inner, ledger, RecordingLog(), "chat_bridge", is_guarded=True)
+    erasing = ErasingHandler(inner, ledger, ledger.erase, RecordingLog(), "chat_bridge", is_guarded=True)
     assert await erasing.handle([said(), said("bob")]) == [Outcome.STORED, Outcome.STORED]
     assert inner.attempts == [{EVE, Person("acme", "bob")}]
 
@@ -164,7 +164,7 @@ async def test_a_guarded_batch_without_erased_people_reads_no_ledger() -> None:
 async def test_a_guarded_batch_with_an_erased_person_is_handled_with_the_ledger() -> None:
     ledger = Ledger()
     inner = Guarding(ledger)
-    erasing = ErasingHandler(inner, ledger, RecordingLog(), "chat_bridge", is_guarded=True)
+    erasing = ErasingHandler(inner, ledger, ledger.erase, RecordingLog(), "chat_bridge", is_guarded=True)
     assert await erasing.handle([said(), request(), said("bob")]) == [ERASED, Outcome.STORED, Outcome.STORED]
     assert inner.attempts == [{EVE, Person("acme", "bob")}, set()]
     assert [one.event.sender_id for one in inner.taken] == ["bob"]
