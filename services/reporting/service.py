@@ -5,7 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from reporting.access.sign_in import sign_in_router
-from reporting.http import routes as api
+from reporting.http.alerts import alerts_router
+from reporting.http.conversations import conversations_router
+from reporting.http.exports import exports_router
+from reporting.http.figures import figures_router
+from reporting.http.issues import issues_router
+from reporting.http.reviews import audit_router
+from reporting.http.webhooks import webhooks_router
 from reporting.outbox.handlers import ErasureRequestHandler
 from reporting.pages.access import access_router
 from reporting.pages.erasure import erasure_router
@@ -38,15 +44,15 @@ def _connect(parts: ReportingParts, service: Service) -> None:
 
 def _routers(parts: ReportingParts) -> list[APIRouter]:
     return [
-        api.conversations_router(
+        conversations_router(
             parts.reports, parts.clock, parts.settings.artifact_store_url, parts.access_log, current=parts.reads
         ),
-        api.figures_router(parts.reports, parts.clock),
-        api.exports_router(parts.reports, parts.access_log),
-        api.audit_router(parts.reads, parts.pool, parts.clock),
-        api.issues_router(parts.reads, parts.pool, parts.clock),
-        api.webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
-        api.alerts_router(parts.alert_administration),
+        figures_router(parts.reports, parts.clock),
+        exports_router(parts.reports, parts.access_log),
+        audit_router(parts.reads, parts.pool, parts.clock),
+        issues_router(parts.reads, parts.pool, parts.clock),
+        webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
+        alerts_router(parts.alert_administration),
         pages_router(
             parts.reports,
             parts.clock,
@@ -54,6 +60,7 @@ def _routers(parts: ReportingParts) -> list[APIRouter]:
             parts.alert_administration,
             parts.access_log,
             current=parts.reads,
+            writes=parts.pool,
         ),
         sign_in_router(),
         access_router(parts.keys, parts.reads, parts.access_log),

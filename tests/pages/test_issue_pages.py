@@ -152,7 +152,7 @@ async def test_an_issue_is_found_resolved_split_and_merged(
     read_models: asyncpg.Pool, refund: int, browser: Any, scheme: str
 ) -> None:
     clock = FixedClock(NOW)
-    app = application([pages_router(read_models, clock), issues_router(read_models, read_models, clock)])
+    app = application([pages_router(read_models, clock, writes=read_models)])
     async with served(app) as url, opened(browser, color_scheme=scheme) as (page, _):
         await page.goto(f"{url}/?token=all")
         await page.click(f'a[href*="issue={refund}"]')

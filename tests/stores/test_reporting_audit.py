@@ -15,6 +15,7 @@ from contracts.intervals import wilson
 from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.http.reviews import audit_router
 from reporting.model.selection import Project, TimeSpan
+from reporting.pages.routes import pages_router
 from reporting.reviews import sample
 from reporting.reviews.sample import pending, pending_count, reviewed_kinds, samples
 from servicekit.clock import FixedClock
@@ -266,14 +267,16 @@ async def test_a_bad_body_draws_nothing(
     assert await queue(http) == []
 
 
-async def test_a_form_draws_from_our_own_page_alone(http: httpx.AsyncClient, take: Take) -> None:
+async def test_a_form_draws_from_our_own_page_alone(http: httpx.AsyncClient, read_models: Database, take: Take) -> None:
     await take(*turn(1))
-    form = {"content-type": "application/x-www-form-urlencoded"}
-    refused = await http.post(AUDIT + "/draws", content=b"", headers={**form, "Origin": "https://evil.test"})
-    assert refused.status_code == 403
-    assert await queue(http) == []
-    answer = await http.post(AUDIT + "/draws", content=b"", headers={**form, "Origin": "http://reporting"})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard/accuracy?at=acme/support")
+    here, nobody = "/dashboard/accuracy?at=acme%2Fsupport", {"assignee": ""}
+    async with client([pages_router(read_models, NOW, writes=read_models)]) as site:
+        refused = await site.post(here, data=nobody, headers={"Origin": "https://evil.test"})
+        assert refused.status_code == 403
+        assert await queue(http) == []
+        answer = await site.post(here, data=nobody, headers={"Origin": "http://reporting"})
+        assert (answer.status_code, answer.headers["location"]) == (303, here)
+        assert (await site.post(here, data={**nobody, "second": "1"})).status_code == 422, "needs a reviewer"
     assert await queue(http) == ["t1"]
 
 

@@ -262,18 +262,19 @@ async def test_the_kto_export_of_an_issue_has_the_accepted_answers_on_its_topic(
         assert {json.loads(line)["turn_id"] for line in export.text.splitlines()} == turns, wanted
 
 
-async def test_a_form_of_another_site_changes_nothing(
-    http: httpx.AsyncClient, read_models: asyncpg.Pool, take: Take
-) -> None:
+async def test_a_form_of_another_site_changes_nothing(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*rejected_turns(0, 15))
     await issue_job(read_models).catch_up()
     refund = (await by_topic(read_models))[0]
     form = {"state": "muted", "assignee": "", "note": "Known."}
-    answer = await http.post(f"{ISSUES}/{refund}/change", data=form, headers={"Origin": "https://evil.test"})
-    assert answer.status_code == 403
-    assert (await issues(read_models, f"id = {refund}"))[0]["state"] == "open"
-    answer = await http.post(f"{ISSUES}/{refund}/change", data=form, headers={"Origin": "http://reporting"})
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/dashboard/issue?at=acme/support&issue={refund}")
+    here = f"/dashboard/issue?at=acme%2Fsupport&issue={refund}"
+    async with client([pages_router(read_models, FixedClock(NOW), writes=read_models)]) as site:
+        answer = await site.post(here, data=form, headers={"Origin": "https://evil.test"})
+        assert answer.status_code == 403
+        assert (await issues(read_models, f"id = {refund}"))[0]["state"] == "open"
+        answer = await site.post(here, data=form, headers={"Origin": "http://reporting"})
+        assert (answer.status_code, answer.headers["location"]) == (303, here)
+        assert (await site.post(here, data={"state": "closed"})).status_code == 422
     row = (await issues(read_models, f"id = {refund}"))[0]
     assert (row["state"], row["assignee"], row["note"]) == ("muted", None, "Known.")
 

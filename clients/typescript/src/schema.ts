@@ -325,6 +325,19 @@ export interface Detected {
   strategies: FoundStrategy[];
 }
 
+export interface DrawBody {
+  /** Start of the window, inclusive; by default 30 days before the end. */
+  start?: string | null;
+  /** End of the window, exclusive; by default now. */
+  end?: string | null;
+  /** Number of answers to draw; fewer if the window has fewer. */
+  count?: number;
+  /** Name of the reviewer who is to review the answers; empty for any reviewer. */
+  assignee?: string;
+  /** Draw answers that others have reviewed, so that the agreement of reviewers can be measured. Needs an `assignee`. */
+  second?: boolean;
+}
+
 export interface Drawn {
   /** Number of answers drawn by this request. */
   drawn: number;
@@ -595,6 +608,18 @@ export interface Ingested {
   refused_total: number;
 }
 
+/** The new state, version, assignee and note of an issue. Omitted fields are cleared. */
+export interface IssueBody {
+  /** The state. `resolved` becomes `regressed` when people reject answers of the issue again. */
+  state: "open" | "resolved" | "muted";
+  /** The version of the agent that resolves the issue; null if all versions do from now on. */
+  resolved_in?: string | null;
+  /** The person who works on the issue. */
+  assignee?: string | null;
+  /** A note on the issue. */
+  note?: string | null;
+}
+
 export interface IssueDetail {
   /** The issue. */
   issue: IssueItem;
@@ -748,6 +773,11 @@ export interface MemoryStatus {
   thread_id: string;
   /** Number of the thread's ratings that the caller may count. */
   session_feedback_count: number;
+}
+
+export interface MergeBody {
+  /** Issue of the same agent that gets all turns. */
+  into: number;
 }
 
 export interface MomentFilter {
@@ -1351,6 +1381,11 @@ export interface SourceOutcome {
   outcome: string;
 }
 
+export interface SplitBody {
+  /** Turns of the new issue. */
+  turns: TurnBody[];
+}
+
 /** Satisfaction in a time window. Each list has at most 1,000 names, those with most feedback first. */
 export interface Summary {
   /** The tenant in the path. */
@@ -1397,6 +1432,13 @@ export interface Threshold {
   agreeing: number;
   /** agreeing / pairs; null without pairs. */
   agreement: number | null;
+}
+
+export interface TurnBody {
+  /** The conversation. */
+  conversation_id: string;
+  /** The turn. */
+  turn_id: string;
 }
 
 /** Metadata of a turn's answer. Fields are null if the platform did not provide them. */
@@ -2294,18 +2336,7 @@ export interface Operations {
   };
   "POST /conversations/{tenant}/{project}/audit/draws": {
     query: Record<string, unknown>;
-    body: {
-      /** Start of the window, inclusive; by default 30 days before the end. */
-      start?: string | null;
-      /** End of the window, exclusive; by default now. */
-      end?: string | null;
-      /** Number of answers to draw; fewer if the window has fewer. */
-      count?: number;
-      /** Name of the reviewer who is to review the answers; empty for any reviewer. */
-      assignee?: string;
-      /** Draw answers that others have reviewed, so that the agreement of reviewers can be measured. Needs an `assignee`. */
-      second?: boolean;
-    };
+    body: DrawBody;
     answer: Drawn;
   };
   "GET /conversations/{tenant}/{project}/issues": {
@@ -2327,37 +2358,17 @@ export interface Operations {
   };
   "POST /conversations/{tenant}/{project}/issues/{issue}/change": {
     query: Record<string, unknown>;
-    body: {
-      /** The state. `resolved` becomes `regressed` when people reject answers of the issue again. */
-      state: "open" | "resolved" | "muted";
-      /** The version of the agent that resolves the issue; null if all versions do from now on. */
-      resolved_in?: string | null;
-      /** The person who works on the issue. */
-      assignee?: string | null;
-      /** A note on the issue. */
-      note?: string | null;
-    };
+    body: IssueBody;
     answer: IssueId;
   };
   "POST /conversations/{tenant}/{project}/issues/{issue}/merge": {
     query: Record<string, unknown>;
-    body: {
-      /** Issue of the same agent that gets all turns. */
-      into: number;
-    };
+    body: MergeBody;
     answer: IssueId;
   };
   "POST /conversations/{tenant}/{project}/issues/{issue}/split": {
     query: Record<string, unknown>;
-    body: {
-      /** Turns of the new issue. */
-      turns: ({
-        /** The conversation. */
-        conversation_id: string;
-        /** The turn. */
-        turn_id: string;
-      })[];
-    };
+    body: SplitBody;
     answer: IssueId;
   };
   "GET /tenants/{tenant}/webhooks": {

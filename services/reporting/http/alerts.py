@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Body
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasPath, BaseModel, ConfigDict, Field
 
 from contracts.base import Name
-from contracts.instants import format_instant
 from contracts.scopes import ADMIN, OPERATE, READ
-from reporting.alerts.administration import AlertAdministration, ChannelState
+from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.channels import ChannelKind
 from reporting.alerts.rules import AlertRule
-from reporting.alerts.store import AlertRow
-from reporting.http.conversations import FAILURES, PROJECT
-from reporting.model.responses import ResponseModel, Time
-from reporting.model.selection import Project
+from reporting.http.paths import FAILURES, PROJECT, ProjectPath
+from reporting.model.responses import InstantTime, ResponseModel
 from servicekit.web.auth import RequestCaller
 from servicekit.web.routes import Routes
 
@@ -29,18 +27,21 @@ class AlertShown(ResponseModel):
 
     rule: Annotated[str, Field(description="Name of the alert's rule.", examples=["support-bot-low"])]
     kind: Annotated[str, Field(description="Kind of the alert's rule.", examples=["satisfaction_below"])]
-    agent: Annotated[
-        str | None, Field(description="The agent that the alert is about; null if it is about the project.")
-    ]
-    version: Annotated[
-        str | None, Field(description="The version of the agent that the alert is about; null for all versions.")
-    ]
-    issue: Annotated[
-        int | None, Field(description="The issue that the alert is about; null if it is not about an issue.")
-    ]
+    agent: str | None = Field(
+        validation_alias=AliasPath("subject", "agent"),
+        description="The agent that the alert is about; null if it is about the project.",
+    )
+    version: str | None = Field(
+        validation_alias=AliasPath("subject", "version"),
+        description="The version of the agent that the alert is about; null for all versions.",
+    )
+    issue: int | None = Field(
+        validation_alias=AliasPath("subject", "issue"),
+        description="The issue that the alert is about; null if it is not about an issue.",
+    )
     title: Annotated[str, Field(description="Summary of the alert.")]
-    opened_at: Annotated[Time, Field(description="Start of the alert, in UTC.")]
-    over_at: Annotated[Time | None, Field(description="End of the alert, in UTC; null while it is open.")]
+    opened_at: Annotated[InstantTime, Field(description="Start of the alert, in UTC.")]
+    over_at: Annotated[InstantTime | None, Field(description="End of the alert, in UTC; null while it is open.")]
     path: Annotated[str, Field(description="Path of the dashboard page with the turns of the alert.")]
 
 
@@ -49,15 +50,21 @@ class ChannelShown(ResponseModel):
 
     name: Annotated[str, Field(description="Name of the channel.", examples=["support-slack"])]
     kind: Annotated[ChannelKind, Field(description="Kind of the channel.", examples=["slack"])]
-    waiting: Annotated[int, Field(description="Number of the project's messages that will be retried.", examples=[0])]
-    dead: Annotated[int, Field(description="Number of the project's messages that are not retried.", examples=[0])]
-    last_answer: Annotated[
-        str | None,
-        Field(
-            description="Last failure of these messages: an HTTP status, `timeout`, `private_address` or "
-            "the name of an error."
-        ),
-    ]
+    waiting: int = Field(
+        validation_alias=AliasPath("count", "waiting"),
+        description="Number of the project's messages that will be retried.",
+        examples=[0],
+    )
+    dead: int = Field(
+        validation_alias=AliasPath("count", "dead"),
+        description="Number of the project's messages that are not retried.",
+        examples=[0],
+    )
+    last_answer: str | None = Field(
+        validation_alias=AliasPath("count", "last_answer"),
+        description="Last failure of these messages: an HTTP status, `timeout`, `private_address` or the name of an "
+        "error.",
+    )
 
 
 class ProjectAlertsState(ResponseModel):
@@ -76,10 +83,7 @@ class RuleName(BaseModel):
     """Name of a rule."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-    name: Annotated[
-        Name,
-        Field(description="Name of a rule.", examples=["support-bot-low"]),
-    ]
+    name: Annotated[Name, Field(description="Name of a rule.", examples=["support-bot-low"])]
 
 
 class ChannelName(BaseModel):
@@ -109,77 +113,45 @@ class TestedChannel(ResponseModel):
     ]
 
 
-def alerts_router(administration: AlertAdministration) -> Routes:
-    """Return the routes under `…/alerts`."""
-    router = Routes("alerts", FAILURES)
+@dataclass(frozen=True, slots=True)
+class _Handlers:
+    administration: AlertAdministration
 
-    @router.at("GET", ALERTS, READ, summary="Alerts, rules and channels")
-    async def alerts(tenant: Name, project: Name) -> ProjectAlertsState:
+    async def alerts(self, project: ProjectPath) -> dict[str, Any]:
         """Get the project's open and most recent alerts, its rules, and the channels that its rules may use."""
-        overview = await administration.overview(Project(tenant, project))
-        alerts = [_shown(alert) for alert in overview.alerts]
-        channels = [_channel(channel) for channel in overview.channels]
-        return ProjectAlertsState(
-            tenant=tenant, project=project, alerts=alerts, rules=list(overview.rules), channels=channels
-        )
+        overview = await self.administration.overview(project)
+        return {
+            **project._asdict(),
+            "alerts": overview.alerts,
+            "rules": overview.rules,
+            "channels": overview.channels,
+        }
 
-    @router.at(
-        "POST",
-        RULES,
-        (OPERATE, ADMIN),
-        summary="Set an alert rule",
-        refuses={409: "The project has too many rules."},
-    )
     async def set_rule(
-        tenant: Name, project: Name, body: Annotated[AlertRule, Body(discriminator="kind")], caller: RequestCaller
+        self, project: ProjectPath, body: Annotated[AlertRule, Body(discriminator="kind")], caller: RequestCaller
     ) -> ChangedRule:
-        """Store a rule. It replaces a rule with the same name."""
-        await administration.set_rule(Project(tenant, project), body, caller.subject)
+        """Store an alert rule. It replaces a rule with the same name."""
+        await self.administration.set_rule(project, body, caller.subject)
         return ChangedRule(name=body.name, state="stored")
 
-    @router.at(
-        "POST",
-        REMOVALS,
-        (OPERATE, ADMIN),
-        summary="Remove an alert rule",
-        refuses={404: "No stored rule has this name."},
-    )
-    async def remove(tenant: Name, project: Name, body: RuleName, caller: RequestCaller) -> ChangedRule:
-        """Remove a rule. Its open alerts end within a minute."""
-        await administration.remove_rule(Project(tenant, project), body.name, caller.subject)
+    async def remove(self, project: ProjectPath, body: RuleName, caller: RequestCaller) -> ChangedRule:
+        """Remove an alert rule. Its open alerts end within a minute."""
+        await self.administration.remove_rule(project, body.name, caller.subject)
         return ChangedRule(name=body.name, state="removed")
 
-    @router.at(
-        "POST",
-        TESTS,
-        (OPERATE, ADMIN),
-        summary="Test an alert channel",
-        refuses={404: "The project has no such channel.", 429: "Too many tests within a minute; see Retry-After."},
-    )
-    async def test(tenant: Name, project: Name, body: ChannelName) -> TestedChannel:
+    async def test(self, project: ProjectPath, body: ChannelName) -> TestedChannel:
         """Send a test message now and return the channel's response."""
-        result = await administration.test(Project(tenant, project), body.channel)
+        result = await self.administration.test(project, body.channel)
         return TestedChannel(delivered=result.delivered, answer=result.what)
 
+
+def alerts_router(administration: AlertAdministration) -> Routes:
+    """Return the routes under `…/alerts`."""
+    router, handlers = Routes("alerts", FAILURES), _Handlers(administration)
+    operators = (OPERATE, ADMIN)
+    router.at("GET", ALERTS, READ, response_model=ProjectAlertsState)(handlers.alerts)
+    router.at("POST", RULES, operators, {409: "The project has too many rules."})(handlers.set_rule)
+    router.at("POST", REMOVALS, operators, {404: "No stored rule has this name."})(handlers.remove)
+    refusals = {404: "The project has no such channel.", 429: "Too many tests within a minute; see Retry-After."}
+    router.at("POST", TESTS, operators, refusals)(handlers.test)
     return router
-
-
-def _channel(state: ChannelState) -> ChannelShown:
-    count = state.count
-    return ChannelShown(
-        name=state.name, kind=state.kind, waiting=count.waiting, dead=count.dead, last_answer=count.last_answer
-    )
-
-
-def _shown(row: AlertRow) -> AlertShown:
-    return AlertShown(
-        rule=row.rule,
-        kind=row.kind,
-        agent=row.subject.agent,
-        version=row.subject.version,
-        issue=row.subject.issue,
-        title=row.title,
-        opened_at=format_instant(row.opened_at),
-        over_at=None if row.over_at is None else format_instant(row.over_at),
-        path=row.path,
-    )

@@ -1,8 +1,9 @@
-"""HTTP route that streams training examples."""
+"""HTTP routes that stream and count training examples."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated
 
 import asyncpg
@@ -10,14 +11,13 @@ from fastapi import Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from contracts.base import Name
 from contracts.scopes import EXPORT
 from reporting.access.log import AccessLog
 from reporting.exports.cases import cases
 from reporting.exports.examples import FeedbackCase, Format, LeftOut
 from reporting.exports.files import MEDIA_TYPE, as_jsonl, count_examples, examples
 from reporting.http.bodies import FilterBody
-from reporting.http.conversations import FAILURES, PROJECT
+from reporting.http.paths import FAILURES, PROJECT, ProjectPath
 from reporting.model.selection import Filters, Project
 from reporting.read_models.projects import is_known
 from servicekit.errors import RequestRefused
@@ -79,25 +79,14 @@ class ExportQuestion(FilterBody):
         return filters.replace(feedback_type="verdict")
 
 
-def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> Routes:
-    """Return the route that streams exports. If there is an access log, each export is recorded in it."""
-    router = Routes("exports", FAILURES)
+@dataclass(frozen=True, slots=True)
+class _Handlers:
+    pool: asyncpg.Pool
+    access_log: AccessLog | None
 
-    def _cases(project: Project, wanted: Format, question: ExportQuestion) -> AsyncIterator[FeedbackCase]:
-        filters = question.filters_for(wanted)
-        return cases(pool, project, question.span, filters, every_record=question.records or wanted == "detector")
-
-    @router.at(
-        "GET",
-        EXPORTS,
-        EXPORT,
-        summary="Export training examples",
-        response_class=StreamingResponse,
-        refuses={404: "The project has no messages and no feedback."},
-    )
     async def export(
-        tenant: Name,
-        project: Name,
+        self,
+        project: ProjectPath,
         wanted: Format,
         question: Annotated[ExportQuestion, Query()],
         caller: RequestCaller,
@@ -112,38 +101,42 @@ def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> R
         person, even if a turn has several answers. `GET …/exports/{wanted}/counts` tells which judged
         answers are left out. Erased feedback is omitted. An unknown project gives 404.
         """
-        if not await is_known(pool, Project(tenant, project)):
-            raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
-        if access_log is not None:
-            await access_log.note(caller.subject, tenant, project, "exported", wanted)
-        stream = as_jsonl(examples(_cases(Project(tenant, project), wanted, question), wanted))
+        stream = as_jsonl(examples(await self._cases(project, wanted, question), wanted))
+        if self.access_log is not None:
+            await self.access_log.note(caller.subject, *project, "exported", wanted)
         # Read the first chunk before the response starts, so that an unavailable database gives a 503.
         first = await anext(stream, b"")
         return StreamingResponse(
             _joined(first, stream),
             media_type=MEDIA_TYPE,
             headers={
-                "Content-Disposition": f'attachment; filename="{project}-{wanted}.jsonl"',
+                "Content-Disposition": f'attachment; filename="{project.project}-{wanted}.jsonl"',
                 "X-Content-Type-Options": "nosniff",
             },
         )
 
-    @router.at(
-        "GET",
-        COUNTS,
-        EXPORT,
-        summary="Count training examples",
-        refuses={404: "The project has no messages and no feedback."},
-    )
     async def count(
-        tenant: Name, project: Name, wanted: Format, question: Annotated[ExportQuestion, Query()]
+        self, project: ProjectPath, wanted: Format, question: Annotated[ExportQuestion, Query()]
     ) -> ExportCounts:
         """Count the examples of an export, and the judged answers that it leaves out, by reason."""
-        if not await is_known(pool, Project(tenant, project)):
-            raise RequestRefused(404, f"The project {project} of the tenant {tenant} has no messages and no feedback.")
-        number, reasons = await count_examples(_cases(Project(tenant, project), wanted, question), wanted)
+        number, reasons = await count_examples(await self._cases(project, wanted, question), wanted)
         return ExportCounts(examples=number, left_out=reasons)
 
+    async def _cases(self, project: Project, wanted: Format, question: ExportQuestion) -> AsyncIterator[FeedbackCase]:
+        """Return the cases of an export. Raises RequestRefused with status 404 if the project is unknown."""
+        if not await is_known(self.pool, project):
+            name = f"The project {project.project} of the tenant {project.tenant}"
+            raise RequestRefused(404, f"{name} has no messages and no feedback.")
+        filters, every_record = question.filters_for(wanted), question.records or wanted == "detector"
+        return cases(self.pool, project, question.span, filters, every_record=every_record)
+
+
+def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> Routes:
+    """Return the routes that stream and count exports. If there is an access log, each export is recorded in it."""
+    router, handlers = Routes("exports", FAILURES), _Handlers(pool, access_log)
+    unknown = {404: "The project has no messages and no feedback."}
+    router.at("GET", EXPORTS, EXPORT, unknown, response_class=StreamingResponse)(handlers.export)
+    router.at("GET", COUNTS, EXPORT, unknown)(handlers.count)
     return router
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Final
 
 import asyncpg
 from fastapi import Query
@@ -16,7 +17,7 @@ from reporting.figures.ranking import Ranking, ranking
 from reporting.figures.reasons import Reasons, reasons
 from reporting.figures.satisfaction import Summary, summary
 from reporting.figures.sessions import SessionRatings, session_ratings
-from reporting.http.conversations import FAILURES, PROJECT
+from reporting.http.paths import FAILURES, PROJECT, ProjectPath
 from reporting.http.query_parameters import (
     ComparisonQuestion,
     FilteredQuestion,
@@ -26,68 +27,71 @@ from reporting.http.query_parameters import (
     SummaryQuestion,
 )
 from reporting.model.dimensions import dimension
-from reporting.model.selection import Project
 from servicekit.clock import Clock
 from servicekit.web.routes import Routes
 
-SESSIONS = "/conversations/{tenant}/sessions"
+SESSIONS: Final = "/conversations/{tenant}/sessions"
 """Path without a project. It requires a token for all projects of the tenant."""
 
 
-def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
-    """Return the routes for the statistics of a project and the session ratings of a tenant."""
-    router = Routes("reporting", FAILURES)
+@dataclass(frozen=True, slots=True)
+class _Handlers:
+    pool: asyncpg.Pool
+    clock: Clock
 
-    @router.at("GET", PROJECT + "/feedback/summary", READ)
-    async def satisfaction(tenant: Name, project: Name, question: Annotated[SummaryQuestion, Query()]) -> Summary:
+    async def satisfaction(self, project: ProjectPath, question: Annotated[SummaryQuestion, Query()]) -> Summary:
         """Summarise satisfaction by time, agent, agent version and origin."""
-        span = question.span(clock.now())
-        return await summary(pool, Project(tenant, project), span, question.bucket, question.filters)
+        return await summary(self.pool, project, question.span(self.clock.now()), question.bucket, question.filters)
 
-    @router.at("GET", PROJECT + "/feedback/agents", READ)
-    async def agents(tenant: Name, project: Name, question: Annotated[RankingQuestion, Query()]) -> Ranking:
+    async def agents(self, project: ProjectPath, question: Annotated[RankingQuestion, Query()]) -> Ranking:
         """Rank agents by satisfaction, worst first.
 
         The ranking uses the upper confidence bound of satisfaction, computed from either people's or machine verdicts.
         """
-        span = question.span(clock.now())
-        scope, filters = Project(tenant, project), question.filters
         return await ranking(
-            *(pool, scope, span, question.min_votes, filters, question.limit, question.cursor),
-            parameters=question.asked,
+            *(self.pool, project, question.span(self.clock.now()), question.min_votes, question.filters),
+            *(question.limit, question.cursor),
+            parameters=question.parameters,
         )
 
-    @router.at("GET", PROJECT + "/feedback/compare", READ)
     async def comparison(
-        tenant: Name, project: Name, question: Annotated[ComparisonQuestion, Query()]
+        self, project: ProjectPath, question: Annotated[ComparisonQuestion, Query()]
     ) -> ValueComparison:
         """Compare two versions, models, strategies or other values, with a confidence interval of the difference.
 
         All intervals are 95 % confidence intervals. They take into account that verdicts of the same person are
         correlated.
         """
-        scope, span, by = Project(tenant, project), question.span(clock.now()), dimension(question.by)
-        return await compare(pool, scope, span, question.filters, by, (question.a, question.b))
+        span, pair = question.span(self.clock.now()), (question.a, question.b)
+        return await compare(self.pool, project, span, question.filters, dimension(question.by), pair)
 
-    @router.at("GET", PROJECT + "/feedback/calibration", READ)
-    async def reliability(tenant: Name, project: Name, question: Annotated[FilteredQuestion, Query()]) -> Calibration:
+    async def reliability(self, project: ProjectPath, question: Annotated[FilteredQuestion, Query()]) -> Calibration:
         """Compare machine verdicts with people's explicit and emoji feedback on the same turns."""
-        return await calibration(pool, Project(tenant, project), question.span(clock.now()), question.filters)
+        return await calibration(self.pool, project, question.span(self.clock.now()), question.filters)
 
-    @router.at("GET", PROJECT + "/feedback/reasons", READ)
-    async def why(tenant: Name, project: Name, question: Annotated[PagedQuestion, Query()]) -> Reasons:
+    async def why(self, project: ProjectPath, question: Annotated[PagedQuestion, Query()]) -> Reasons:
         """Count the reasons of verdicts.
 
         The reasons of people's verdicts are tags. The reasons of machine verdicts are rules and correction types.
         """
-        scope, span = Project(tenant, project), question.span(clock.now())
         return await reasons(
-            pool, scope, span, question.filters, question.limit, cursor=question.cursor, parameters=question.asked
+            *(self.pool, project, question.span(self.clock.now()), question.filters, question.limit),
+            cursor=question.cursor,
+            parameters=question.parameters,
         )
 
-    @router.at("POST", SESSIONS, READ)
-    async def sessions(tenant: Name, body: SessionsBody) -> SessionRatings:
+    async def sessions(self, tenant: Name, body: SessionsBody) -> SessionRatings:
         """Count the tenant's end-of-session ratings by time and by session length."""
-        return await session_ratings(pool, tenant, body.span(clock.now()), body.bucket)
+        return await session_ratings(self.pool, tenant, body.span(self.clock.now()), body.bucket)
 
+
+def figures_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
+    """Return the routes for the statistics of a project and the session ratings of a tenant."""
+    router, handlers = Routes("reporting", FAILURES), _Handlers(pool, clock)
+    router.at("GET", PROJECT + "/feedback/summary", READ)(handlers.satisfaction)
+    router.at("GET", PROJECT + "/feedback/agents", READ)(handlers.agents)
+    router.at("GET", PROJECT + "/feedback/compare", READ)(handlers.comparison)
+    router.at("GET", PROJECT + "/feedback/calibration", READ)(handlers.reliability)
+    router.at("GET", PROJECT + "/feedback/reasons", READ)(handlers.why)
+    router.at("POST", SESSIONS, READ)(handlers.sessions)
     return router

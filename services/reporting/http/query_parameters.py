@@ -58,7 +58,7 @@ class PagedQuestion(FilteredQuestion):
     )
 
     @property
-    def asked(self) -> tuple[object, ...]:
+    def parameters(self) -> tuple[object, ...]:
         """Return the parameters that must be the same for all pages of a query."""
         return self.start, self.end, self.filters.model_dump()
 
@@ -91,5 +91,5 @@ class RankingQuestion(PagedQuestion):
     ] = 10
 
     @property
-    def asked(self) -> tuple[object, ...]:
-        return *super().asked, self.min_votes
+    def parameters(self) -> tuple[object, ...]:
+        return *super().parameters, self.min_votes

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Annotated, Final, Self
-from urllib.parse import parse_qsl, quote
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Self
 
 import asyncpg
-from fastapi import Query, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi import Query
 from pydantic import Field, model_validator
 
-from contracts.base import Name
-from contracts.instants import format_instant
 from contracts.scopes import READ, REVIEW
 from reporting.figures.satisfaction import window_of
 from reporting.http.bodies import RequestBody
-from reporting.http.conversations import FAILURES, PROJECT
+from reporting.http.paths import FAILURES, PROJECT, ProjectPath
 from reporting.http.query_parameters import WindowQuestion
-from reporting.model.responses import ResponseModel, Time
+from reporting.model.responses import InstantTime, ResponseModel
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Audit
 from reporting.reviews.kinds import kinds_of
 from reporting.reviews.sample import Draw, agreement, draw, pending, pending_count, reviewed_kinds, samples
 from servicekit.clock import Clock
 from servicekit.db.database import Database
-from servicekit.web.bodies import read_body
 from servicekit.web.routes import Routes
 
 AUDIT: Final = PROJECT + "/audit"
 DRAWS: Final = AUDIT + "/draws"
-PAGE: Final = "/dashboard/accuracy"
-JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 
 class DrawBody(WindowQuestion):
@@ -77,12 +70,41 @@ class PendingItem(ResponseModel):
     conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     assignee: Annotated[str, Field(description="Reviewer who is to review the answer; empty for any reviewer.")]
-    drawn_at: Annotated[Time, Field(description="Time of the draw.")]
+    drawn_at: Annotated[InstantTime, Field(description="Time of the draw.")]
 
 
 class PendingItems(ResponseModel):
     pending: Annotated[int, Field(description="Number of drawn answers that nobody has reviewed yet.")]
     items: Annotated[list[PendingItem], Field(description="Drawn answers, in drawing order.")]
+
+
+@dataclass(frozen=True, slots=True)
+class _Handlers:
+    reads: asyncpg.Pool
+    writes: Database
+    clock: Clock
+
+    async def audit(self, project: ProjectPath, question: Annotated[WindowQuestion, Query()]) -> Audit:
+        """Get the precision of the machine's rejections, and the number of rejections that it missed.
+
+        The figures cover the 15,000 newest answers of the window that a person responded to. Only reviews of randomly
+        drawn answers count, because turns chosen by a reviewer would bias the figures.
+        """
+        return await figures(self.reads, project, question.span(self.clock.now()))
+
+    async def waiting(self, project: ProjectPath, question: Annotated[PendingQuestion, Query()]) -> dict[str, Any]:
+        """List the drawn answers that have not been reviewed yet, in the order they were drawn."""
+        items = await pending(self.reads, project, question.after, question.limit)
+        return {"pending": await pending_count(self.reads, project), "items": items}
+
+    async def draw_more(self, project: ProjectPath, body: DrawBody) -> Drawn:
+        """Draw random answers for review.
+
+        Half of them have a rejection by the machine, and half have none. An answer is drawn again only for a second
+        review.
+        """
+        drawn = await draw_sample(self.writes, project, body, self.clock.now())
+        return Drawn(drawn=drawn, pending=await pending_count(self.reads, project))
 
 
 def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
@@ -92,64 +114,18 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
         reads: Connection pool for queries.
         writes: Connection pool for storing drawn answers.
     """
-    router = Routes("reporting", FAILURES)
-
-    @router.at("GET", AUDIT, READ)
-    async def audit(tenant: Name, project: Name, question: Annotated[WindowQuestion, Query()]) -> Audit:
-        """Get the precision of the machine's rejections, and the number of rejections that it missed.
-
-        The figures cover the 15,000 newest answers of the window that a person responded to. Only reviews of randomly
-        drawn answers count, because turns chosen by a reviewer would bias the figures.
-        """
-        return await figures(reads, Project(tenant, project), question.span(clock.now()))
-
-    @router.at("GET", DRAWS, REVIEW)
-    async def waiting(tenant: Name, project: Name, question: Annotated[PendingQuestion, Query()]) -> PendingItems:
-        """List the drawn answers that have not been reviewed yet, in the order they were drawn."""
-        scope = Project(tenant, project)
-        items = [
-            PendingItem(
-                position=drawn.position,
-                conversation_id=drawn.conversation_id,
-                turn_id=drawn.turn_id,
-                assignee=drawn.assignee,
-                drawn_at=format_instant(drawn.drawn_at),
-            )
-            for drawn in await pending(reads, scope, question.after, question.limit)
-        ]
-        return PendingItems(pending=await pending_count(reads, scope), items=items)
-
-    @router.at(
-        "POST",
-        DRAWS,
-        REVIEW,
-        status_code=201,
-        response_model=Drawn,
-        openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": DrawBody.model_json_schema()}}}},
-    )
-    async def draw_more(tenant: Name, project: Name, request: Request) -> Drawn | Response:
-        """Draw random answers for review.
-
-        Half of them have a rejection by the machine, and half have none. An answer is drawn again only for a second
-        review.
-        """
-        readers: Mapping[str, Callable[[bytes], DrawBody]] = {JSON: DrawBody.model_validate_json, FORM: _form}
-        body = await read_body(request, readers)
-        scope, now = Project(tenant, project), clock.now()
-        async with writes.acquire() as connection, connection.transaction():
-            await writes.plan_freely(connection)
-            drawn = await draw(connection, scope, body.span(now), Draw(body.count, body.assignee, body.second), now)
-        if request.headers["content-type"].lower().startswith(FORM):
-            return RedirectResponse(f"{PAGE}?at={quote(tenant, safe='')}/{quote(project, safe='')}", 303)
-        return Drawn(drawn=drawn, pending=await pending_count(reads, scope))
-
+    router, handlers = Routes("reporting", FAILURES), _Handlers(reads, writes, clock)
+    router.at("GET", AUDIT, READ)(handlers.audit)
+    router.at("GET", DRAWS, REVIEW, response_model=PendingItems)(handlers.waiting)
+    router.at("POST", DRAWS, REVIEW, status_code=201)(handlers.draw_more)
     return router
 
 
-def _form(raw: bytes) -> DrawBody:
-    """Parse the form of the accuracy page."""
-    fields = dict(parse_qsl(raw.decode(), max_num_fields=10))
-    return DrawBody(assignee=fields.get("assignee", "").strip(), second="second" in fields)
+async def draw_sample(writes: Database, project: Project, body: DrawBody, now: int) -> int:
+    """Draw random answers for review, and return their number. `now` is in microseconds."""
+    async with writes.acquire() as connection, connection.transaction():
+        await writes.plan_freely(connection)
+        return await draw(connection, project, body.span(now), Draw(body.count, body.assignee, body.second), now)
 
 
 async def figures(pool: asyncpg.Pool, project: Project, span: TimeSpan) -> Audit:

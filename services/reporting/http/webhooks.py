@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
 from contracts.base import Name
-from contracts.instants import format_instant
 from contracts.scopes import ADMIN
-from reporting.http.conversations import FAILURES
+from reporting.http.paths import FAILURES
+from reporting.model.responses import InstantTime
 from reporting.outbox.endpoints import WebhookEndpoint
-from reporting.outbox.store import Deliveries, Receiver
+from reporting.outbox.store import Count, Deliveries, Receiver
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.web.routes import Routes
 
-WEBHOOKS = "/tenants/{tenant}/webhooks"
-REPLAY = WEBHOOKS + "/{endpoint:segment}/replay"
+WEBHOOKS: Final = "/tenants/{tenant}/webhooks"
+REPLAY: Final = WEBHOOKS + "/{endpoint:segment}/replay"
 
 
 class WebhookStatus(BaseModel):
@@ -26,7 +28,7 @@ class WebhookStatus(BaseModel):
     name: str = Field(description="The endpoint's name in the webhooks file.", examples=["learner"])
     waiting: int = Field(description="Number of undelivered events that will be retried.", examples=[0])
     dead: int = Field(description="Number of undelivered events that are not retried until a replay.", examples=[3])
-    oldest: str | None = Field(
+    oldest: InstantTime | None = Field(
         description="Arrival time of the oldest undelivered event, in UTC; null if there is none.", examples=[None]
     )
     last_answer: str | None = Field(
@@ -48,40 +50,31 @@ class Replayed(BaseModel):
     due: int = Field(description="Number of dead and waiting events, which will all be sent now.", examples=[3])
 
 
+@dataclass(frozen=True, slots=True)
+class _Handlers:
+    endpoints: Sequence[WebhookEndpoint]
+    deliveries: Deliveries
+    clock: Clock
+
+    async def webhook_statuses(self, tenant: Name) -> dict[str, Any]:
+        """Get the number of waiting and dead events of each of the tenant's webhook endpoints."""
+        counts = await self.deliveries.counts(tenant)
+        names = self._names(tenant)
+        return {"endpoints": [{"name": name, **asdict(counts.get(name, Count()))} for name in names]}
+
+    async def replay(self, tenant: Name, endpoint: Name) -> Replayed:
+        """Send the endpoint's dead and waiting events now."""
+        if endpoint not in self._names(tenant):
+            raise RequestRefused(404, "There is no endpoint with this name.")
+        return Replayed(due=await self.deliveries.replay(Receiver(endpoint, tenant), self.clock.now()))
+
+    def _names(self, tenant: str) -> list[str]:
+        return [endpoint.name for endpoint in self.endpoints if endpoint.settings.tenant == tenant]
+
+
 def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> Routes:
     """Return the routes under `/tenants/{tenant}/webhooks`."""
-    router = Routes("webhooks", FAILURES)
-
-    @router.at("GET", WEBHOOKS, ADMIN, summary="Delivery state of the webhook endpoints")
-    async def webhook_statuses(tenant: Name) -> WebhookStatuses:
-        """Get the number of waiting and dead events of each of the tenant's webhook endpoints."""
-        counts = await deliveries.counts(tenant)
-        statuses = []
-        for endpoint in endpoints:
-            if endpoint.settings.tenant == tenant:
-                count = counts.get(endpoint.name)
-                statuses.append(
-                    WebhookStatus(
-                        name=endpoint.name,
-                        waiting=count.waiting if count else 0,
-                        dead=count.dead if count else 0,
-                        oldest=format_instant(count.oldest) if count else None,
-                        last_answer=count.last_answer if count else None,
-                    )
-                )
-        return WebhookStatuses(endpoints=statuses)
-
-    @router.at(
-        "POST",
-        REPLAY,
-        ADMIN,
-        summary="Resend dead and waiting events",
-        refuses={404: "The tenant has no endpoint with this name."},
-    )
-    async def replay(tenant: Name, endpoint: Name) -> Replayed:
-        """Send the endpoint's dead and waiting events now."""
-        if not any(candidate.name == endpoint and candidate.settings.tenant == tenant for candidate in endpoints):
-            raise RequestRefused(404, "There is no endpoint with this name.")
-        return Replayed(due=await deliveries.replay(Receiver(endpoint, tenant), clock.now()))
-
+    router, handlers = Routes("webhooks", FAILURES), _Handlers(endpoints, deliveries, clock)
+    router.at("GET", WEBHOOKS, ADMIN, response_model=WebhookStatuses)(handlers.webhook_statuses)
+    router.at("POST", REPLAY, ADMIN, {404: "The tenant has no endpoint with this name."})(handlers.replay)
     return router

@@ -24,13 +24,13 @@ class Receiver(NamedTuple):
 class Count:
     """Delivery counts of a receiver.
 
-    `oldest` is the arrival time of the oldest message in microseconds. `last_answer` is an HTTP status or the name of
-    an error.
+    `oldest` is the arrival time of the oldest message in microseconds, or None without messages. `last_answer` is an
+    HTTP status or the name of an error.
     """
 
     waiting: int = 0
     dead: int = 0
-    oldest: int = 0
+    oldest: int | None = None
     last_answer: str | None = None
 
 

@@ -9,11 +9,13 @@ from fastapi.responses import RedirectResponse
 
 from contracts.scopes import REVIEW
 from reporting.figures.calibration import NEWEST_VERDICTS, calibration
-from reporting.http.reviews import DRAWS, figures
-from reporting.pages.review_queue import next_in_audit
-from reporting.pages.view import path_of
+from reporting.http.reviews import DrawBody, draw_sample, figures
+from reporting.pages.forms import Form
+from reporting.pages.review_queue import ACCURACY, next_in_audit
 from reporting.pages.visits import PageSources, Visit
 from reporting.reviews.sample import MOST_ANSWERS, pending_count
+from servicekit.clock import Clock
+from servicekit.db.database import Database
 
 
 async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
@@ -42,6 +44,12 @@ async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
         reviewer=reviewer,
         next=following,
         left=left,
-        draws_path=path_of(DRAWS, visit.at),
         **controls,
     )
+
+
+async def draw_answers(writes: Database, clock: Clock, visit: Visit, form: Form) -> str:
+    """Draw random answers for review, as the form asks, and return the URL of the accuracy page."""
+    body = DrawBody(assignee=form.field("assignee").strip(), second="second" in form)
+    await draw_sample(writes, visit.at, body, clock.now())
+    return visit.link(ACCURACY)

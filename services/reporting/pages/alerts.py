@@ -149,12 +149,12 @@ async def _tested(administration: AlertAdministration, at: Project, channel: str
     return FormOutcome(f"The test message was not delivered: {result.what}.", failed=True)
 
 
-def _rule_of(form: dict[str, list[str]]) -> dict[str, Any]:
+def _rule_of(form: Form) -> dict[str, Any]:
     """Return the rule described by a form, as input for validation.
 
     Percentages become proportions, and empty fields are omitted.
     """
-    rule: dict[str, Any] = {name: values[0] for name, values in form.items() if name != "channels" and values[0]}
+    rule: dict[str, Any] = dict(form.filled)
     if "below" in rule:
         rule["below"] = float(rule["below"]) / 100
     return {**rule, "channels": form.get("channels", [])}

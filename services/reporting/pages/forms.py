@@ -32,6 +32,11 @@ class Form(dict[str, list[str]]):
         except ValueError:
             raise RequestRefused(422, "The form could not be read.") from None
 
+    @property
+    def filled(self) -> dict[str, str]:
+        """Return the first value of each field that is not empty."""
+        return {name: values[0] for name, values in self.items() if values[0]}
+
     def field(self, name: str) -> str:
         """Return the first value of a field, or the empty string."""
         return self.get(name, [""])[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -13,18 +14,20 @@ from contracts.extras import install_command
 from contracts.instants import DAY
 from contracts.scopes import REVIEW
 from reporting.figures.dimension_votes import first_verdicts
-from reporting.http.issues import ISSUE
+from reporting.http.issues import IssueBody, IssueChanges, MergeBody, SplitBody, TurnBody
 from reporting.issues.job import is_available
 from reporting.issues.reading import EXAMPLES, TREND_DAYS, Issue, find_issue, list_issues, waiting
 from reporting.issues.store import IssueState
 from reporting.model.selection import Project
 from reporting.pages.exports import LIST, dataset_urls
+from reporting.pages.forms import Form
 from reporting.pages.rendering import error_page
-from reporting.pages.view import address, path_of, trace_url
+from reporting.pages.view import address, trace_url
 from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import local, zone_of
 from reporting.read_models.projects import agent_ids
 
+ISSUE: Final = "/dashboard/issue"
 UNSOLVED: Final[tuple[IssueState, ...]] = ("open", "regressed")
 _CARD: Final = 6
 MOST_LISTED: Final = 100
@@ -68,9 +71,21 @@ async def show_issue(sources: PageSources, visit: Visit) -> Response:
         trace=partial(trace_url, sources.trace_url_template),
         reviewer=reviewer,
         others=[other for other in others if other.id != issue],
-        path=path_of(ISSUE.replace("{issue:segment}", str(issue)), visit.at),
         datasets=dataset_urls(visit.at, {"issue": issue}),
     )
+
+
+async def change_issue(changes: IssueChanges, visit: Visit, form: Form) -> str:
+    """Change, merge or split an issue as the form asks, and return the URL of the issue to show afterwards."""
+    issue = visit.view.issue or 0
+    if "into" in form:
+        issue = await changes.merge(visit.at, issue, MergeBody.model_validate(form.filled))
+    elif "split" in form:
+        turns = [dict(zip(TurnBody.model_fields, json.loads(turn), strict=True)) for turn in form.get("turn", [])]
+        issue = await changes.split(visit.at, issue, SplitBody.model_validate({"turns": turns}))
+    else:
+        issue = await changes.change(visit.at, issue, IssueBody.model_validate(form.filled))
+    return visit.link(ISSUE, issue=issue)
 
 
 def cases_of(

@@ -11,14 +11,14 @@ from uuid import UUID
 import asyncpg
 
 from reporting.feedback.search import following
-from reporting.http.conversations import PROJECT
-from reporting.http.reviews import PAGE as AUDIT
+from reporting.http.paths import PROJECT
 from reporting.model.selection import Filters, Project, TimeSpan, where
-from reporting.pages.view import Link, View
+from reporting.pages.view import Link, View, path_of
 from reporting.reviews.sample import pending, pending_count
 from reporting.sql import SQL
 
 REVIEW_PAGE: Final = "/dashboard/review"
+ACCURACY: Final = "/dashboard/accuracy"
 CONVERSATION: Final = "/dashboard/conversation"
 MOST_LEFT: Final = 1_000
 """Maximum number of verdicts to read in order to count the turns left in a queue."""
@@ -136,9 +136,9 @@ async def audit_at(pool: asyncpg.Pool, at: Project, view: View, link: Link, revi
     assert view.audit is not None
     return ReviewQueue(
         await pending_count(pool, at, reviewer),
-        link(AUDIT),
-        link(AUDIT, audit=view.audit, last=view.id, last_turn=view.turn, last_mark=view.audit),
-        link(AUDIT, audit=view.audit),
+        link(ACCURACY),
+        link(ACCURACY, audit=view.audit, last=view.id, last_turn=view.turn, last_mark=view.audit),
+        link(ACCURACY, audit=view.audit),
         undo=undo_of(at, view, link, audit=view.last_mark),
     )
 
@@ -160,8 +160,7 @@ def undo_of(at: Project, view: View, link: Link, **parameters: Any) -> Undo | No
 
 def review_path(at: Project, conversation_id: str, turn_id: str) -> str:
     """Return the API path of a turn's reviews."""
-    path = PROJECT.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
-    return f"{path}/{quote(conversation_id, safe='')}/turns/{quote(turn_id, safe='')}/reviews"
+    return f"{path_of(PROJECT, at)}/{quote(conversation_id, safe='')}/turns/{quote(turn_id, safe='')}/reviews"
 
 
 def _page_of(row: asyncpg.Record, view: View, link: Link, **more: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import asyncpg
 from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
 from contracts.scopes import ADMIN, EXPORT
@@ -17,13 +18,14 @@ from reporting.alerts.administration import AlertAdministration
 from reporting.figures.dimension_votes import filter_choices
 from reporting.model.cursor import BadCursor
 from reporting.model.selection import Project, TimeSpan
+from reporting.pages.forms import Form
 from reporting.pages.rendering import error_page, page
 from reporting.pages.view import View, address, chosen
 from reporting.pages.zones import known_zones
 from reporting.read_models.projects import agent_ids, first_reaction, is_known, projects
 from reporting.sql import SQL
 from servicekit.clock import Clock
-from servicekit.errors import RequestRefused
+from servicekit.errors import RequestRefused, error_summary
 from servicekit.web.auth import Caller
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
@@ -173,6 +175,8 @@ class PageSources:
 
 Show = Callable[[PageSources, Visit], Awaitable[Response]]
 """Function that renders a page."""
+Submit = Callable[[Visit, Form], Awaitable[str]]
+"""Function that carries out a submitted form and returns the URL of the page to show afterwards."""
 
 
 class Visits:
@@ -216,3 +220,21 @@ class Visits:
             return response
 
         return answered
+
+    def submitted(self, submit: Submit) -> PageHandler:
+        """Return a request handler that carries out a form with `submit` and redirects to the page that it returns.
+
+        The handler raises RequestRefused with status 422 for an invalid form.
+        """
+
+        async def submitted(request: Request) -> Response:
+            visit = await self.of(request)
+            if isinstance(visit, Response):
+                return visit
+            try:
+                return RedirectResponse(await submit(visit, await Form.read(request)), 303)
+            except ValidationError as error:
+                faults = error.errors(include_url=False, include_context=False, include_input=False)
+                raise RequestRefused(422, error_summary(faults)) from None
+
+        return submitted
