@@ -42,6 +42,7 @@ from reporting.alerts.channels import AlertChannels
 from reporting.alerts.sending import AlertSender
 from reporting.outbox.sending import CheckedHttp
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.parts import SCHEMA
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
@@ -72,8 +73,8 @@ PAGE_ADDRESSES: Final = {
     "list, issue": f"/dashboard/feedback?{_OF}&issue=141&period=all",
     "list, person": f"/dashboard/feedback?{_OF}&user_id=u7&period=all",
     "list, disputed": f"/dashboard/feedback?{_OF}&judged=ok",
-    "agent": f"/dashboard/agent?{_OF}&agent_id=agent-7",
-    "agent, all time": f"/dashboard/agent?{_OF}&agent_id=agent-7&period=all",
+    "overview of an agent": f"/?{_OF}&agent_id=agent-7",
+    "overview of an agent, all time": f"/?{_OF}&agent_id=agent-7&period=all",
     "compare versions": f"/dashboard/compare?{_OF}&agent_id=agent-7&dimension=version&period=all",
     "compare languages": f"/dashboard/compare?{_OF}&dimension=attributes.language",
     "accuracy": f"/dashboard/accuracy?{_OF}",
@@ -128,7 +129,7 @@ def _pages(reads: Database, pool: Database) -> ASGIApp:
     sender = AlertSender(channels, CheckedHttp(), clock)
     administration = AlertAdministration(reads, pool, channels, sender, clock)
     app = application(ready)
-    add_routes(app, [pages_router(reads, clock, alert_administration=administration)])
+    add_routes(app, [pages_router(PageSources(reads, reads, clock, alerts=administration))])
     return guarded(app, _EveryToken())
 
 

@@ -16,6 +16,7 @@ from reporting.outbox.handlers import ErasureRequestHandler
 from reporting.pages.access import access_router
 from reporting.pages.erasure import erasure_router
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.parts import ReportingParts, open_parts
 from reporting.read_models.handlers import ErasureLogHandler
 from reporting.settings import ReportingSettings
@@ -54,13 +55,15 @@ def _routers(parts: ReportingParts) -> list[APIRouter]:
         webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
         alerts_router(parts.alert_administration),
         pages_router(
-            parts.reports,
-            parts.clock,
-            parts.settings.trace_url_template,
-            parts.alert_administration,
-            parts.access_log,
-            current=parts.reads,
-            writes=parts.pool,
+            PageSources(
+                parts.reports,
+                parts.reads,
+                parts.clock,
+                parts.settings.trace_url_template,
+                parts.alert_administration,
+                parts.access_log,
+            ),
+            parts.pool,
         ),
         sign_in_router(),
         access_router(parts.keys, parts.reads, parts.access_log),

@@ -23,6 +23,7 @@ from reporting.outbox.courier import AT_ONCE, CHANNELS_AT_ONCE, Courier
 from reporting.outbox.sending import CheckedHttp
 from reporting.outbox.store import Deliveries
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.read_models.generation import Generation
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
@@ -130,7 +131,7 @@ def verified(one: Taken) -> Any:
 async def turns_at(pool: Database, link: str) -> list[Any]:
     """Return the feedback behind an alert's link."""
     path = link.removeprefix("https://feedback.example")
-    async with client([pages_router(pool, FixedClock(NOW))]) as http:
+    async with client([pages_router(PageSources(pool, pool, FixedClock(NOW)))]) as http:
         assert (await http.get(path)).status_code == 200
         lines = (await http.get(path.replace("/dashboard/feedback?", "/dashboard/feedback.jsonl?"))).text
     return [json.loads(line) for line in lines.splitlines()]

@@ -60,7 +60,6 @@ QUESTIONS: list[tuple[str, str, Any]] = [
             "/dashboard/feedback?words=acme",
             "/dashboard/feedback.csv",
             f"/dashboard/feedback.jsonl?user_id={ANN}",
-            "/dashboard/agent?agent_id=bot",
             "/dashboard/accuracy",
             "/dashboard/review",
             f"/dashboard/conversation?id={OURS.conversation}",

@@ -37,7 +37,6 @@ PAGES = (
     f"/dashboard/feedback?{AT}",
     f"/dashboard/feedback.csv?{AT}",
     f"/dashboard/feedback.jsonl?{AT}",
-    f"/dashboard/agent?{AT}&agent_id=bot",
     f"/dashboard/compare?{AT}",
     f"/dashboard/accuracy?{AT}",
     f"/dashboard/sessions?{AT}",

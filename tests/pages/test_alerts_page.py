@@ -21,6 +21,7 @@ from reporting.http.alerts import alerts_router
 from reporting.model.selection import Project
 from reporting.outbox.sending import CheckedHttp
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from tests.support.receiver import Receiver, receiver
@@ -52,7 +53,7 @@ class Site:
         self.evaluator = AlertEvaluator(pool, self.channels, NOW, self._waiting)
         self.routers = [
             alerts_router(self.administration),
-            pages_router(pool, NOW, alert_administration=self.administration),
+            pages_router(PageSources(pool, pool, NOW, alerts=self.administration)),
         ]
 
     async def _waiting(self) -> int:

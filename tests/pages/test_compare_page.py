@@ -12,6 +12,7 @@ import pytest
 
 from reporting.http.figures import figures_router
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
@@ -28,7 +29,7 @@ PROJECT = "/conversations/acme/support"
 
 
 def visitor(read_models: asyncpg.Pool) -> httpx.AsyncClient:
-    return client([pages_router(read_models, NOW), figures_router(read_models, NOW)], "all")
+    return client([pages_router(PageSources(read_models, read_models, NOW)), figures_router(read_models, NOW)], "all")
 
 
 def words(page: str) -> str:
@@ -168,34 +169,25 @@ async def test_the_latest_versions_are_those_of_one_agent(read_models: asyncpg.P
         assert compared((await http.get("/dashboard/compare?dimension=model&a=1&b=2")).text) == ["1", "2"]
 
 
-async def test_the_agent_page_marks_releases_and_compares_the_latest_two(read_models: asyncpg.Pool) -> None:
-    await two_versions(read_models)
-    async with visitor(read_models) as http:
-        page = (await http.get("/dashboard/agent?agent_id=bot")).text
-        assert page.count("<title>first verdict on 2</title>") == 2, "the wide and the narrow chart"
-        assert "2 compared with 1: people −41.4 points" in words(page)
-        assert "dimension=version&amp;a=1&amp;b=2" in page
-
-
 @needs_chromium[0]
 @needs_chromium[1]
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_the_pages_are_readable(read_models: asyncpg.Pool, browser: Any, scheme: str) -> None:
     await two_versions(read_models)
-    app = application([pages_router(read_models, NOW)])
+    app = application([pages_router(PageSources(read_models, read_models, NOW))])
     async with served(app) as url, opened(browser, color_scheme=scheme) as (page, complaints):
         await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
         for width in (1280, 390):
             await page.set_viewport_size({"width": width, "height": 900})
-            for name in ("compare", "agent?agent_id=bot", "feedback?agent_version=2&period=all"):
+            for name in ("compare", "feedback?agent_version=2&period=all"):
                 await page.goto(f"{url}/dashboard/{name}")
                 await picture(page, f"{name.partition('?')[0]}-{scheme}-{width}")
                 assert await faint_texts(page) == []
                 assert await violations(page) == []
                 overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
                 assert await page.evaluate(overflow) == 0, (name, width)
-        await page.goto(f"{url}/dashboard/agent?agent_id=bot")
-        await page.get_by_role("link", name="Compare side by side").click()
+        await page.goto(f"{url}/?agent_id=bot")
+        await page.get_by_role("link", name="Compare").click()
         await page.get_by_label("Compare by").select_option("attributes.arm")
         await expect(page.get_by_text("is not distinguishable from chance").first).to_be_visible()
         assert "dimension=attributes.arm" in page.url
@@ -205,7 +197,7 @@ async def test_the_pages_are_readable(read_models: asyncpg.Pool, browser: Any, s
 async def test_every_dimension_is_a_filter_by_selection(read_models: asyncpg.Pool) -> None:
     await two_versions(read_models)
     async with visitor(read_models) as http:
-        for path in ("/?period=30d", "/dashboard/feedback?period=30d", "/dashboard/agent?agent_id=bot"):
+        for path in ("/?period=30d", "/dashboard/feedback?period=30d", "/dashboard/compare?agent_id=bot"):
             page = (await http.get(path)).text
             for name, value in (
                 ("bundle_id", "shop1"),
@@ -252,12 +244,11 @@ async def test_a_cell_of_the_matrix_lists_its_verdicts(read_models: asyncpg.Pool
             )
         )
     async with visitor(read_models) as http:
-        for path in ("/dashboard/accuracy?period=30d", "/dashboard/agent?agent_id=agent-a"):
-            page = (await http.get(path)).text
-            [cell] = [link for link in re.findall(r'href="([^"]*)"', page) if "judged=ok" in link]
-            listed = (await http.get(html.unescape(cell))).text
-            assert sorted(re.findall(r'<span class="said">(.*?)</span>', listed)) == ["machine 1", "machine 2"]
-            assert "2 records" in words(listed)
+        page = (await http.get("/dashboard/accuracy?period=30d")).text
+        [cell] = [link for link in re.findall(r'href="([^"]*)"', page) if "judged=ok" in link]
+        listed = (await http.get(html.unescape(cell))).text
+        assert sorted(re.findall(r'<span class="said">(.*?)</span>', listed)) == ["machine 1", "machine 2"]
+        assert "2 records" in words(listed)
 
 
 async def test_a_project_without_two_values_says_so(read_models: asyncpg.Pool) -> None:

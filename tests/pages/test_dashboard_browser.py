@@ -13,6 +13,7 @@ import uvicorn
 from playwright.async_api import Browser, ConsoleMessage, Page
 
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
@@ -42,7 +43,7 @@ def seconds_ago(seconds: float) -> float:
 @pytest.fixture
 async def site(postgres_url: str) -> AsyncIterator[Site]:
     async with empty_read_models(postgres_url) as pool:
-        app = application([pages_router(pool, SystemClock())])
+        app = application([pages_router(PageSources(pool, pool, SystemClock()))])
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
         serving = asyncio.create_task(server.serve())
         while not server.started:
@@ -170,7 +171,7 @@ async def test_nothing_runs_over_the_edge(site: Site, page: Page, width: int) ->
     await page.click(".row-texts")
     await page.wait_for_selector(".transcript")
     assert await page.evaluate(over) <= 0
-    for path in ("feedback", "feedback?feedback_type=explicit", f"agent?agent_id={wide}", "accuracy"):
+    for path in ("feedback", "feedback?feedback_type=explicit", f"compare?agent_id={wide}", "accuracy"):
         await page.goto(f"{site.url}/dashboard/{path}")
         await page.wait_for_selector("nav.pages")
         assert await page.evaluate(over) <= 0, path

@@ -13,6 +13,7 @@ from fastapi import APIRouter
 from reporting.http.conversations import conversations_router
 from reporting.pages.erasure import ERASE, erasure_router
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.service import PROGRAM
 from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded
@@ -32,7 +33,7 @@ OWN = {"Origin": "http://reporting"}
 
 
 def visitor(read_models: asyncpg.Pool, token: str | None = "all") -> httpx.AsyncClient:
-    return client([pages_router(read_models, NOW)], token)
+    return client([pages_router(PageSources(read_models, read_models, NOW))], token)
 
 
 def guarded_by(source: Issuer, seconds: float = REQUEST_SECONDS) -> httpx.AsyncClient:
@@ -302,7 +303,7 @@ OLDEST_NOW = FixedClock(START + 86_400_000_000)
 
 async def test_the_list_begins_with_the_oldest_if_asked_and_goes_on(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*(feedback(f"f{n:03}", turn=f"t{n}", user=f"u{n:03}", at=n) for n in range(70)))
-    async with client([pages_router(read_models, OLDEST_NOW)]) as http:
+    async with client([pages_router(PageSources(read_models, read_models, OLDEST_NOW))]) as http:
         text = (await http.get("/dashboard/feedback")).text
         seen: list[str] = []
         address = re.search(r'href="([^"]*)">Oldest first</a>', text)

@@ -14,6 +14,7 @@ import pytest
 
 from reporting.http.conversations import conversations_router
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
@@ -26,9 +27,8 @@ TRACES = "https://traces.example/{trace_id}/view"
 
 
 def visitor(read_models: asyncpg.Pool, token: str = "all") -> httpx.AsyncClient:
-    return client(
-        [pages_router(read_models, NOW, trace_url_template=TRACES), conversations_router(read_models, NOW)], token
-    )
+    pages = pages_router(PageSources(read_models, read_models, NOW, TRACES))
+    return client([pages, conversations_router(read_models, NOW)], token)
 
 
 def texts(page: str) -> list[str]:
@@ -241,15 +241,6 @@ async def test_an_erased_text_is_shown_as_such(read_models: asyncpg.Pool, take: 
     assert "Cheaper?" not in page
 
 
-async def test_the_agents_page_has_versions_and_reasons(read_models: asyncpg.Pool, take: Take) -> None:
-    await some(take)
-    async with visitor(read_models) as http:
-        page = (await http.get("/dashboard/agent?at=acme/support&agent_id=agent-a")).text
-        assert [links(page, name) != [] for name in ("7", "8", "wrong")] == [True] * 3
-        assert "agent-b" not in page
-        assert (await http.get("/dashboard/agent")).status_code == 404
-
-
 async def test_each_bin_of_the_calibration_page_links_to_its_verdicts(read_models: asyncpg.Pool, take: Take) -> None:
     for number, confidence in enumerate((0.65, 0.6999999999, 0.7, 0.95, 0.9499, 1.0)):
         turn = f"t{number}"
@@ -279,7 +270,7 @@ async def test_a_filter_is_offered_if_its_values_differ(read_models: Database) -
         answer = message(f"a{number}", turn=turn, agent="agent-a", attributes=attributes, at=1)
         await handler.handle(batch(answer, feedback(f"f{number}", turn=turn, reaction="ok", at=2)))
     async with visitor(read_models) as http:
-        for path in ("/?", "/dashboard/feedback?", "/dashboard/agent?agent_id=agent-a&"):
+        for path in ("/?", "/dashboard/feedback?"):
             page = (await http.get(f"{path}period=all&attributes.language=de")).text
             form = page[page.index('id="filters"') : page.index("</form>", page.index('id="filters"'))]
             assert form.count('name="attributes.language"') == 1 and '<option value="de" selected>' in form
@@ -301,7 +292,7 @@ async def test_a_callers_files_and_pages_hold_their_project_alone(read_models: a
     await some(take)
     await take(feedback("g1", tenant="globex", text="theirs", agent="agent-a", turn="t1", at=8))
     async with visitor(read_models, "acme") as http:
-        for path in ("feedback", "feedback.csv", "feedback.jsonl", "agent", "accuracy"):
+        for path in ("feedback", "feedback.csv", "feedback.jsonl", "accuracy"):
             ours = await http.get(f"/dashboard/{path}?agent_id=agent-a")
             assert ours.status_code == 200
             assert "theirs" not in ours.text
@@ -319,7 +310,7 @@ async def test_hostile_text_stays_text_in_every_page(read_models: asyncpg.Pool, 
     async with visitor(read_models) as http:
         listed = (await http.get("/dashboard/feedback")).text
         overview = (await http.get("/")).text
-        agent = (await http.get("/dashboard/agent", params={"agent_id": hostile})).text
+        agent = (await http.get("/", params={"agent_id": hostile})).text
         read = (await http.get(links(listed, "Read the conversation")[0])).text
         searched = (await http.get("/dashboard/feedback", params={"words": '"><script>'})).text
     for page in (listed, overview, agent, read, searched):

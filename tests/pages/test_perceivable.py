@@ -22,7 +22,6 @@ PAGES = (
     "/?period=7d",
     "/dashboard/feedback",
     "/dashboard/conversation?tenant=acme&project=support&conversation_id=c1",
-    "/dashboard/agent?agent_id=bot",
     "/dashboard/compare",
     "/dashboard/compare?dimension=version&a=1&b=2",
     "/dashboard/sessions",

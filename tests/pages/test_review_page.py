@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from tests.support.chromium import expect, needs_chromium, opened, picture
@@ -72,7 +73,7 @@ async def test_a_queue_leaves_out_reviewed_turns_and_follows_the_filters(stack: 
 
 async def test_a_reader_sees_the_number_left_and_no_way_in(read_models: Database, take: Take) -> None:
     await take(feedback("f1", kind="explicit", reaction="not_ok"))
-    async with client([pages_router(read_models, FixedClock(START))], "acme") as http:
+    async with client([pages_router(PageSources(read_models, read_models, FixedClock(START)))], "acme") as http:
         page = (await http.get("/dashboard/review?at=acme/support")).text
     assert "1 turn is left" in page and "sign in with a token with the scope" in page
     assert 'data-hotkey="j"' not in page

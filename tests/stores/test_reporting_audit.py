@@ -16,6 +16,7 @@ from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.http.reviews import audit_router
 from reporting.model.selection import Project, TimeSpan
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.reviews import sample
 from reporting.reviews.sample import pending, pending_count, reviewed_kinds, samples
 from servicekit.clock import FixedClock
@@ -270,7 +271,7 @@ async def test_a_bad_body_draws_nothing(
 async def test_a_form_draws_from_our_own_page_alone(http: httpx.AsyncClient, read_models: Database, take: Take) -> None:
     await take(*turn(1))
     here, nobody = "/dashboard/accuracy?at=acme%2Fsupport", {"assignee": ""}
-    async with client([pages_router(read_models, NOW, writes=read_models)]) as site:
+    async with client([pages_router(PageSources(read_models, read_models, NOW), read_models)]) as site:
         refused = await site.post(here, data=nobody, headers={"Origin": "https://evil.test"})
         assert refused.status_code == 403
         assert await queue(http) == []

@@ -17,7 +17,7 @@ from reporting.figures.comparison import compare
 from reporting.figures.dimension_votes import known_dimensions, value_votes
 from reporting.model.dimensions import KNOWN, dimension
 from reporting.model.selection import HOUR, Filters, Project, TimeSpan
-from reporting.pages.queries.breakdown import breakdown
+from reporting.pages.breakdown import breakdown
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels

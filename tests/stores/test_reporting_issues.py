@@ -21,10 +21,12 @@ from reporting.issues.job import IssueJob, is_due
 from reporting.issues.store import merge, split
 from reporting.model.selection import Project
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
+from servicekit.db.database import Database
 from tests.support.issue_turns import AT, NOW, TOPICS, TopicEncoder, issue_job, rejected_turn, rejected_turns
 from tests.support.reporting_client import client
 from tests.support.reporting_database import empty_read_models
@@ -232,7 +234,7 @@ async def test_a_neighbours_issue_is_neither_read_nor_changed(
         wanted = {"issue": one["id"]}
         assert (await http.post("/conversations/acme/support/feedback/search", json=wanted)).json()["items"] == []
         assert (await http.get("/conversations/acme/support/exports/kto", params=wanted)).text == ""
-        async with client([pages_router(read_models, FixedClock(NOW))]) as site:
+        async with client([pages_router(PageSources(read_models, read_models, FixedClock(NOW)))]) as site:
             assert (await site.get("/dashboard/issue", params={"at": "acme/support", **wanted})).status_code == 404
             listed = await site.get("/dashboard/issues", params={"at": "acme/support"})
             assert f"issue={one['id']}" not in listed.text and f"issue={ours['items'][0]['id']}" in listed.text
@@ -262,13 +264,13 @@ async def test_the_kto_export_of_an_issue_has_the_accepted_answers_on_its_topic(
         assert {json.loads(line)["turn_id"] for line in export.text.splitlines()} == turns, wanted
 
 
-async def test_a_form_of_another_site_changes_nothing(read_models: asyncpg.Pool, take: Take) -> None:
+async def test_a_form_of_another_site_changes_nothing(read_models: Database, take: Take) -> None:
     await take(*rejected_turns(0, 15))
     await issue_job(read_models).catch_up()
     refund = (await by_topic(read_models))[0]
     form = {"state": "muted", "assignee": "", "note": "Known."}
     here = f"/dashboard/issue?at=acme%2Fsupport&issue={refund}"
-    async with client([pages_router(read_models, FixedClock(NOW), writes=read_models)]) as site:
+    async with client([pages_router(PageSources(read_models, read_models, FixedClock(NOW)), read_models)]) as site:
         answer = await site.post(here, data=form, headers={"Origin": "https://evil.test"})
         assert answer.status_code == 403
         assert (await issues(read_models, f"id = {refund}"))[0]["state"] == "open"

@@ -19,7 +19,7 @@ from reporting.figures.reasons import reasons
 from reporting.figures.satisfaction import summary
 from reporting.figures.votes import Votes
 from reporting.model.selection import ALWAYS, HOUR, Bucket, Filters, Project, TimeSpan
-from reporting.pages.queries.breakdown import Version, breakdown
+from reporting.pages.breakdown import Version, breakdown
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups, _SnapshotMark

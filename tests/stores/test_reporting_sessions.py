@@ -13,6 +13,7 @@ from contracts.feedback import FeedbackSessionCreated
 from contracts.scopes import ALL_SCOPES
 from reporting.http.figures import figures_router
 from reporting.pages.routes import pages_router
+from reporting.pages.visits import PageSources
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
@@ -95,13 +96,13 @@ async def test_they_are_a_tenants_and_nobody_is_named(read_models: asyncpg.Pool)
 async def test_the_page_shows_them_to_who_reaches_the_tenant(read_models: asyncpg.Pool) -> None:
     await take(read_models, *SAID, feedback("f1"), feedback("g1", tenant="globex"))
     address = "/dashboard/sessions?at=acme/support&period=all"
-    async with client([pages_router(read_models, NOW)], "tenant") as http:
+    async with client([pages_router(PageSources(read_models, read_models, NOW))], "tenant") as http:
         page = (await http.get("/dashboard/sessions?at=acme/support&period=30d")).text
         assert '<p class="figure">67%</p>' in page
         assert "2 to 3" in page and "32 or more" in page and "2026-09-20" in page
         empty = (await http.get("/dashboard/sessions?at=acme/support&from=2020-01-01&to=2020-02-01")).text
         assert "No session was rated in this period" in empty
         assert (await http.get("/dashboard/sessions?at=globex/support")).status_code == 404
-    async with client([pages_router(read_models, NOW)], "acme") as http:
+    async with client([pages_router(PageSources(read_models, read_models, NOW))], "acme") as http:
         refused = await http.get(address)
         assert (refused.status_code, "only some of its projects" in refused.text) == (404, True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
 
 import asyncpg
 import httpx
 import pytest
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 
 import chat_bridge.service
 import feedback.service
@@ -16,11 +15,9 @@ import inference.service
 import reporting.service
 from reporting.access.sign_in import sign_in_router
 from reporting.model.selection import Project
-from reporting.pages.view import View
-from reporting.pages.visits import Navigation, PageSources, Visit, Visits
+from reporting.pages.visits import with_project
 from servicekit.db.pools import open_pool
 from servicekit.web.application import add_routes, application, guarded
-from servicekit.web.auth import Caller
 from tests.support.databases import SCHEMAS
 from tests.support.running_stack import Tokens
 
@@ -57,15 +54,11 @@ async def test_a_sign_in_cookie_is_for_this_site_alone(scheme: str, is_secure: b
 
 @pytest.mark.parametrize(("scheme", "is_secure"), [("https", True), ("http", False)])
 async def test_the_cookie_of_the_last_project_is_for_this_site_alone(scheme: str, is_secure: bool) -> None:
-    class OfOneProject(Visits):
-        async def of(self, _: object) -> Visit:
-            return Visit(Caller("ann"), View(), Project("acme", "support"), [], Navigation(0, False))
-
-    async def shown(_: PageSources, __: Visit) -> Response:
-        return Response("shown")
+    async def shown(request: Request) -> Response:
+        return with_project(request, Response("shown"), Project("acme", "support"))
 
     app = FastAPI()
-    app.add_route("/", OfOneProject(cast(Any, None)).answered(shown))
+    app.add_route("/", shown)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"{scheme}://stack") as http:
         answer = await http.get("/")
     flags = {flag.strip().lower() for flag in answer.headers["set-cookie"].split(";")[1:]}

@@ -103,8 +103,9 @@ def _add_failures(app: FastAPI) -> None:
         return invalid(error.errors())
 
     @app.exception_handler(RequestRefused)
-    async def refuse(_: Request, error: RequestRefused) -> JSONResponse:
-        return answer_of(error)
+    async def refuse(request: Request, error: RequestRefused) -> Response:
+        is_page = getattr(request.state, "page", None) is not None
+        return await refused(request, error.status, str(error)) if is_page else answer_of(error)
 
     @app.exception_handler(HTTPException)
     async def fail(request: Request, error: HTTPException) -> Response:

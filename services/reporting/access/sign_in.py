@@ -72,7 +72,7 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
         return await sign_in(request, request.query_params["token"], _without_token(request))
     if status == 404:
         return small_page(404, "There is nothing here", why, _TO_OVERVIEW)
-    if status == 422:
+    if status in (400, 422):
         return small_page(422, "This address does not work", why, _TO_OVERVIEW)
     if status != 401:
         return small_page(status, "This token does not open this page", why)

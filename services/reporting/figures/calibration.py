@@ -105,19 +105,16 @@ class _BinCounts(NamedTuple):
 
 
 async def calibration(
-    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters = NONE_GIVEN, *, by_detector: bool = True
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters = NONE_GIVEN
 ) -> Calibration:
     """Compare the machine verdicts of a time window with people's verdicts on the same turns.
 
     People's verdicts may be from any time.
-
-    Args:
-        by_detector: If False, `detectors` is empty.
     """
     source, values = judgements(project, span, filters)
     rows, detectors = await asyncio.gather(
         pool.fetch(*SQL.count_judgements.filled(source=source)(**values)),
-        _detectors(pool, project, span, filters if by_detector else None),
+        _detectors(pool, project, span, filters),
     )
     verdicts = {row["bin"]: int(row["total"]) for row in rows if row["kind"] == "verdict"}
     judged = [
@@ -146,9 +143,7 @@ async def calibration(
     )
 
 
-async def _detectors(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters | None) -> list[OfDetector]:
-    if filters is None:
-        return []
+async def _detectors(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> list[OfDetector]:
     condition, values = where(project, span, filters)
     rows = await pool.fetch(*SQL.count_by_detector.filled(where=condition)(**values, most=NEWEST_VERDICTS))
     counts = [OfDetector(**row) for row in rows]

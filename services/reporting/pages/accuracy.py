@@ -14,7 +14,6 @@ from reporting.pages.forms import Form
 from reporting.pages.review_queue import ACCURACY, next_in_audit
 from reporting.pages.visits import PageSources, Visit
 from reporting.reviews.sample import MOST_ANSWERS, pending_count
-from servicekit.clock import Clock
 from servicekit.db.database import Database
 
 
@@ -48,8 +47,9 @@ async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
     )
 
 
-async def draw_answers(writes: Database, clock: Clock, visit: Visit, form: Form) -> str:
-    """Draw random answers for review, as the form asks, and return the URL of the accuracy page."""
-    body = DrawBody(assignee=form.field("assignee").strip(), second="second" in form)
-    await draw_sample(writes, visit.at, body, clock.now())
-    return visit.link(ACCURACY)
+async def draw_answers(writes: Database, sources: PageSources, visit: Visit) -> Response:
+    """Draw random answers for review, as the submitted form asks, and return to the accuracy page."""
+    form = await Form.read(visit.request)
+    body = form.parsed(DrawBody, assignee=form.field("assignee").strip(), second="second" in form)
+    await draw_sample(writes, visit.at, body, sources.clock.now())
+    return RedirectResponse(visit.link(ACCURACY), 303)

@@ -24,8 +24,7 @@ from reporting.alerts.rules import (
 )
 from reporting.model.selection import Project
 from reporting.pages.forms import Form
-from reporting.pages.rendering import error_page
-from reporting.pages.visits import PageSources, Visit, Visits
+from reporting.pages.visits import PageSources, Visit
 from reporting.read_models.projects import agent_ids
 from servicekit.errors import RequestRefused
 
@@ -58,7 +57,7 @@ async def show_alerts(sources: PageSources, visit: Visit, outcome: FormOutcome |
         outcome: Outcome of the form that was submitted before.
     """
     if sources.alerts is None:
-        return error_page(404, "There is nothing here", "This process has no alerts.")
+        raise RequestRefused(404, "This process has no alerts.")
     overview = await sources.alerts.overview(visit.at)
     return visit.page(
         "alerts.html",
@@ -73,12 +72,10 @@ async def show_alerts(sources: PageSources, visit: Visit, outcome: FormOutcome |
     )
 
 
-async def change_alerts(sources: PageSources, visits: Visits, request: Request) -> Response:
+async def change_alerts(sources: PageSources, visit: Visit) -> Response:
     """Carry out a submitted form, and render the alerts page with the outcome."""
-    visit = await visits.of(request)
-    if isinstance(visit, Response) or sources.alerts is None:
-        return visit if isinstance(visit, Response) else await show_alerts(sources, visit)
-    return await show_alerts(sources, visit, await carry_out(sources.alerts, visit.at, request))
+    outcome = None if sources.alerts is None else await carry_out(sources.alerts, visit.at, visit.request)
+    return await show_alerts(sources, visit, outcome)
 
 
 async def carry_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:

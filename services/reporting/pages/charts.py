@@ -43,20 +43,10 @@ class Step:
         return self.ok + self.neutral + self.not_ok
 
 
-def over_time(
-    steps: Sequence[Step],
-    bucket: Bucket,
-    width: int,
-    height: int,
-    zone: ZoneInfo,
-    markers: Sequence[tuple[int, str]] = (),
-) -> Markup:
+def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int, zone: ZoneInfo) -> Markup:
     """Draw satisfaction over time, with the volume of verdicts below it.
 
     Satisfaction is a line with its 95 % confidence band. The volume is a stacked bar per step.
-
-    Args:
-        markers: Pairs of a time in microseconds and a label, in ascending order.
     """
     plot, slot = width - _LEFT - _RIGHT, (width - _LEFT - _RIGHT) / max(1, len(steps))
     upper = round((height - _TOP - _GAP - _BOTTOM) * 0.66)
@@ -78,7 +68,6 @@ def over_time(
         group = f'<g class="step"><title>{title}</title>{hit}{"".join(drawn)}</g>'
         parts.append(f'<a href="{escape(step.href)}">{group}</a>' if step.href and step.total else group)
     parts += _dates(steps, bucket, slot, plot, height, zone)
-    parts += _markers(markers, steps, slot, base, width)
     return _svg(f'viewBox="0 0 {width} {height}" role="group" aria-label="Satisfaction and volume over time"', *parts)
 
 
@@ -143,28 +132,6 @@ def _dates(steps: Sequence[Step], bucket: Bucket, slot: float, plot: float, heig
         f"{local(steps[at].start, zone):{_FORMATS[bucket]}}</text>"
         for at in range(every // 2, len(steps), every)
     ]
-
-
-def _markers(
-    markers: Sequence[tuple[int, str]], steps: Sequence[Step], slot: float, base: int, width: int
-) -> list[str]:
-    """Draw a labelled line at the time of each marker.
-
-    If two labels would overlap, the earlier one is omitted.
-    """
-    parts, free = [], float(width - _RIGHT)
-    for moment, label in reversed(markers):
-        at = sum(step.start <= moment for step in steps) - 1
-        if at < 0:
-            continue
-        x, name = _LEFT + slot * at, label if len(label) <= 14 else label[:13] + "\N{HORIZONTAL ELLIPSIS}"
-        long = 7.0 * len(name) + 8
-        title = f"<title>first verdict on {escape(label)}</title>"
-        parts.append(f'<line class="release" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{base}">{title}</line>')
-        if x + long <= free:
-            parts.append(f'<text class="tick" x="{x + 4:.1f}" y="{_TOP + 10}">{escape(name)}</text>')
-            free = x
-    return parts
 
 
 def _title(step: Step, bucket: Bucket, zone: ZoneInfo) -> str:

@@ -1,4 +1,4 @@
-"""Data for the comparison page and for the releases (versions) on the agent page."""
+"""Comparison page: two values of a dimension side by side."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Final
 
 import asyncpg
 from fastapi import Response
-from markupsafe import Markup
 
-from contracts.base import Origin
 from reporting.figures.comparison import compare
 from reporting.figures.comparison_models import ValueComparison
 from reporting.figures.dimension_votes import (
@@ -22,15 +20,10 @@ from reporting.figures.dimension_votes import (
     value_votes,
 )
 from reporting.model.dimensions import KNOWN, Dimension, dimension
-from reporting.model.selection import Bucket, Filters, Project, TimeSpan
-from reporting.pages import charts
-from reporting.pages.queries.breakdown import Breakdown, chart_steps, charted_origin
-from reporting.pages.view import Link, View
+from reporting.model.selection import Filters, Project, TimeSpan
+from reporting.pages.view import View
 from reporting.pages.visits import PageSources, Visit
-from reporting.pages.zones import bucket_of, starts
 
-_MARKERS: Final = 12
-"""Maximum number of release markers in a chart. Only the latest versions are marked."""
 _MOST_AGENTS: Final = 5
 """Maximum number of agents (those with the most verdicts) that are searched for one with two versions."""
 
@@ -55,23 +48,6 @@ class ComparisonPage:
     def cases(self, value: str) -> dict[str, str | None]:
         """Return the URL parameters that filter the feedback list by this value."""
         return {"agent_id": self.agent, self.by.filter: value}
-
-
-@dataclass(frozen=True, slots=True)
-class Releases:
-    """Satisfaction with an agent over time, its releases, and a comparison of its two latest versions.
-
-    Attributes:
-        first_at: Time of the first verdict on each version, in microseconds.
-        comparison: None if fewer than two versions have verdicts in the time window.
-    """
-
-    charted: Origin
-    bucket: Bucket
-    wide: Markup
-    narrow: Markup
-    first_at: dict[str, int]
-    comparison: ValueComparison | None
 
 
 async def show_comparison(sources: PageSources, visit: Visit) -> Response:
@@ -108,37 +84,6 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
             pair = None if agent is None else _pair(None, None, by, values)
     comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, counted=values)
     return ComparisonPage(by, dimensions, sorted(values, key=lambda value: value.value), comparison, agent)
-
-
-async def releases(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View, counted: Breakdown, link: Link
-) -> Releases:
-    """Return the satisfaction over time and the releases of the agent selected in `view`.
-
-    Args:
-        counted: Verdict counts of all origins by time step.
-    """
-    bucket = bucket_of(span)
-    begins = starts(span, bucket, view.zone)
-    charted = charted_origin(counted)
-    steps = chart_steps(counted, charted, begins, span, view, link)
-    first_at = await first_verdicts(pool, at, view.agent_id or "")
-    newest = sorted(first_at, key=lambda name: (first_at[name], name))
-    markers = [(first_at[name], name) for name in newest if span.start < first_at[name] < span.end][-_MARKERS:]
-    seen = {version.name for _, version in counted.versions}
-    pair = [name for name in newest if name in seen][-2:]
-    filters = view.filters.replace(origins=None, agent_version=None)
-    comparison = None
-    if len(pair) == 2:
-        comparison = await compare(pool, at, span, filters, KNOWN["version"], (pair[0], pair[1]))
-    return Releases(
-        charted,
-        bucket,
-        charts.over_time(steps, bucket, 1120, 300, view.zone, markers),
-        charts.over_time(steps, bucket, 350, 280, view.zone, markers),
-        first_at,
-        comparison,
-    )
 
 
 async def _chosen(

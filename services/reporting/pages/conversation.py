@@ -8,20 +8,18 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
-from fastapi import Request, Response
+from fastapi import Response
 
 from contracts.scopes import REVIEW
 from reporting.feedback.search import neighbours
 from reporting.model.selection import ConversationScope, Project, TimeSpan
-from reporting.pages.queries.transcript import Transcript, transcript
-from reporting.pages.rendering import error_page
 from reporting.pages.review_queue import MOST_LEFT, ReviewQueue, audit_at, queue_at, review_path
-from reporting.pages.view import View, chosen, trace_url
-from reporting.pages.visits import NO_PROJECT, PageSources, view_of
-from reporting.read_models.projects import projects
+from reporting.pages.transcript import Transcript, transcript
+from reporting.pages.view import View, trace_url
+from reporting.pages.visits import PageSources, Visit
 from reporting.reviews.kinds import KindCounts, VerdictKind, kind_of
 from reporting.reviews.sample import reviewed_kinds
-from servicekit.web.auth import Caller
+from servicekit.errors import RequestRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +72,16 @@ class ConversationPage:
         return trace_url(self.trace_url_template, trace_id)
 
 
-async def show_conversation(sources: PageSources, request: Request) -> Response:
+async def show_conversation(sources: PageSources, visit: Visit) -> Response:
     """Render the transcript of a conversation, and record the access."""
-    caller: Caller = request.state.caller
-    view = view_of(request)
+    view, project = visit.view, visit.at
     if view.id is None:
-        return error_page(400, "This address does not work", "It has no conversation id.")
-    visible = [] if view.at is None else await projects(sources.current, caller.tenant, caller.projects)
-    project = chosen(view, visible)
-    if project is None or not caller.may_touch(*project):
-        return error_page(404, *NO_PROJECT)
-    visit = await sources.visit(caller, view, project, [project])
-    reviewer = caller.subject if REVIEW in caller.scopes else None
+        raise RequestRefused(422, "It has no conversation id.")
+    reviewer = visit.caller.subject if REVIEW in visit.caller.scopes else None
     span = await sources.span(visit)
     shown = await conversation(sources.current, project, view, span, reviewer, sources.trace_url_template)
     if shown is None:
-        return error_page(404, "No such conversation", "This project has no messages or feedback of it.")
+        raise RequestRefused(404, "This project has no messages or feedback of the conversation.")
     await sources.note(visit, "read", view.id)
     if reviewer and view.audit is not None:
         shown = replace(shown, queue=await audit_at(sources.current, project, view, visit.link, reviewer))

@@ -18,9 +18,10 @@ from contracts.base import Id, Name
 from contracts.feedback import FeedbackKeeper
 from contracts.scopes import ADMIN
 from reporting.access.sign_in import refused_page
-from reporting.pages.rendering import error_page, page
+from reporting.pages.rendering import page
 from reporting.read_models.projects import projects
 from reporting.sql import SQL
+from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
 from servicekit.web.routes import Routes
 
@@ -52,12 +53,11 @@ def erasure_router(reads: asyncpg.Pool) -> Routes:
                 if person:
                     _ID.validate_python(person)
         except ValidationError:
-            return error_page(400, "This address does not work", "The id of a person has 1 to 256 characters.")
+            raise RequestRefused(422, "The id of a person has 1 to 256 characters.") from None
         if user in (".", ".."):
-            return error_page(400, "This person cannot be erased here", _DOTS)
+            raise RequestRefused(422, _DOTS)
         if caller.project is not None or (tenant and not caller.may_touch(tenant, None)):
-            why = "An erasure covers all projects of a tenant, so you need access to all of them."
-            return error_page(404, "You cannot erase people here", why)
+            raise RequestRefused(404, "An erasure covers all projects of a tenant, so you need access to all of them.")
         found = await _found(reads, tenant, user) if user and not wanted else {}
         return page(
             "erase.html",

@@ -9,6 +9,7 @@ from typing import Final
 
 import asyncpg
 from fastapi import Response
+from fastapi.responses import RedirectResponse
 
 from contracts.extras import install_command
 from contracts.instants import DAY
@@ -21,11 +22,11 @@ from reporting.issues.store import IssueState
 from reporting.model.selection import Project
 from reporting.pages.exports import LIST, dataset_urls
 from reporting.pages.forms import Form
-from reporting.pages.rendering import error_page
 from reporting.pages.view import address, trace_url
 from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import local, zone_of
 from reporting.read_models.projects import agent_ids
+from servicekit.errors import RequestRefused
 
 ISSUE: Final = "/dashboard/issue"
 UNSOLVED: Final[tuple[IssueState, ...]] = ("open", "regressed")
@@ -56,7 +57,7 @@ async def show_issue(sources: PageSources, visit: Visit) -> Response:
     issue, now = visit.view.issue, sources.clock.now()
     found = None if issue is None else await find_issue(sources.current, visit.at, issue, now)
     if issue is None or found is None:
-        return error_page(404, "There is no such issue", "It does not exist, or all its turns were deleted.")
+        raise RequestRefused(404, "The issue does not exist, or all its turns were deleted.")
     reviewer = REVIEW in visit.caller.scopes
     others = await list_issues(sources.current, visit.at, now, found.issue.agent_id, None) if reviewer else []
     return visit.page(
@@ -75,17 +76,17 @@ async def show_issue(sources: PageSources, visit: Visit) -> Response:
     )
 
 
-async def change_issue(changes: IssueChanges, visit: Visit, form: Form) -> str:
-    """Change, merge or split an issue as the form asks, and return the URL of the issue to show afterwards."""
-    issue = visit.view.issue or 0
+async def change_issue(changes: IssueChanges, _: PageSources, visit: Visit) -> Response:
+    """Change, merge or split an issue as the submitted form asks, and show the result."""
+    form, issue = await Form.read(visit.request), visit.view.issue or 0
     if "into" in form:
-        issue = await changes.merge(visit.at, issue, MergeBody.model_validate(form.filled))
+        issue = await changes.merge(visit.at, issue, form.parsed(MergeBody))
     elif "split" in form:
         turns = [dict(zip(TurnBody.model_fields, json.loads(turn), strict=True)) for turn in form.get("turn", [])]
-        issue = await changes.split(visit.at, issue, SplitBody.model_validate({"turns": turns}))
+        issue = await changes.split(visit.at, issue, form.parsed(SplitBody, turns=turns))
     else:
-        issue = await changes.change(visit.at, issue, IssueBody.model_validate(form.filled))
-    return visit.link(ISSUE, issue=issue)
+        issue = await changes.change(visit.at, issue, form.parsed(IssueBody))
+    return RedirectResponse(visit.link(ISSUE, issue=issue), 303)
 
 
 def cases_of(

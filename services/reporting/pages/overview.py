@@ -23,8 +23,7 @@ from reporting.figures.replies import reply_count
 from reporting.figures.votes import SatisfactionChange, Votes
 from reporting.model.selection import Bucket, Filters, Project, TimeSpan
 from reporting.pages import charts
-from reporting.pages.changes import changes
-from reporting.pages.queries.breakdown import (
+from reporting.pages.breakdown import (
     BOTH,
     SPARK_STEPS,
     Breakdown,
@@ -33,6 +32,7 @@ from reporting.pages.queries.breakdown import (
     chart_steps,
     charted_origin,
 )
+from reporting.pages.changes import changes
 from reporting.pages.view import Link, View
 from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import bucket_of, starts

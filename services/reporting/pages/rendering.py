@@ -173,8 +173,3 @@ def _rendered(template: str, values: Mapping[str, Any]) -> str:
     finally:
         for names in (context.parent, context.vars, context.exported_vars):
             names.clear()
-
-
-def error_page(status: int, title: str, text: str) -> HTMLResponse:
-    """Render the error page."""
-    return page("error.html", status, title=title, text=text)

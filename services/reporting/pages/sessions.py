@@ -5,18 +5,14 @@ from __future__ import annotations
 from fastapi import Response
 
 from reporting.figures.sessions import RatingsOfLength, RatingsOfStep, session_ratings
-from reporting.pages.rendering import error_page
 from reporting.pages.visits import PageSources, Visit
+from servicekit.errors import RequestRefused
 
 
 async def show_sessions(sources: PageSources, visit: Visit) -> Response:
     """Render the ratings of sessions, which belong to a tenant instead of a project."""
     if visit.caller.project is not None:
-        return error_page(
-            404,
-            "This token has no access to this page",
-            "Sessions belong to a tenant, but this token is valid for only some of its projects.",
-        )
+        raise RequestRefused(404, "Sessions belong to a tenant, but this token is valid for only some of its projects.")
     span = await sources.span(visit)
     ratings = await session_ratings(sources.reports, visit.at.tenant, span, "day")
     return visit.page("sessions.html", s=ratings, span=span, turns=turns_in_words, day=_day)

@@ -9,53 +9,27 @@ from typing import Any, Final, NamedTuple
 
 import asyncpg
 from fastapi import Request, Response
-from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
 from contracts.scopes import ADMIN, EXPORT
 from reporting.access.log import AccessAction, AccessLog
 from reporting.alerts.administration import AlertAdministration
 from reporting.figures.dimension_votes import filter_choices
-from reporting.model.cursor import BadCursor
 from reporting.model.selection import Project, TimeSpan
-from reporting.pages.forms import Form
-from reporting.pages.rendering import error_page, page
+from reporting.pages.rendering import page
 from reporting.pages.view import View, address, chosen
 from reporting.pages.zones import known_zones
 from reporting.read_models.projects import agent_ids, first_reaction, is_known, projects
 from reporting.sql import SQL
 from servicekit.clock import Clock
-from servicekit.errors import RequestRefused, error_summary
+from servicekit.errors import RequestRefused
 from servicekit.web.auth import Caller
+from servicekit.web.routes import PageHandler
 
 ZONE_COOKIE: Final = "agent_feedback_zone"
 PROJECT_COOKIE: Final = "agent_feedback_project"
 """Cookie with the last viewed project (`tenant/project`), which is shown if the URL has no project."""
 _COOKIE_SECONDS: Final = 365 * 24 * 3600
-NO_PROJECT: Final = ("There is nothing here", "The project does not exist, or this token is not valid for it.")
-"""Heading and text of the error page for a project that does not exist or that the caller may not see."""
-
-
-class BadView(RequestRefused):
-    """Error for a URL with an invalid filter."""
-
-    def __init__(self) -> None:
-        super().__init__(400, "One of its filters is not valid.")
-
-
-PageHandler = Callable[[Request], Awaitable[Response]]
-
-
-def answering_filters(handler: PageHandler) -> PageHandler:
-    """Return the handler of a page that answers invalid filters with an error page."""
-
-    async def answer(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except (BadView, BadCursor):
-            return error_page(400, "This address does not work", "One of its filters is not valid.")
-
-    return answer
 
 
 LONG_PERIOD: Final = "all"
@@ -71,9 +45,9 @@ class Navigation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Context of a page request: caller, view, project, projects that the caller may choose, state of the tabs."""
+    """Context of a page request: its view, project, projects that the caller may choose, state of the tabs."""
 
-    caller: Caller
+    request: Request
     view: View
     at: Project
     known: list[Project]
@@ -82,6 +56,11 @@ class Visit:
     """Changes of the URL parameters in the links to other pages."""
     parameters: Mapping[str, Any] = field(init=False)
     """URL parameters of the page's filters, computed once because a page has about a hundred links with them."""
+
+    @property
+    def caller(self) -> Caller:
+        caller: Caller = self.request.state.caller
+        return caller
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", self.view.parameters(self.at))
@@ -119,7 +98,7 @@ def view_of(request: Request) -> View:
     If the URL has no time zone, the zone in the viewer's cookie is used.
 
     Raises:
-        BadView: If a filter is invalid.
+        RequestRefused: If a filter is invalid.
     """
     parameters = dict(request.query_params)
     zone = request.cookies.get(ZONE_COOKIE, "")
@@ -128,7 +107,7 @@ def view_of(request: Request) -> View:
     try:
         return View.model_validate(parameters)
     except ValidationError:
-        raise BadView from None
+        raise RequestRefused(422, "One of its filters is not valid.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +141,6 @@ class PageSources:
         )
         return {"span": span, "agent_names": agent_names, "choices": choices}
 
-    async def visit(self, caller: Caller, view: View, project: Project, known: list[Project]) -> Visit:
-        """Return the context of a page about `project`."""
-        [row] = await self.current.fetch(*SQL.navigation(**project._asdict()))
-        return Visit(caller, view, project, known, Navigation(**row))
-
     async def note(self, visit: Visit, action: AccessAction, about: str) -> None:
         """Record an access in the access log."""
         if self.access_log is not None:
@@ -174,67 +148,45 @@ class PageSources:
 
 
 Show = Callable[[PageSources, Visit], Awaitable[Response]]
-"""Function that renders a page."""
-Submit = Callable[[Visit, Form], Awaitable[str]]
-"""Function that carries out a submitted form and returns the URL of the page to show afterwards."""
+"""Function that renders a page, or carries out a form."""
 
 
-class Visits:
-    """Factory of page contexts."""
+async def visit_of(sources: PageSources, request: Request) -> Visit | None:
+    """Return the context of a page request, or None if there are no projects.
 
-    def __init__(self, sources: PageSources) -> None:
-        self._sources = sources
+    Raises:
+        RequestRefused: If a filter is invalid, or the project does not exist or the caller may not access it.
+    """
+    caller: Caller = request.state.caller
+    view = view_of(request)
+    known = await projects(sources.current, caller.tenant, caller.projects)
+    at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
+    if at is None and view.at is None and view.tenant is None:
+        return None
+    if at is None or not caller.may_touch(*at) or not (at in known or await is_known(sources.current, at)):
+        raise RequestRefused(404, "The project does not exist, or this token is not valid for it.")
+    [row] = await sources.current.fetch(*SQL.navigation(**at._asdict()))
+    return Visit(request, view, at, known, Navigation(**row))
 
-    async def of(self, request: Request) -> Visit | Response:
-        """Return the context of a page request, or the page to show instead.
 
-        This is an error page if the project does not exist or the caller may not access it, and the empty page if there
-        are no projects.
-        """
-        caller: Caller = request.state.caller
-        view = view_of(request)
-        known = await projects(self._sources.current, caller.tenant, caller.projects)
-        at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
-        if at is None and view.at is None and view.tenant is None:
+def handler_of(sources: PageSources, show: Show) -> PageHandler:
+    """Return a request handler that calls `show`. Without projects, it explains how to send a first event."""
+
+    async def handle(request: Request) -> Response:
+        visit = await visit_of(sources, request)
+        if visit is None:
             return page("empty.html", base=str(request.base_url).rstrip("/"))
-        if at is None or not caller.may_touch(*at) or not (at in known or await is_known(self._sources.current, at)):
-            return error_page(404, *NO_PROJECT)
-        return await self._sources.visit(caller, view, at, known)
+        return with_project(request, await show(sources, visit), visit.at)
 
-    def answered(self, show: Show) -> Callable[[Request], Awaitable[Response]]:
-        """Return a request handler that renders a page with `show`.
+    return handle
 
-        The handler remembers the project in a cookie.
-        """
 
-        async def answered(request: Request) -> Response:
-            visit = await self.of(request)
-            if isinstance(visit, Response):
-                return visit
-            response, named = await show(self._sources, visit), f"{visit.at.tenant}/{visit.at.project}"
-            if request.cookies.get(PROJECT_COOKIE) != named:
-                response.set_cookie(
-                    PROJECT_COOKIE, named, max_age=_COOKIE_SECONDS, httponly=True, samesite="strict",
-                    secure=request.url.scheme == "https",
-                )  # fmt: skip
-            return response
-
-        return answered
-
-    def submitted(self, submit: Submit) -> PageHandler:
-        """Return a request handler that carries out a form with `submit` and redirects to the page that it returns.
-
-        The handler raises RequestRefused with status 422 for an invalid form.
-        """
-
-        async def submitted(request: Request) -> Response:
-            visit = await self.of(request)
-            if isinstance(visit, Response):
-                return visit
-            try:
-                return RedirectResponse(await submit(visit, await Form.read(request)), 303)
-            except ValidationError as error:
-                faults = error.errors(include_url=False, include_context=False, include_input=False)
-                raise RequestRefused(422, error_summary(faults)) from None
-
-        return submitted
+def with_project(request: Request, response: Response, project: Project) -> Response:
+    """Add the cookie that remembers the project to the response, unless the request has it."""
+    name = f"{project.tenant}/{project.project}"
+    if request.cookies.get(PROJECT_COOKIE) != name:
+        response.set_cookie(
+            PROJECT_COOKIE, name, max_age=_COOKIE_SECONDS, httponly=True, samesite="strict",
+            secure=request.url.scheme == "https",
+        )  # fmt: skip
+    return response

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reporting.figures.votes import Votes
+from reporting.pages.breakdown import Breakdown, Version
 from reporting.pages.overview import moved
-from reporting.pages.queries.breakdown import Breakdown, Version
 
 LIKED, BAD = Votes(90, 0, 10), Votes(10, 0, 90)
 

@@ -65,18 +65,6 @@ def test_bars_stack_to_the_volume_and_a_gap_breaks_the_line() -> None:
     assert len(root.findall("circle")) == 1
 
 
-def test_a_release_has_a_line_and_a_label_unless_the_next_label_needs_its_room() -> None:
-    steps = [Step(MONDAY + day * DAY, ok=1) for day in range(10)]
-    releases = [(MONDAY, "1.0"), (MONDAY + 8 * DAY, "1.1"), (MONDAY + 9 * DAY, "2.0 with a long name")]
-    root = drawn(over_time(steps, "day", 700, 300, UTC, releases))
-    lines = [one for one in root.findall("line") if one.get("class") == "release"]
-    assert [one.findtext("title") for one in lines] == [
-        f"first verdict on {name}" for name in ("2.0 with a long name", "1.1", "1.0")
-    ]
-    labels = [one.text for one in root.findall("text") if one.text and re.match(r"\d\.\d", one.text)]
-    assert labels == ["1.1", "1.0"]
-
-
 def test_no_style_attribute_gets_past_the_page_policy() -> None:
     assert not re.search(r"\sstyle=", str(over_time([Step(MONDAY, ok=1)], "day", 300, 200, UTC)) + str(split(1, 0, 0)))
 

@@ -16,11 +16,11 @@ from reporting.alerts.rules import AlertRule
 from reporting.figures.votes import Votes
 from reporting.model.selection import ConversationScope, Project, TimeSpan
 from reporting.pages.alerts import rule_in_words, rules_shown
+from reporting.pages.breakdown import SPARK_STEPS, Breakdown, Version, chart_steps
 from reporting.pages.conversation import ConversationPage
 from reporting.pages.overview import moved, ranked_agents
-from reporting.pages.queries.breakdown import SPARK_STEPS, Breakdown, Version, chart_steps
-from reporting.pages.queries.transcript import Transcript, TranscriptMessage, by_thread
 from reporting.pages.rendering import reasons_shown
+from reporting.pages.transcript import Transcript, TranscriptMessage, by_thread
 from reporting.pages.view import PERIODS, View, address, chosen, path_of, trace_url
 
 LIKED, BAD = Votes(90, 0, 10), Votes(10, 0, 90)

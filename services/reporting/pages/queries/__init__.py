@@ -1,1 +1,0 @@
-"""Queries that only the pages need."""
