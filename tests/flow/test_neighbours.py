@@ -73,6 +73,7 @@ NO_QUESTION = {
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews",
     "/ingest/{tenant}/{project}/events",
     "/conversations/{tenant}/{project}/audit/draws",
+    "/dashboard/accuracy",
 }
 """Routes of a project that only accept input."""
 NO_PAGE_OF_A_PROJECT = ("/dashboard/assets/", "/dashboard/erase", "/dashboard/access", "/dashboard/sessions")

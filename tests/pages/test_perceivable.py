@@ -32,7 +32,7 @@ PAGES = (
     "/dashboard/access",
     "/dashboard/review?period=all",
     CONVERSATION,
-    CONVERSATION + "&queue=1&last=c1&last_turn=t1&feedback={feedback_id}",
+    CONVERSATION + "&queue=1&after={feedback_id}&feedback={feedback_id}",
     "/dashboard/nothing",
 )
 

@@ -73,7 +73,7 @@ async def refused_page(request: Request, status: int, why: str) -> Response:
     if status == 404:
         return small_page(404, "There is nothing here", why, _TO_OVERVIEW)
     if status in (400, 422):
-        return small_page(422, "This address does not work", why, _TO_OVERVIEW)
+        return small_page(status, "This address does not work", why, _TO_OVERVIEW)
     if status != 401:
         return small_page(status, "This token does not open this page", why)
     return sign_in_page(request, _without_token(request), wrong=request.state.guard.cookie in request.cookies)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fastapi import Request, Response
+from fastapi import Response
 from pydantic import ValidationError
 
 from contracts.scopes import ADMIN, OPERATE
@@ -46,7 +46,7 @@ class FormOutcome:
     `failed` is True if nothing was changed or delivered.
     """
 
-    said: str
+    text: str
     failed: bool = False
 
 
@@ -58,7 +58,7 @@ async def show_alerts(sources: PageSources, visit: Visit, outcome: FormOutcome |
     """
     if sources.alerts is None:
         raise RequestRefused(404, "This process has no alerts.")
-    overview = await sources.alerts.overview(visit.at)
+    overview = await sources.alerts.overview(visit.project)
     return visit.page(
         "alerts.html",
         outcome=outcome,
@@ -68,41 +68,23 @@ async def show_alerts(sources: PageSources, visit: Visit, outcome: FormOutcome |
         most_channels=MOST_CHANNELS_OF_RULE,
         channel_kinds=CHANNEL_NAMES,
         admin=not {ADMIN, OPERATE}.isdisjoint(visit.caller.scopes),
-        agent_names=await agent_ids(sources.current, visit.at),
+        agent_names=await agent_ids(sources.current, visit.project),
     )
 
 
 async def change_alerts(sources: PageSources, visit: Visit) -> Response:
     """Carry out a submitted form, and render the alerts page with the outcome."""
-    outcome = None if sources.alerts is None else await carry_out(sources.alerts, visit.at, visit.request)
+    outcome = None if sources.alerts is None else await _outcome(sources.alerts, visit)
     return await show_alerts(sources, visit, outcome)
 
 
-async def carry_out(administration: AlertAdministration, at: Project, request: Request) -> FormOutcome:
+async def _outcome(administration: AlertAdministration, visit: Visit) -> FormOutcome:
     """Carry out a submitted form and return the outcome.
 
     If the request is refused or the form is invalid, the outcome states the reason.
     """
     try:
-        said = await Form.read(request)
-        if "remove" in said:
-            await administration.remove_rule(at, said["remove"][0], request.state.caller.subject)
-            return FormOutcome(f"The rule {said['remove'][0]} was removed.")
-        if "channel" in said:
-            return await _set_channel(administration, at, request, said)
-        if "remove_channel" in said:
-            await administration.remove_channel(at, said.field("remove_channel"), request.state.caller.subject)
-            return FormOutcome(f"The channel {said.field('remove_channel')} was removed.")
-        if "rule" in said:
-            name, channels = said.field("rule"), said.get("channels", [])
-            await administration.set_rule_channels(at, name, channels, request.state.caller.subject)
-            if not channels:
-                return FormOutcome(f"Alerts of the rule {name} are shown on this page only.")
-            return FormOutcome(f"Alerts of the rule {name} are announced in {', '.join(channels)}.")
-        if "test" in said:
-            return await _tested(administration, at, said["test"][0])
-        rule = ALERT_RULE.validate_python(_rule_of(said))
-        await administration.set_rule(at, rule, request.state.caller.subject)
+        return await _carry_out(administration, visit, await Form.read(visit.request))
     except RequestRefused as refusal:
         return FormOutcome(str(refusal), failed=True)
     except ValidationError as error:
@@ -110,37 +92,61 @@ async def carry_out(administration: AlertAdministration, at: Project, request: R
         return FormOutcome(f"{fault['loc'][-1] if fault['loc'] else 'rule'}: {fault['msg']}.", failed=True)
     except ValueError:
         return FormOutcome("The form could not be read.", failed=True)
+
+
+async def _carry_out(administration: AlertAdministration, visit: Visit, form: Form) -> FormOutcome:
+    project, by = visit.project, visit.caller.subject
+    if "remove" in form:
+        name = form.field("remove")
+        await administration.remove_rule(project, name, by)
+        return FormOutcome(f"The rule {name} was removed.")
+    if "channel" in form:
+        return await _set_channel(administration, visit, form)
+    if "remove_channel" in form:
+        name = form.field("remove_channel")
+        await administration.remove_channel(project, name, by)
+        return FormOutcome(f"The channel {name} was removed.")
+    if "rule" in form:
+        name, channels = form.field("rule"), form.get("channels", [])
+        await administration.set_rule_channels(project, name, channels, by)
+        announced = f"announced in {', '.join(channels)}" if channels else "shown on this page only"
+        return FormOutcome(f"Alerts of the rule {name} are {announced}.")
+    if "test" in form:
+        return await _tested(administration, project, form.field("test"))
+    rule = ALERT_RULE.validate_python(_rule_of(form))
+    await administration.set_rule(project, rule, by)
     return FormOutcome(f"The rule {rule.name} was saved. It is evaluated every minute.")
 
 
-async def _set_channel(administration: AlertAdministration, at: Project, request: Request, form: Form) -> FormOutcome:
+async def _set_channel(administration: AlertAdministration, visit: Visit, form: Form) -> FormOutcome:
     """Store a channel, add it to the rules or to a first rule, and test it, as the form asks."""
-    base = f"{request.url.scheme}://{request.url.netloc}"
+    project, caller, address = visit.project, visit.caller, visit.request.url
+    base = f"{address.scheme}://{address.netloc}"
     name, kind, url = (form.field(field).strip() for field in ("channel", "channel_kind", "url"))
-    channel = await administration.set_channel(at, name, kind, url, base, request.state.caller)
+    channel = await administration.set_channel(project, name, kind, url, base, caller)
     outcome = f"The channel {name} was saved. Select it in a rule."
     if "first_rule" in form:
         rule = ALERT_RULE.validate_python({"kind": "satisfaction_dropped", "name": FIRST_RULE, "channels": [name]})
-        await administration.set_rule(at, rule, request.state.caller.subject)
+        await administration.set_rule(project, rule, caller.subject)
         outcome = f"The channel {name} was saved, and the rule {FIRST_RULE} announces in it."
     if "announce" in form:
-        count = await administration.announce_all_in(at, name, request.state.caller.subject)
+        count = await administration.announce_all_in(project, name, caller.subject)
         rules = "1 rule announces" if count == 1 else f"{count} rules announce"
         outcome = f"The channel {name} was saved, and {rules} in it."
     if channel.secret:
         outcome += f" Its signing key, shown only now: {channel.secret}"
     if "and_test" not in form:
         return FormOutcome(outcome)
-    tested = await _tested(administration, at, name)
-    return FormOutcome(f"{outcome} {tested.said}", tested.failed)
+    tested = await _tested(administration, project, name)
+    return FormOutcome(f"{outcome} {tested.text}", tested.failed)
 
 
-async def _tested(administration: AlertAdministration, at: Project, channel: str) -> FormOutcome:
+async def _tested(administration: AlertAdministration, project: Project, channel: str) -> FormOutcome:
     """Send a test message to the channel.
 
     Raises RequestRefused if the channel does not exist.
     """
-    result = await administration.test(at, channel)
+    result = await administration.test(project, channel)
     if result.delivered:
         return FormOutcome(f"The channel {channel} accepted the test message.")
     return FormOutcome(f"The test message was not delivered: {result.what}.", failed=True)

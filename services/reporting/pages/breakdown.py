@@ -62,7 +62,7 @@ class Breakdown:
 
 
 async def breakdown(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int] = ()
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, starts: Sequence[int] = ()
 ) -> Breakdown:
     """Count the effective reactions in a time window.
 
@@ -73,11 +73,11 @@ async def breakdown(
             time step, neither for the chart nor for the sparklines.
     """
     found = Breakdown()
-    source = votes(at, span, filters, by_days=not starts or span.end - span.start >= LONG)
+    source = votes(project, span, filters, by_days=not starts or span.end - span.start >= LONG)
     statement = SQL.break_down.filled(source=source.sql, **(WITH_SPARKS if starts else WITHOUT_SPARKS))
     rows, rows_of_steps = await asyncio.gather(
         pool.fetch(*statement(**source.values, spark_steps=SPARK_STEPS)),
-        _counted_steps(pool, at, span, filters, starts),
+        _counted_steps(pool, project, span, filters, starts),
     )
     for row in rows:
         counted, origin = Votes(row["ok"], row["neutral"], row["not_ok"]), row["origin"]
@@ -96,11 +96,11 @@ async def breakdown(
 
 
 async def _counted_steps(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]
 ) -> Sequence[asyncpg.Record]:
     if not starts:
         return []
-    source = steps(at, span, filters, starts)
+    source = steps(project, span, filters, starts)
     return await pool.fetch(*SQL.count_steps.filled(source=source.sql)(**source.values, starts=list(starts)))
 
 

@@ -55,8 +55,8 @@ def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int, zo
     parts = [_grid(width, upper, lower_top, base, most)]
     parts += _band_and_line(steps, slot, upper)
     bar, tall = max(1.0, min(slot * 0.72, 28.0)), base - lower_top
-    for at, step in enumerate(steps):
-        x, y = _LEFT + slot * at + (slot - bar) / 2, float(base)
+    for index, step in enumerate(steps):
+        x, y = _LEFT + slot * index + (slot - bar) / 2, float(base)
         drawn = []
         for name in ("ok", "neutral", "not_ok"):
             size = tall * getattr(step, name) / most
@@ -64,7 +64,7 @@ def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int, zo
             if size:
                 drawn.append(f'<rect class="{name}" x="{x:.1f}" y="{y:.1f}" width="{bar:.1f}" height="{size:.1f}"/>')
         title = _title(step, bucket, zone)
-        hit = f'<rect class="hit" x="{_LEFT + slot * at:.1f}" y="{_TOP}" width="{slot:.2f}" height="{base - _TOP}"/>'
+        hit = f'<rect class="hit" x="{_LEFT + slot * index:.1f}" y="{_TOP}" width="{slot:.2f}" height="{base - _TOP}"/>'
         group = f'<g class="step"><title>{title}</title>{hit}{"".join(drawn)}</g>'
         parts.append(f'<a href="{escape(step.href)}">{group}</a>' if step.href and step.total else group)
     parts += _dates(steps, bucket, slot, plot, height, zone)
@@ -96,10 +96,10 @@ def _band_and_line(steps: Sequence[Step], slot: float, upper: int) -> list[str]:
     parts = []
     for run in _runs(steps):
         points = []
-        for at in run:
-            low, high = wilson(steps[at].ok, steps[at].total)
-            x = _LEFT + slot * (at + 0.5)
-            share = steps[at].ok / steps[at].total
+        for index in run:
+            low, high = wilson(steps[index].ok, steps[index].total)
+            x = _LEFT + slot * (index + 0.5)
+            share = steps[index].ok / steps[index].total
             points.append((x, *(_TOP + upper * (1 - value) for value in (share, high, low))))
         if len(points) == 1:
             x, y, high_y, low_y = points[0]
@@ -115,12 +115,12 @@ def _band_and_line(steps: Sequence[Step], slot: float, upper: int) -> list[str]:
 
 def _runs(steps: Sequence[Step]) -> list[list[int]]:
     runs: list[list[int]] = []
-    for at, step in enumerate(steps):
+    for index, step in enumerate(steps):
         if step.total:
-            if runs and runs[-1][-1] == at - 1:
-                runs[-1].append(at)
+            if runs and runs[-1][-1] == index - 1:
+                runs[-1].append(index)
             else:
-                runs.append([at])
+                runs.append([index])
     return runs
 
 
@@ -128,9 +128,9 @@ def _dates(steps: Sequence[Step], bucket: Bucket, slot: float, plot: float, heig
     room = max(1, int(plot // 76))
     every = max(1, -(-len(steps) // room))
     return [
-        f'<text class="tick" x="{_LEFT + slot * (at + 0.5):.1f}" y="{height - 8}" text-anchor="middle">'
-        f"{local(steps[at].start, zone):{_FORMATS[bucket]}}</text>"
-        for at in range(every // 2, len(steps), every)
+        f'<text class="tick" x="{_LEFT + slot * (index + 0.5):.1f}" y="{height - 8}" text-anchor="middle">'
+        f"{local(steps[index].start, zone):{_FORMATS[bucket]}}</text>"
+        for index in range(every // 2, len(steps), every)
     ]
 
 
@@ -147,13 +147,13 @@ def interval(share: float, low: float, high: float) -> Markup:
 
     All values are between 0 and 1.
     """
-    at = [f"{6 + 388 * value:.1f}" for value in (low, high, share)]
+    positions = [f"{6 + 388 * value:.1f}" for value in (low, high, share)]
     return _svg(
         'class="interval" viewBox="0 0 400 18" aria-hidden="true"',
         '<line class="grid" x1="6" x2="394" y1="9" y2="9"/>',
         *(f'<line class="grid" x1="{x}" x2="{x}" y1="5" y2="13"/>' for x in (6, 200, 394)),
-        f'<line class="range" x1="{at[0]}" x2="{at[1]}" y1="9" y2="9"/>',
-        f'<circle class="dot" cx="{at[2]}" cy="9" r="4.5"/>',
+        f'<line class="range" x1="{positions[0]}" x2="{positions[1]}" y1="9" y2="9"/>',
+        f'<circle class="dot" cx="{positions[2]}" cy="9" r="4.5"/>',
     )
 
 

@@ -55,12 +55,12 @@ async def show_comparison(sources: PageSources, visit: Visit) -> Response:
     visit = visit.over_versions()
     span = await sources.span(visit)
     compared, controls = await asyncio.gather(
-        comparison_page(sources.reports, visit.at, span, visit.view), sources.controls(visit, span)
+        comparison_page(sources.reports, visit.project, span, visit.view), sources.controls(visit, span)
     )
     return visit.page("compare.html", c=compared, cases=compared.cases, most_values=MOST_VALUES, **controls)
 
 
-async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view: View) -> ComparisonPage:
+async def comparison_page(pool: asyncpg.Pool, project: Project, span: TimeSpan, view: View) -> ComparisonPage:
     """Return the data of the comparison page.
 
     If the user has not chosen any values, the page compares the two latest versions or, for another dimension, the two
@@ -69,25 +69,25 @@ async def comparison_page(pool: asyncpg.Pool, at: Project, span: TimeSpan, view:
     """
     filters, by = view.filters.replace(origins=None), dimension(view.dimension or "version")
     dimensions, values = await asyncio.gather(
-        known_dimensions(pool, at, span, view.agent_id),
-        value_votes(pool, at, span, filters, by),
+        known_dimensions(pool, project, span, view.agent_id),
+        value_votes(pool, project, span, filters, by),
     )
     if by not in dimensions:
         dimensions = [*dimensions, by]
-    a, b = await _chosen(pool, at, view, by, values)
+    a, b = await _chosen(pool, project, view, by, values)
     pair, agent = _pair(a, b, by, values), view.agent_id
     if by.name == "version" and agent is None and a is None and b is None:
-        agents = await value_votes(pool, at, span, filters, KNOWN["agent"])
+        agents = await value_votes(pool, project, span, filters, KNOWN["agent"])
         if len(agents) > 1:
-            agent, values = await _agent_with_versions(pool, at, span, filters, agents) or (None, values)
+            agent, values = await _agent_with_versions(pool, project, span, filters, agents) or (None, values)
             filters = filters.replace(agent_id=agent)
             pair = None if agent is None else _pair(None, None, by, values)
-    comparison = None if pair is None else await compare(pool, at, span, filters, by, pair, counted=values)
+    comparison = None if pair is None else await compare(pool, project, span, filters, by, pair, counted=values)
     return ComparisonPage(by, dimensions, sorted(values, key=lambda value: value.value), comparison, agent)
 
 
 async def _chosen(
-    pool: asyncpg.Pool, at: Project, view: View, by: Dimension, values: Sequence[ValueVotes]
+    pool: asyncpg.Pool, project: Project, view: View, by: Dimension, values: Sequence[ValueVotes]
 ) -> tuple[str | None, str | None]:
     """Return the two values that the user chose. A value that was not chosen is None.
 
@@ -98,12 +98,12 @@ async def _chosen(
     unknown = {view.a, view.b} - {None, *(votes.value for votes in values)}
     if by.name != "version" or view.agent_id is None or not unknown:
         return view.a, view.b
-    unknown -= (await first_verdicts(pool, at, view.agent_id)).keys()
+    unknown -= (await first_verdicts(pool, project, view.agent_id)).keys()
     return (None if view.a in unknown else view.a), (None if view.b in unknown else view.b)
 
 
 async def _agent_with_versions(
-    pool: asyncpg.Pool, at: Project, span: TimeSpan, filters: Filters, agents: Sequence[ValueVotes]
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, agents: Sequence[ValueVotes]
 ) -> tuple[str, list[ValueVotes]] | None:
     """Find the first of the agents that has verdicts on at least two versions.
 
@@ -112,7 +112,7 @@ async def _agent_with_versions(
     """
     by = KNOWN["version"]
     for agent in agents[:_MOST_AGENTS]:
-        values = await value_votes(pool, at, span, filters.replace(agent_id=agent.value), by)
+        values = await value_votes(pool, project, span, filters.replace(agent_id=agent.value), by)
         if len(values) > 1:
             return agent.value, values
     return None

@@ -13,9 +13,9 @@ from fastapi import Response
 from contracts.scopes import REVIEW
 from reporting.feedback.search import neighbours
 from reporting.model.selection import ConversationScope, Project, TimeSpan
-from reporting.pages.review_queue import MOST_LEFT, ReviewQueue, audit_at, queue_at, review_path
+from reporting.pages.review import MOST_LEFT, ReviewQueue, queue_at, review_path, sample_at
 from reporting.pages.transcript import Transcript, transcript
-from reporting.pages.view import View, trace_url
+from reporting.pages.view import trace_url
 from reporting.pages.visits import PageSources, Visit
 from reporting.reviews.kinds import KindCounts, VerdictKind, kind_of
 from reporting.reviews.sample import reviewed_kinds
@@ -74,35 +74,35 @@ class ConversationPage:
 
 async def show_conversation(sources: PageSources, visit: Visit) -> Response:
     """Render the transcript of a conversation, and record the access."""
-    view, project = visit.view, visit.at
+    view = visit.view
     if view.id is None:
-        raise RequestRefused(422, "It has no conversation id.")
+        raise RequestRefused(400, "It has no conversation id.")
     reviewer = visit.caller.subject if REVIEW in visit.caller.scopes else None
     span = await sources.span(visit)
-    shown = await conversation(sources.current, project, view, span, reviewer, sources.trace_url_template)
+    shown = await conversation(sources, visit, span, reviewer)
     if shown is None:
         raise RequestRefused(404, "This project has no messages or feedback of the conversation.")
     await sources.note(visit, "read", view.id)
     if reviewer and view.audit is not None:
-        shown = replace(shown, queue=await audit_at(sources.current, project, view, visit.link, reviewer))
+        shown = replace(shown, queue=await sample_at(sources.current, visit))
     elif reviewer and view.queue and shown.came_from is not None:
-        queue = await queue_at(sources.current, project, span, view, visit.link, shown.came_from)
-        shown = replace(shown, queue=queue)
+        shown = replace(shown, queue=await queue_at(sources.current, visit, span, shown.came_from))
     return visit.page("conversation.html", c=shown, most_left=MOST_LEFT)
 
 
 async def conversation(
-    pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, reviewer: str | None, trace_url_template: str | None
+    sources: PageSources, visit: Visit, span: TimeSpan, reviewer: str | None
 ) -> ConversationPage | None:
     """Return the data of the conversation page, or None if the conversation has neither messages nor feedback.
 
     If the viewer came from the feedback list, the data include the neighbours of the opened record.
     """
-    where = ConversationScope(*at, view.id or "")
+    pool, view = sources.current, visit.view
+    where = ConversationScope(*visit.project, view.id or "")
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         shown = await transcript(connection, where, view.turn)
         counts = (
-            await reviewed_kinds(connection, at)
+            await reviewed_kinds(connection, visit.project)
             if any(record["origin"] == "machine" for record in _said(shown))
             else {}
         )
@@ -112,8 +112,8 @@ async def conversation(
     newer = older = None
     if came_from is not None and not view.queue:
         position = (came_from["occurred_at"], came_from["feedback_id"])
-        newer, older = await neighbours(pool, at, span, view.listed, position)
-    return ConversationPage(where, shown, newer, older, reviewer, trace_url_template, counts, came_from)
+        newer, older = await neighbours(pool, visit.project, span, view.listed, position)
+    return ConversationPage(where, shown, newer, older, reviewer, sources.trace_url_template, counts, came_from)
 
 
 def _said(shown: Transcript) -> Sequence[dict[str, Any]]:

@@ -53,9 +53,9 @@ def erasure_router(reads: asyncpg.Pool) -> Routes:
                 if person:
                     _ID.validate_python(person)
         except ValidationError:
-            raise RequestRefused(422, "The id of a person has 1 to 256 characters.") from None
+            raise RequestRefused(400, "The id of a person has 1 to 256 characters.") from None
         if user in (".", ".."):
-            raise RequestRefused(422, _DOTS)
+            raise RequestRefused(400, _DOTS)
         if caller.project is not None or (tenant and not caller.may_touch(tenant, None)):
             raise RequestRefused(404, "An erasure covers all projects of a tenant, so you need access to all of them.")
         found = await _found(reads, tenant, user) if user and not wanted else {}

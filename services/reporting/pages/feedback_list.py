@@ -37,8 +37,8 @@ async def show_list(sources: PageSources, visit: Visit) -> Response:
         **controls,
         total=page.total,
         looked_through=scanned_by(visit.view.listed),
-        datasets=dataset_urls(visit.at, visit.view.filter_parameters | window),
-        may_erase=ADMIN in visit.caller.scopes and visit.caller.may_touch(visit.at.tenant, None),
+        datasets=dataset_urls(visit.project, visit.view.filter_parameters | window),
+        may_erase=ADMIN in visit.caller.scopes and visit.caller.may_touch(visit.project.tenant, None),
         oldest_first=visit.view.sort == "oldest",
     )
 
@@ -46,9 +46,11 @@ async def show_list(sources: PageSources, visit: Visit) -> Response:
 async def _listed(
     pool: asyncpg.Pool, visit: Visit, span: TimeSpan, after: str | None
 ) -> tuple[list[dict[str, Any]], FoundPage]:
-    oldest_first = visit.view.sort == "oldest"
-    page = await found_and_counted(pool, visit.at, span, visit.view.listed, _PAGE, after, oldest_first=oldest_first)
-    return await with_answers(pool, visit.at, page.rows), page
+    view = visit.view
+    page = await found_and_counted(
+        pool, visit.project, span, view.listed, _PAGE, after, oldest_first=view.sort == "oldest"
+    )
+    return await with_answers(pool, visit.project, page.rows), page
 
 
 async def download_csv(sources: PageSources, visit: Visit) -> Response:
@@ -64,7 +66,7 @@ async def download_jsonl(sources: PageSources, visit: Visit) -> Response:
 
 
 async def _rows(sources: PageSources, visit: Visit) -> AsyncIterator[asyncpg.Record]:
-    return every(sources.reports, visit.at, await sources.span(visit), visit.view.listed)
+    return every(sources.reports, visit.project, await sources.span(visit), visit.view.listed)
 
 
 def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:

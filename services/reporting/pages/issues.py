@@ -41,30 +41,30 @@ async def show_issues(sources: PageSources, visit: Visit) -> Response:
     states = UNSOLVED if view.state is None else None if view.state == "all" else (view.state,)
     return visit.page(
         "issues.html",
-        issues=await list_issues(pool, visit.at, now, view.agent_id, states, MOST_LISTED),
+        issues=await list_issues(pool, visit.project, now, view.agent_id, states, MOST_LISTED),
         most_listed=MOST_LISTED,
         cases=partial(cases_of, visit),
         trend_start=trend_days(now)[0],
-        waiting=await waiting(pool, visit.at, view.agent_id),
+        waiting=await waiting(pool, visit.project, view.agent_id),
         available=is_available(),
         install_command=install_command("issues"),
-        agent_names=await agent_ids(pool, visit.at),
+        agent_names=await agent_ids(pool, visit.project),
     )
 
 
 async def show_issue(sources: PageSources, visit: Visit) -> Response:
     """Render the page of an issue."""
     issue, now = visit.view.issue, sources.clock.now()
-    found = None if issue is None else await find_issue(sources.current, visit.at, issue, now)
+    found = None if issue is None else await find_issue(sources.current, visit.project, issue, now)
     if issue is None or found is None:
         raise RequestRefused(404, "The issue does not exist, or all its turns were deleted.")
     reviewer = REVIEW in visit.caller.scopes
-    others = await list_issues(sources.current, visit.at, now, found.issue.agent_id, None) if reviewer else []
+    others = await list_issues(sources.current, visit.project, now, found.issue.agent_id, None) if reviewer else []
     return visit.page(
         "issue.html",
         i=found.issue,
         turns=found.turns,
-        versions=await first_verdicts(sources.current, visit.at, found.issue.agent_id) if reviewer else (),
+        versions=await first_verdicts(sources.current, visit.project, found.issue.agent_id) if reviewer else (),
         cases=partial(cases_of, visit),
         trend_start=trend_days(now)[0],
         trend_days=trend_days(now),
@@ -72,7 +72,7 @@ async def show_issue(sources: PageSources, visit: Visit) -> Response:
         trace=partial(trace_url, sources.trace_url_template),
         reviewer=reviewer,
         others=[other for other in others if other.id != issue],
-        datasets=dataset_urls(visit.at, {"issue": issue}),
+        datasets=dataset_urls(visit.project, {"issue": issue}),
     )
 
 
@@ -80,12 +80,12 @@ async def change_issue(changes: IssueChanges, _: PageSources, visit: Visit) -> R
     """Change, merge or split an issue as the submitted form asks, and show the result."""
     form, issue = await Form.read(visit.request), visit.view.issue or 0
     if "into" in form:
-        issue = await changes.merge(visit.at, issue, form.parsed(MergeBody))
+        issue = await changes.merge(visit.project, issue, form.parsed(MergeBody))
     elif "split" in form:
         turns = [dict(zip(TurnBody.model_fields, json.loads(turn), strict=True)) for turn in form.get("turn", [])]
-        issue = await changes.split(visit.at, issue, form.parsed(SplitBody, turns=turns))
+        issue = await changes.split(visit.project, issue, form.parsed(SplitBody, turns=turns))
     else:
-        issue = await changes.change(visit.at, issue, form.parsed(IssueBody))
+        issue = await changes.change(visit.project, issue, form.parsed(IssueBody))
     return RedirectResponse(visit.link(ISSUE, issue=issue), 303)
 
 
@@ -103,7 +103,7 @@ def cases_of(
         filters: Further URL parameters.
     """
     days = {"from": since, "to": until, "tz": "UTC"} if since else {"period": "all", "tz": visit.view.tz}
-    project = f"{visit.at.tenant}/{visit.at.project}"
+    project = f"{visit.project.tenant}/{visit.project.project}"
     return address(path, {"at": project, **days, "issue": issue, "reaction": "not_ok", **filters})
 
 
@@ -114,6 +114,6 @@ def trend_days(now: int) -> list[str]:
     ]
 
 
-async def unsolved(pool: asyncpg.Pool, at: Project, now: int, agent: str | None) -> Sequence[Issue]:
+async def unsolved(pool: asyncpg.Pool, project: Project, now: int, agent: str | None) -> Sequence[Issue]:
     """Return the open and regressed issues with the most turns, at most six."""
-    return await list_issues(pool, at, now, agent, UNSOLVED, _CARD)
+    return await list_issues(pool, project, now, agent, UNSOLVED, _CARD)

@@ -19,9 +19,9 @@ _PLAIN: Final = re.compile(r"[^\W\d_](?:[^\W_]|[ ,.;:?!()'/%+-])*(?<! )")
 _LINKS: Final = ("http://", "https://", "mailto:")
 
 
-def _cell(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, environment: Any) -> str:
-    tokens[at].attrs.pop("style", None)  # forbidden by the content security policy
-    return renderer.renderToken(tokens, at, options, environment)
+def _cell(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, environment: Any) -> str:
+    tokens[index].attrs.pop("style", None)  # forbidden by the content security policy
+    return renderer.renderToken(tokens, index, options, environment)
 
 
 class _Parser(MarkdownIt):
@@ -29,11 +29,13 @@ class _Parser(MarkdownIt):
         return url.lower().startswith(_LINKS)
 
 
-def _link(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, environment: Any) -> str:
-    tokens[at].attrSet("rel", "noopener noreferrer nofollow")
-    if not tokens[at].attrGet("href"):  # the parser does not validate an empty URL, which would link to the page itself
-        tokens[at].attrs.pop("href", None)
-    return renderer.renderToken(tokens, at, options, environment)
+def _link(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, environment: Any) -> str:
+    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+    if not tokens[index].attrGet(
+        "href"
+    ):  # the parser does not validate an empty URL, which would link to the page itself
+        tokens[index].attrs.pop("href", None)
+    return renderer.renderToken(tokens, index, options, environment)
 
 
 _PARSER: Final = _Parser("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")

@@ -137,11 +137,11 @@ async def show_overview(sources: PageSources, visit: Visit) -> Response:
     span = await sources.span(visit)
     # Independent statements run at the same time on several connections.
     figures, why, recent, replies, scales, controls = await asyncio.gather(
-        overview(pool, visit.at, view, span, visit.link),
-        reasons(pool, visit.at, span, filters, _REASONS, rules=False),
-        changes(pool, visit.at, span, view.before(span), filters),
-        reply_count(pool, visit.at, span, filters, COUNTED + 1),
-        ratings(pool, visit.at, span, filters),
+        overview(pool, visit.project, view, span, visit.link),
+        reasons(pool, visit.project, span, filters, _REASONS, rules=False),
+        changes(pool, visit.project, span, view.before(span), filters),
+        reply_count(pool, visit.project, span, filters, COUNTED + 1),
+        ratings(pool, visit.project, span, filters),
         sources.controls(visit, span),
     )
     return visit.page(
@@ -156,14 +156,14 @@ async def show_overview(sources: PageSources, visit: Visit) -> Response:
     )
 
 
-async def overview(pool: asyncpg.Pool, at: Project, view: View, span: TimeSpan, link: Link) -> Overview:
+async def overview(pool: asyncpg.Pool, project: Project, view: View, span: TimeSpan, link: Link) -> Overview:
     """Return the figures of the overview page."""
     bucket, earlier, filters = bucket_of(span), view.before(span), view.filters
     begins = starts(span, bucket, view.zone)
     counted, before, answered = await asyncio.gather(
-        breakdown(pool, at, span, filters, begins),
-        _before(pool, at, earlier, filters),
-        answered_by_agent(pool, at, view.span_of_answers(span), filters),
+        breakdown(pool, project, span, filters, begins),
+        _before(pool, project, earlier, filters),
+        answered_by_agent(pool, project, view.span_of_answers(span), filters),
     )
     charted = view.origin or charted_origin(counted)
     steps = chart_steps(counted, charted, begins, span, view, link)
@@ -267,6 +267,6 @@ def _versions(counted: Breakdown) -> dict[str, list[str]]:
     }
 
 
-async def _before(pool: asyncpg.Pool, at: Project, earlier: TimeSpan | None, filters: Filters) -> Breakdown:
+async def _before(pool: asyncpg.Pool, project: Project, earlier: TimeSpan | None, filters: Filters) -> Breakdown:
     """Count the verdicts of the previous period, or return empty counts if there is none."""
-    return Breakdown() if earlier is None else await breakdown(pool, at, earlier, filters)
+    return Breakdown() if earlier is None else await breakdown(pool, project, earlier, filters)

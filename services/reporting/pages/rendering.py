@@ -147,7 +147,7 @@ _ENVIRONMENT.globals |= {
     "operates": False,
     "navigation": None,
     "of_tabs": {},
-    "at": None,
+    "project": None,
     "zone": None,
 }
 

@@ -19,8 +19,7 @@ from reporting.pages.feedback_list import download_csv, download_jsonl, show_lis
 from reporting.pages.issues import ISSUE, change_issue, show_issue, show_issues
 from reporting.pages.overview import show_overview
 from reporting.pages.rendering import ASSETS, ASSETS_AT
-from reporting.pages.review import show_review
-from reporting.pages.review_queue import ACCURACY, CONVERSATION, REVIEW_PAGE
+from reporting.pages.review import ACCURACY, CONVERSATION, REVIEW_PAGE, show_review
 from reporting.pages.sessions import show_sessions
 from reporting.pages.visits import PageSources, Show, handler_of
 from servicekit.db.database import Database

@@ -14,7 +14,7 @@ async def show_sessions(sources: PageSources, visit: Visit) -> Response:
     if visit.caller.project is not None:
         raise RequestRefused(404, "Sessions belong to a tenant, but this token is valid for only some of its projects.")
     span = await sources.span(visit)
-    ratings = await session_ratings(sources.reports, visit.at.tenant, span, "day")
+    ratings = await session_ratings(sources.reports, visit.project.tenant, span, "day")
     return visit.page("sessions.html", s=ratings, span=span, turns=turns_in_words, day=_day)
 
 

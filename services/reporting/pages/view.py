@@ -103,7 +103,7 @@ class View(ListFilter):
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
-    at: str | None = None
+    named_project: str | None = Field(default=None, alias="at")
     """The selected project as `tenant/project`."""
     tenant: Name | None = None
     project: Name | None = None
@@ -127,10 +127,7 @@ class View(ListFilter):
     """Position in the audit queue: of the turn to review (transcript), or of the turn reviewed last (accuracy page)."""
     queue: Annotated[bool, BeforeValidator(bool)] = False
     """Transcript: True if the viewer is working through a review queue."""
-    last: Id | None = None
-    """Review queue: conversation id of the turn reviewed last; `last_turn` is its turn id."""
-    last_turn: Id | None = None
-    last_mark: Annotated[str, Field(pattern=r"^([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")] | None = None
+    after: UUID | _Row | None = None
     """Review queue: id of the feedback record reviewed last. Audit queue: the position reviewed last."""
     dimension: DimensionName | None = None
     """Comparison: the dimension by which verdicts are compared."""
@@ -225,11 +222,12 @@ class View(ListFilter):
         length = span.end - span.start - (0 if self.own_range else _AHEAD)
         return TimeSpan(span.start - length, span.start) if span.start > length else None
 
-    def parameters(self, at: Project) -> dict[str, Any]:
+    def parameters(self, project: Project) -> dict[str, Any]:
         """Return the URL parameters of a link to any page: the project, the period and the filters."""
         period = self.model_dump(by_alias=True, exclude_defaults=True, include=_SHARED)
+        # `issue` also selects the page of an issue.
         filters = {name: value for name, value in self.filter_parameters.items() if name != "issue"}
-        return {"at": f"{at.tenant}/{at.project}", **period, **filters}  # `issue` also selects the page of an issue
+        return {"at": f"{project.tenant}/{project.project}", **period, **filters}
 
     @property
     def filter_parameters(self) -> dict[str, Any]:
@@ -264,8 +262,8 @@ def chosen(view: View, known: list[Project], last: str | None = None) -> Project
         known: Projects that the caller may choose.
         last: The last viewed project, as `tenant/project`.
     """
-    if view.at is not None:
-        tenant, _, project = view.at.partition("/")
+    if view.named_project is not None:
+        tenant, _, project = view.named_project.partition("/")
         return next((candidate for candidate in known if candidate == (tenant, project)), None)
     if view.tenant is not None and view.project is not None:
         return Project(view.tenant, view.project)
@@ -287,9 +285,9 @@ def trace_url(template: str | None, trace_id: str | None) -> str | None:
     return None if template is None or not trace_id else template.replace("{trace_id}", quote(trace_id, safe=""))
 
 
-def path_of(template: str, at: Project) -> str:
-    """Return a route's path with the tenant and project of `at` filled in."""
-    return template.format(tenant=quote(at.tenant, safe=""), project=quote(at.project, safe=""))
+def path_of(template: str, project: Project) -> str:
+    """Return a route's path with the tenant and project of `project` filled in."""
+    return template.format(tenant=quote(project.tenant, safe=""), project=quote(project.project, safe=""))
 
 
 def _quoted(text: str) -> str:

@@ -49,7 +49,7 @@ class Visit:
 
     request: Request
     view: View
-    at: Project
+    project: Project
     known: list[Project]
     navigation: Navigation
     of_tabs: Mapping[str, Any] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Visit:
         return caller
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", self.view.parameters(self.at))
+        object.__setattr__(self, "parameters", self.view.parameters(self.project))
 
     def link(self, path: str, /, **changes: Any) -> str:
         """Return the URL of a page with this page's filters and the given `changes`."""
@@ -79,7 +79,7 @@ class Visit:
         return page(
             template,
             view=self.view,
-            at=self.at,
+            project=self.project,
             known=self.known,
             navigation=self.navigation,
             of_tabs=self.of_tabs,
@@ -107,7 +107,7 @@ def view_of(request: Request) -> View:
     try:
         return View.model_validate(parameters)
     except ValidationError:
-        raise RequestRefused(422, "One of its filters is not valid.") from None
+        raise RequestRefused(400, "One of its filters is not valid.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,20 +131,21 @@ class PageSources:
 
     async def span(self, visit: Visit) -> TimeSpan:
         """Return the time window of the page."""
-        first = await first_reaction(self.current, visit.at) if visit.view.period == "all" else None
+        first = await first_reaction(self.current, visit.project) if visit.view.period == "all" else None
         return visit.view.span(self.clock.now(), first)
 
     async def controls(self, visit: Visit, span: TimeSpan) -> dict[str, Any]:
         """Return the values that the row of controls needs: the time window, and the choices for the filters."""
         agent_names, choices = await asyncio.gather(
-            agent_ids(self.reports, visit.at), filter_choices(self.reports, visit.at, span, visit.view.agent_id)
+            agent_ids(self.reports, visit.project),
+            filter_choices(self.reports, visit.project, span, visit.view.agent_id),
         )
         return {"span": span, "agent_names": agent_names, "choices": choices}
 
     async def note(self, visit: Visit, action: AccessAction, about: str) -> None:
         """Record an access in the access log."""
         if self.access_log is not None:
-            await self.access_log.note(visit.caller.subject, *visit.at, action, about)
+            await self.access_log.note(visit.caller.subject, *visit.project, action, about)
 
 
 Show = Callable[[PageSources, Visit], Awaitable[Response]]
@@ -160,13 +161,14 @@ async def visit_of(sources: PageSources, request: Request) -> Visit | None:
     caller: Caller = request.state.caller
     view = view_of(request)
     known = await projects(sources.current, caller.tenant, caller.projects)
-    at = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
-    if at is None and view.at is None and view.tenant is None:
+    project = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
+    if project is None and view.named_project is None and view.tenant is None:
         return None
-    if at is None or not caller.may_touch(*at) or not (at in known or await is_known(sources.current, at)):
+    may_see = project is not None and caller.may_touch(*project)
+    if project is None or not may_see or not (project in known or await is_known(sources.current, project)):
         raise RequestRefused(404, "The project does not exist, or this token is not valid for it.")
-    [row] = await sources.current.fetch(*SQL.navigation(**at._asdict()))
-    return Visit(request, view, at, known, Navigation(**row))
+    [row] = await sources.current.fetch(*SQL.navigation(**project._asdict()))
+    return Visit(request, view, project, known, Navigation(**row))
 
 
 def handler_of(sources: PageSources, show: Show) -> PageHandler:
@@ -176,7 +178,7 @@ def handler_of(sources: PageSources, show: Show) -> PageHandler:
         visit = await visit_of(sources, request)
         if visit is None:
             return page("empty.html", base=str(request.base_url).rstrip("/"))
-        return with_project(request, await show(sources, visit), visit.at)
+        return with_project(request, await show(sources, visit), visit.project)
 
     return handle
 

@@ -109,6 +109,10 @@ select d.id, d.conversation_id, d.turn_id, d.assignee, d.drawn_at from {pending_
 order by d.id <= :after, d.id
 limit :limit
 
+-- name: turn_of_draw
+select conversation_id, turn_id, null::bigint as occurred_at from audit_draws
+where id = :id and tenant = :tenant and project = :project
+
 -- name: count_pending_reviews
 select count(*) from {pending_draws}
 

@@ -46,9 +46,9 @@ select count(distinct (conversation_id, turn_id))::int from (
     order by e.occurred_at desc limit :limit
 ) newest
 
--- name: moment_of_feedback
-select occurred_at from feedbacks
-where feedback_id = :feedback_id::uuid and tenant = :tenant and project = :project
+-- name: turn_of_verdict
+select conversation_id, turn_id, occurred_at from feedbacks
+where feedback_id = :id::uuid and tenant = :tenant and project = :project
 
 -- name: times_of_judged
 -- Start and end of the times at which people may have judged turns with machine verdicts: days with such counts in the

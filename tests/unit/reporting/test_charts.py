@@ -71,7 +71,7 @@ def test_no_style_attribute_gets_past_the_page_policy() -> None:
 
 def test_an_empty_form_field_is_not_given() -> None:
     view = View.model_validate({"at": "", "origin": "", "agent_id": "", "other": "x"})
-    assert (view.at, view.origin, view.agent_id, view.period) == (None, None, None, "7d")
+    assert (view.named_project, view.origin, view.agent_id, view.period) == (None, None, None, "7d")
 
 
 def test_a_bar_leads_to_the_feedbacks_in_it_and_its_address_is_escaped() -> None:

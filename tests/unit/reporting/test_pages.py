@@ -264,7 +264,7 @@ ONE_PAGE: dict[str, Any] = {
     "dimension": "model", "chosen_by": "model", "a": "1", "b": "2", "id": "c1",
     "issue": "7", "turn": "t1", "feedback": "0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11",
     "reviewed": "0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11", "audit": "3", "cursor": "1-2-x", "sort": "oldest",
-    "every": "1", "queue": "1", "last": "c2", "last_turn": "t2", "last_mark": "9",
+    "every": "1", "queue": "1", "after": "9",
 }  # fmt: skip
 
 
@@ -296,7 +296,7 @@ def test_an_address_quotes_its_values_and_leaves_empty_ones_out(parameters: dict
         ({"issue": "1"}, True), ({"issue": str(2**63)}, False),
         ({"audit": "0"}, True), ({"words": "x" * 200}, True), ({"words": "x" * 201}, False),
         ({"sort": "oldest"}, True), ({"sort": "newest"}, False),
-        ({"last_mark": "9" * 18}, True), ({"last_mark": "9" * 19}, False),
+        ({"after": "9" * 18}, True), ({"after": "9" * 19}, False),
         ({f"attributes.n{n}": "x" for n in range(10)}, True), ({f"attributes.n{n}": "x" for n in range(11)}, False),
         ({"attributes.n": "x" * 256}, True), ({"attributes.n": "x" * 257}, False),
         ({"from": "2026-03-01T10:00", "to": "2026-03-01T10:00"}, True),
