@@ -125,7 +125,7 @@ async def test_the_page_compares_the_latest_versions_unless_others_are_chosen(re
         assert listed.count('class="badge not_ok"') == 4
         other = (await http.get("/dashboard/compare?dimension=version&a=2&b=1")).text
         assert "People are more satisfied with 1 than with 2" in words(other)
-        arms = (await http.get("/dashboard/compare?dimension=attributes.arm&chosen_by=version&a=1&b=2")).text
+        arms = (await http.get("/dashboard/compare?dimension=attributes.arm&a=1&b=2")).text
         assert "not distinguishable from chance" in words(arms)
         assert "internal" not in arms
         assert (await http.get("/dashboard/compare?dimension=nonsense")).status_code == 400
@@ -166,7 +166,7 @@ async def test_the_latest_versions_are_those_of_one_agent(read_models: asyncpg.P
         assert compared((await http.get("/dashboard/compare?agent_id=other&a=8&b=2")).text) == ["8", "7"]
         assert compared((await http.get("/dashboard/compare?a=8&b=1")).text) == ["8", "1"], "as chosen"
         assert compared((await http.get("/dashboard/compare?a=8&b=8&agent_id=other")).text) == ["7", "8"]
-        assert compared((await http.get("/dashboard/compare?dimension=model&a=1&b=2")).text) == ["1", "2"]
+        assert compared((await http.get("/dashboard/compare?agent_id=bot&a=1&b=x")).text) == ["1", "2"], "x has none"
 
 
 @needs_chromium[0]

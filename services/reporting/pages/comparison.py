@@ -15,7 +15,6 @@ from reporting.figures.comparison_models import ValueComparison
 from reporting.figures.dimension_votes import (
     MOST_VALUES,
     ValueVotes,
-    first_verdicts,
     known_dimensions,
     value_votes,
 )
@@ -63,9 +62,9 @@ async def show_comparison(sources: PageSources, visit: Visit) -> Response:
 async def comparison_page(pool: asyncpg.Pool, project: Project, span: TimeSpan, view: View) -> ComparisonPage:
     """Return the data of the comparison page.
 
-    If the user has not chosen any values, the page compares the two latest versions or, for another dimension, the two
-    most frequent values. By default, the two versions belong to the same agent, because a difference between agents
-    says nothing about a release.
+    If the user has chosen no values with verdicts, the page compares the two latest versions or, for another dimension,
+    the two most frequent values. By default, the two versions belong to the same agent, because a difference between
+    agents says nothing about a release.
     """
     filters, by = view.filters.replace(origins=None), dimension(view.dimension or "version")
     dimensions, values = await asyncio.gather(
@@ -74,7 +73,8 @@ async def comparison_page(pool: asyncpg.Pool, project: Project, span: TimeSpan, 
     )
     if by not in dimensions:
         dimensions = [*dimensions, by]
-    a, b = await _chosen(pool, project, view, by, values)
+    names = {votes.value for votes in values}
+    a, b = (value if value in names else None for value in (view.a, view.b))
     pair, agent = _pair(a, b, by, values), view.agent_id
     if by.name == "version" and agent is None and a is None and b is None:
         agents = await value_votes(pool, project, span, filters, KNOWN["agent"])
@@ -84,22 +84,6 @@ async def comparison_page(pool: asyncpg.Pool, project: Project, span: TimeSpan, 
             pair = None if agent is None else _pair(None, None, by, values)
     comparison = None if pair is None else await compare(pool, project, span, filters, by, pair, counted=values)
     return ComparisonPage(by, dimensions, sorted(values, key=lambda value: value.value), comparison, agent)
-
-
-async def _chosen(
-    pool: asyncpg.Pool, project: Project, view: View, by: Dimension, values: Sequence[ValueVotes]
-) -> tuple[str | None, str | None]:
-    """Return the two values that the user chose. A value that was not chosen is None.
-
-    A choice is ignored if it was made for another dimension, or if it is a version that the selected agent never had.
-    """
-    if view.chosen_by is not None and view.chosen_by != by.name:
-        return None, None
-    unknown = {view.a, view.b} - {None, *(votes.value for votes in values)}
-    if by.name != "version" or view.agent_id is None or not unknown:
-        return view.a, view.b
-    unknown -= (await first_verdicts(pool, project, view.agent_id)).keys()
-    return (None if view.a in unknown else view.a), (None if view.b in unknown else view.b)
 
 
 async def _agent_with_versions(
