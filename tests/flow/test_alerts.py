@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -133,8 +135,8 @@ async def turns_at(pool: Database, link: str) -> list[Any]:
     path = link.removeprefix("https://feedback.example")
     async with client([pages_router(PageSources(pool, pool, FixedClock(NOW)))]) as http:
         assert (await http.get(path)).status_code == 200
-        lines = (await http.get(path.replace("/dashboard/feedback?", "/dashboard/feedback.jsonl?"))).text
-    return [json.loads(line) for line in lines.splitlines()]
+        rows = (await http.get(path.replace("/dashboard/feedback?", "/dashboard/feedback.csv?"))).text
+    return list(csv.DictReader(io.StringIO(rows)))
 
 
 async def test_an_alert_reaches_every_channel_once_and_so_does_its_end(

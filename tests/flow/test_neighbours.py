@@ -59,7 +59,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
             "/dashboard/feedback",
             "/dashboard/feedback?words=acme",
             "/dashboard/feedback.csv",
-            f"/dashboard/feedback.jsonl?user_id={ANN}",
+            f"/dashboard/feedback.csv?user_id={ANN}",
             "/dashboard/accuracy",
             "/dashboard/review",
             f"/dashboard/conversation?id={OURS.conversation}",

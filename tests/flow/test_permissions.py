@@ -79,7 +79,6 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", PROJECT + "/feedback/reasons"): frozenset({"read"}),
     ("GET", "/dashboard/feedback"): frozenset({"read"}),
     ("GET", "/dashboard/feedback.csv"): frozenset({"export"}),
-    ("GET", "/dashboard/feedback.jsonl"): frozenset({"export"}),
     ("GET", "/dashboard/compare"): frozenset({"read"}),
     ("GET", "/dashboard/sessions"): frozenset({"read"}),
     ("GET", "/dashboard/accuracy"): frozenset({"read"}),

@@ -36,7 +36,6 @@ PAGES = (
     f"/?{AT}",
     f"/dashboard/feedback?{AT}",
     f"/dashboard/feedback.csv?{AT}",
-    f"/dashboard/feedback.jsonl?{AT}",
     f"/dashboard/compare?{AT}",
     f"/dashboard/accuracy?{AT}",
     f"/dashboard/sessions?{AT}",

@@ -296,23 +296,9 @@ async def test_the_chart_shows_the_side_that_has_verdicts_or_was_chosen(read_mod
             assert charted((await http.get(f"/{query}")).text) == expected, query
 
 
-# The feedback list and the search, oldest feedback first.
+# The search, oldest feedback first.
 
 OLDEST_NOW = FixedClock(START + 86_400_000_000)
-
-
-async def test_the_list_begins_with_the_oldest_if_asked_and_goes_on(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*(feedback(f"f{n:03}", turn=f"t{n}", user=f"u{n:03}", at=n) for n in range(70)))
-    async with client([pages_router(PageSources(read_models, read_models, OLDEST_NOW))]) as http:
-        text = (await http.get("/dashboard/feedback")).text
-        seen: list[str] = []
-        address = re.search(r'href="([^"]*)">Oldest first</a>', text)
-        while address is not None:
-            text = (await http.get(address[1].replace("&amp;", "&"))).text
-            assert '" aria-current="true">Oldest first</a>' in text
-            seen += re.findall(r'class="who"[^>]*>(u\d+)</a>', text)
-            address = re.search(r'rel="next" href="([^"]*)">Newer</a>', text)
-        assert seen == [f"u{n:03}" for n in range(70)]
 
 
 async def test_the_search_goes_from_the_oldest_to_the_newest(read_models: asyncpg.Pool, take: Take) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import html
 import io
-import json
 import re
 
 import asyncpg
@@ -99,8 +98,6 @@ async def test_each_filter_of_the_address_narrows_the_list_and_its_files_alike(
     await some(take)
     async with visitor(read_models) as http:
         assert texts((await http.get(f"/dashboard/feedback?{query}")).text) == expected
-        lines = (await http.get(f"/dashboard/feedback.jsonl?{query}")).text.splitlines()
-        assert [json.loads(line)["text"] for line in lines] == expected
         rows = list(csv.DictReader(io.StringIO((await http.get(f"/dashboard/feedback.csv?{query}")).text)))
         assert [row["text"] for row in rows] == expected
 
@@ -182,8 +179,8 @@ async def test_the_list_goes_on_and_shows_each_once(read_models: asyncpg.Pool, t
             seen += texts(page)
             address = next(iter(links(page, "Older")), None)
         assert seen == [f"n{at}" for at in reversed(range(120))]
-        lines = (await http.get("/dashboard/feedback.jsonl")).text.splitlines()
-        assert len(lines) == 120
+        lines = (await http.get("/dashboard/feedback.csv")).text.splitlines()
+        assert len(lines) == 121
 
 
 async def test_the_files_hold_what_the_api_finds_and_no_formula(read_models: asyncpg.Pool, take: Take) -> None:
@@ -191,10 +188,10 @@ async def test_the_files_hold_what_the_api_finds_and_no_formula(read_models: asy
     await take(feedback("f4", turn="t4", text='=HYPERLINK("x")', tags=("a", "b"), correction="-1+1", at=9))
     async with visitor(read_models) as http:
         found = (await http.post("/conversations/acme/support/feedback/search", json={})).json()["items"]
-        answer = await http.get("/dashboard/feedback.jsonl")
-        assert [json.loads(line) for line in answer.text.splitlines()] == found
-        assert answer.headers["content-disposition"] == 'attachment; filename="feedback.jsonl"'
-        row = next(csv.DictReader(io.StringIO((await http.get("/dashboard/feedback.csv")).text)))
+        answer = await http.get("/dashboard/feedback.csv")
+        assert answer.headers["content-disposition"] == 'attachment; filename="feedback.csv"'
+        row, *more = csv.DictReader(io.StringIO(answer.text))
+        assert [one["feedback_id"] for one in (row, *more)] == [one["feedback_id"] for one in found]
         assert (row["text"], row["correction"], row["tags"]) == ('\'=HYPERLINK("x")', "'-1+1", "a; b")
         assert row["value"] == "0.6"
 
@@ -292,7 +289,7 @@ async def test_a_callers_files_and_pages_hold_their_project_alone(read_models: a
     await some(take)
     await take(feedback("g1", tenant="globex", text="theirs", agent="agent-a", turn="t1", at=8))
     async with visitor(read_models, "acme") as http:
-        for path in ("feedback", "feedback.csv", "feedback.jsonl", "accuracy"):
+        for path in ("feedback", "feedback.csv", "accuracy"):
             ours = await http.get(f"/dashboard/{path}?agent_id=agent-a")
             assert ours.status_code == 200
             assert "theirs" not in ours.text

@@ -125,7 +125,7 @@ async def test_the_files_hold_exactly_the_issues_turns(read_models: asyncpg.Pool
         assert {row["turn_id"] for row in rows} == {"t0", "t3", "t6", "t9", "t12"}
         listed = (await http.get(f"/dashboard/feedback?period=all&issue={refund}")).text
         assert listed.count("Read the conversation") == 5
-        assert f"issue={refund}" in re.findall(r'href="([^"]*feedback\.jsonl[^"]*)"', listed)[0]
+        assert f"issue={refund}" in re.findall(r'href="([^"]*feedback\.csv[^"]*)"', listed)[0]
 
 
 async def test_a_case_of_an_issue_leads_back_to_the_issue(read_models: asyncpg.Pool, refund: int) -> None:

@@ -12,8 +12,8 @@ import pytest
 from reporting.http.conversations import conversations_router
 from reporting.http.figures import figures_router
 from reporting.model.selection import ConversationScope
-from reporting.pages import transcript as queries
-from reporting.pages.transcript import Transcript, transcript
+from reporting.pages import conversation as queries
+from reporting.pages.conversation import Transcript, transcript
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.projects import projects
 from reporting.read_models.store_postgres import PostgresReadModels

@@ -12,7 +12,7 @@ import pytest
 from contracts.base import Origin
 from contracts.instants import DAY
 from reporting.feedback import search
-from reporting.feedback.found_counts import count_found
+from reporting.feedback.found_counts import found_and_counted
 from reporting.figures.comparison import compare
 from reporting.figures.dimension_votes import known_dimensions, value_votes
 from reporting.model.dimensions import KNOWN, dimension
@@ -124,7 +124,8 @@ async def check(pool: Database, span: TimeSpan, filters: Filters) -> None:
                 origin: votes for origin in SIDES if (votes := one.of(origin)).total
             }, name
             of_list = narrowed.replace(feedback_type="verdict")
-            assert await count_found(pool, AT, span, of_list) == (one.people.total + one.machine.total, True)
+            page = await found_and_counted(pool, AT, span, of_list, 1)
+            assert page.total == (one.people.total + one.machine.total, True)
             rows_found, _ = await search.found(pool, AT, span, of_list, 500)
             assert len(rows_found) == one.people.total + one.machine.total
         pair = [one.value for one in found][:2]

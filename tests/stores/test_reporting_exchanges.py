@@ -16,7 +16,7 @@ from reporting.exports.cases import cases
 from reporting.exports.files import count_examples, examples
 from reporting.feedback.search import found
 from reporting.model.selection import ALWAYS, ConversationScope, Filters, Project
-from reporting.pages.transcript import transcript
+from reporting.pages.conversation import transcript
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels, settle_answers

@@ -46,33 +46,19 @@ async def found_and_counted(
     filters: Filters,
     limit: int,
     cursor: str | None = None,
-    *,
-    oldest_first: bool = False,
 ) -> FoundPage:
-    """Return one page of matching records (see `found`) with the total number of matches (see `count_found`).
+    """Return one page of matching records (see `found`), newest first, with the total number of matches.
 
-    This is cheaper than calling both functions, because search words are looked up only once. If all matches fit on the
-    first page, no further query is needed to count them.
+    If the roll-ups cover the filters, verdicts are counted exactly. Otherwise, counting stops at COUNTED. If all
+    matches fit on the first page, no further query is needed to count them.
 
     Raises BadCursor if the cursor belongs to another query.
     """
     resolved = await looked_up(pool, project, filters)
-    rows, following = await found(
-        pool, project, span, filters, limit, cursor, oldest_first=oldest_first, resolved=resolved
-    )
+    rows, following = await found(pool, project, span, filters, limit, cursor, resolved=resolved)
     if cursor is None and following is None and not resolved.scans:
         return FoundPage(rows, None, FoundCount(len(rows), True))
     return FoundPage(rows, following, await _count(pool, project, span, resolved))
-
-
-async def count_found(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:
-    """Count the matching records.
-
-    If the roll-ups cover the filters, verdicts are counted exactly. Otherwise, counting stops at COUNTED.
-
-    Returns None if the filters require a scan.
-    """
-    return await _count(pool, project, span, await looked_up(pool, project, filters))
 
 
 async def _count(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:

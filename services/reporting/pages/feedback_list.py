@@ -1,10 +1,12 @@
-"""Feedback list, and its download as a file."""
+"""Feedback list, its download as a CSV file that is streamed in bounded memory, and URLs of the API's datasets."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any, Final
+import csv
+import io
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final, get_args
 
 import asyncpg
 from fastapi import Response
@@ -12,15 +14,24 @@ from fastapi.responses import StreamingResponse
 
 from contracts.instants import format_instant
 from contracts.scopes import ADMIN, REVIEW
+from reporting.exports.examples import Format
 from reporting.feedback.found_counts import FoundPage, found_and_counted
-from reporting.feedback.search import every, scanned_by, with_answers
+from reporting.feedback.search import FoundFeedback, as_answer, every, scanned_by, with_answers
+from reporting.http.exports import EXPORTS
 from reporting.model.cursor import BadCursor
-from reporting.model.selection import ALWAYS, TimeSpan
-from reporting.pages.exports import as_csv, as_jsonl, dataset_urls
+from reporting.model.selection import ALWAYS, Project, TimeSpan
 from reporting.pages.rendering import PRIVATE
+from reporting.pages.view import address, path_of
 from reporting.pages.visits import PageSources, Visit
 
+LIST: Final = "/dashboard/feedback"
 _PAGE: Final = 50
+_DATASETS: Final = tuple(name for name in get_args(Format) if name != "detector")
+"""Formats that the pages offer. Datasets for the detector are made by developers."""
+COLUMNS: Final = tuple(FoundFeedback.model_fields)
+_CHUNK: Final = 200
+# A spreadsheet evaluates a cell as a formula if it begins with one of these characters.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def show_list(sources: PageSources, visit: Visit) -> Response:
@@ -39,34 +50,14 @@ async def show_list(sources: PageSources, visit: Visit) -> Response:
         looked_through=scanned_by(visit.view.listed),
         datasets=dataset_urls(visit.project, visit.view.filter_parameters | window),
         may_erase=ADMIN in visit.caller.scopes and visit.caller.may_touch(visit.project.tenant, None),
-        oldest_first=visit.view.sort == "oldest",
     )
 
 
 async def _listed(
     pool: asyncpg.Pool, visit: Visit, span: TimeSpan, after: str | None
 ) -> tuple[list[dict[str, Any]], FoundPage]:
-    view = visit.view
-    page = await found_and_counted(
-        pool, visit.project, span, view.listed, _PAGE, after, oldest_first=view.sort == "oldest"
-    )
+    page = await found_and_counted(pool, visit.project, span, visit.view.listed, _PAGE, after)
     return await with_answers(pool, visit.project, page.rows), page
-
-
-async def download_csv(sources: PageSources, visit: Visit) -> Response:
-    """Stream the list as a CSV file."""
-    await sources.note(visit, "exported", "csv")
-    return _file(as_csv(await _rows(sources, visit)), "text/csv; charset=utf-8", "feedback.csv")
-
-
-async def download_jsonl(sources: PageSources, visit: Visit) -> Response:
-    """Stream the list as JSON lines."""
-    await sources.note(visit, "exported", "jsonl")
-    return _file(as_jsonl(await _rows(sources, visit)), "application/x-ndjson", "feedback.jsonl")
-
-
-async def _rows(sources: PageSources, visit: Visit) -> AsyncIterator[asyncpg.Record]:
-    return every(sources.reports, visit.project, await sources.span(visit), visit.view.listed)
 
 
 def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:
@@ -83,7 +74,48 @@ def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:
     return TimeSpan(int(start), int(end)), after
 
 
-def _file(chunks: AsyncIterator[bytes], media_type: str, name: str) -> Response:
-    return StreamingResponse(
-        chunks, media_type=media_type, headers={**PRIVATE, "Content-Disposition": f'attachment; filename="{name}"'}
-    )
+async def download_csv(sources: PageSources, visit: Visit) -> Response:
+    """Stream the list as a CSV file."""
+    await sources.note(visit, "exported", "csv")
+    rows = every(sources.reports, visit.project, await sources.span(visit), visit.view.listed)
+    headers = {**PRIVATE, "Content-Disposition": 'attachment; filename="feedback.csv"'}
+    return StreamingResponse(as_csv(rows), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+async def as_csv(rows: AsyncIterator[asyncpg.Record]) -> AsyncIterator[bytes]:
+    """Yield a CSV file (RFC 4180, UTF-8) with a header, in chunks.
+
+    Text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(COLUMNS)
+    count = 0
+    async for row in rows:
+        record = as_answer(row).model_dump(mode="json")
+        writer.writerow([_cell(record[name]) for name in COLUMNS])
+        count += 1
+        if count % _CHUNK == 0:
+            yield buffer.getvalue().encode()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue().encode()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list):
+        value = "; ".join(value)
+    return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def dataset_urls(project: Project, filters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the URL of a dataset in each format, by the format's name.
+
+    Args:
+        filters: Query parameters of the export. Verdicts of people and of the machine are exported.
+    """
+    parameters = {**filters, "everyone": "true"}
+    return {
+        name.upper(): address(path_of(EXPORTS.replace("{wanted:segment}", name), project), parameters)
+        for name in _DATASETS
+    }

@@ -20,7 +20,7 @@ from reporting.issues.job import is_available
 from reporting.issues.reading import EXAMPLES, TREND_DAYS, Issue, find_issue, list_issues, waiting
 from reporting.issues.store import IssueState
 from reporting.model.selection import Project
-from reporting.pages.exports import LIST, dataset_urls
+from reporting.pages.feedback_list import LIST, dataset_urls
 from reporting.pages.forms import Form
 from reporting.pages.view import address, trace_url
 from reporting.pages.visits import PageSources, Visit

@@ -14,8 +14,7 @@ from reporting.pages.accuracy import draw_answers, show_accuracy
 from reporting.pages.alerts import change_alerts, show_alerts
 from reporting.pages.comparison import show_comparison
 from reporting.pages.conversation import show_conversation
-from reporting.pages.exports import LIST
-from reporting.pages.feedback_list import download_csv, download_jsonl, show_list
+from reporting.pages.feedback_list import LIST, download_csv, show_list
 from reporting.pages.issues import ISSUE, change_issue, show_issue, show_issues
 from reporting.pages.overview import show_overview
 from reporting.pages.rendering import ASSETS, ASSETS_AT
@@ -52,7 +51,6 @@ def pages_router(sources: PageSources, writes: Database | None = None) -> Routes
     for path, show in PAGES.items():
         router.show("GET", path, READ, handler_of(sources, show))
     router.show("GET", LIST + ".csv", EXPORT, handler_of(sources, download_csv))
-    router.show("GET", LIST + ".jsonl", EXPORT, handler_of(sources, download_jsonl))
     router.show("POST", ALERTS, (OPERATE, ADMIN), handler_of(sources, change_alerts))
     if writes is not None:
         change = partial(change_issue, IssueChanges(writes, sources.clock))

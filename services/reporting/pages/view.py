@@ -131,14 +131,10 @@ class View(ListFilter):
     """Review queue: id of the feedback record reviewed last. Audit queue: the position reviewed last."""
     dimension: DimensionName | None = None
     """Comparison: the dimension by which verdicts are compared."""
-    chosen_by: DimensionName | None = None
-    """Comparison: the dimension for which `a` and `b` were chosen; None if that is `dimension`."""
     a: Id | None = None
     b: Id | None = None
     every: Annotated[bool, BeforeValidator(bool)] = False
     """Overview: True to list all agents, False to list only the worst ones."""
-    sort: Literal["oldest"] | None = None
-    """Feedback list: the oldest feedback first."""
     cursor: Annotated[str, Field(max_length=CURSOR_LIMIT)] | None = None
 
     @model_validator(mode="before")

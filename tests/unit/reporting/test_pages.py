@@ -17,10 +17,9 @@ from reporting.figures.votes import Votes
 from reporting.model.selection import ConversationScope, Project, TimeSpan
 from reporting.pages.alerts import rule_in_words, rules_shown
 from reporting.pages.breakdown import SPARK_STEPS, Breakdown, Version, chart_steps
-from reporting.pages.conversation import ConversationPage
+from reporting.pages.conversation import ConversationPage, Transcript, TranscriptMessage, by_thread
 from reporting.pages.overview import moved, ranked_agents
 from reporting.pages.rendering import reasons_shown
-from reporting.pages.transcript import Transcript, TranscriptMessage, by_thread
 from reporting.pages.view import PERIODS, View, address, chosen, path_of, trace_url
 
 LIKED, BAD = Votes(90, 0, 10), Votes(10, 0, 90)
@@ -238,7 +237,7 @@ def test_the_project_is_that_of_the_url_or_the_last_one(
     ("parameters", "chips"),
     [
         ({}, []),
-        ({"period": "30d", "sort": "oldest", "issue": "7"}, []),
+        ({"period": "30d", "issue": "7"}, []),
         ({"agent_id": "bot", "reaction": "not_ok"}, [("agent_id", "bot"), ("reaction", "Not OK")]),
         ({"origin": "reviewer", "min_confidence": "0.9"}, [("origin", "Reviewers"), ("min_confidence", "90%")]),
         ({"attributes.arm": "a", "words": "refund"}, [("words", "refund"), ("attributes.arm", "a")]),
@@ -261,9 +260,9 @@ def test_only_the_list_has_search_words() -> None:
 
 
 ONE_PAGE: dict[str, Any] = {
-    "dimension": "model", "chosen_by": "model", "a": "1", "b": "2", "id": "c1",
+    "dimension": "model", "a": "1", "b": "2", "id": "c1",
     "issue": "7", "turn": "t1", "feedback": "0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11",
-    "reviewed": "0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11", "audit": "3", "cursor": "1-2-x", "sort": "oldest",
+    "reviewed": "0b8e3b1e-51d8-5f0a-9d8e-5c1f6c1d2a11", "audit": "3", "cursor": "1-2-x",
     "every": "1", "queue": "1", "after": "9",
 }  # fmt: skip
 
@@ -295,7 +294,6 @@ def test_an_address_quotes_its_values_and_leaves_empty_ones_out(parameters: dict
         ({"confidence_bin": "19"}, True), ({"confidence_bin": "20"}, False), ({"confidence_bin": "-1"}, False),
         ({"issue": "1"}, True), ({"issue": str(2**63)}, False),
         ({"audit": "0"}, True), ({"words": "x" * 200}, True), ({"words": "x" * 201}, False),
-        ({"sort": "oldest"}, True), ({"sort": "newest"}, False),
         ({"after": "9" * 18}, True), ({"after": "9" * 19}, False),
         ({f"attributes.n{n}": "x" for n in range(10)}, True), ({f"attributes.n{n}": "x" for n in range(11)}, False),
         ({"attributes.n": "x" * 256}, True), ({"attributes.n": "x" * 257}, False),
