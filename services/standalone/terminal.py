@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -19,6 +20,7 @@ from servicekit.errors import StartError
 from servicekit.interrupts import raise_again
 
 T = TypeVar("T")
+Options = TypeVar("Options")
 FAILED = 1
 NOT_STARTED = 3
 INTERRUPTED = 130
@@ -33,9 +35,28 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on s
 Running = Annotated[
     str | None, typer.Option("--broker", help="HOST:PORT,... of a Kafka; default: that of the running `up`.")
 ]
+Database = Annotated[
+    str | None, typer.Option(help="The services' PostgreSQL URL; default: that of the running `up`, or the settings.")
+]
 StoreUrl = Annotated[
     str | None, typer.Option("--store", help="The feedback store's URL; default: FEEDBACK_STORE_URL, or the run's own.")
 ]
+
+
+def with_options(options: Callable[..., Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
+    """Return a decorator for a command that takes all its options as one dataclass, whose fields describe them."""
+
+    def decorate(command: Callable[[Options], None]) -> Callable[..., None]:
+        def parsed(*values: Any, **named: Any) -> None:
+            command(options(*values, **named))
+
+        signature = inspect.signature(options, eval_str=True)
+        parsed.__name__, parsed.__doc__ = command.__name__, command.__doc__
+        parsed.__annotations__ = {name: option.annotation for name, option in signature.parameters.items()}
+        vars(parsed)["__signature__"] = signature
+        return parsed
+
+    return decorate
 
 
 class DependencyLost(Exception):

@@ -20,7 +20,7 @@ from aiokafka.errors import KafkaError
 
 from servicekit.log.cluster import Cluster
 from standalone.embedded.children import end, ended, last_complaint, say_nothing, spawn
-from standalone.embedded.file_lock import lock_beside
+from standalone.embedded.file_lock import FileLock
 from tests.support.kafka_parts import (
     JVM_OPTIONS,
     LocalKafkaError,
@@ -72,7 +72,7 @@ class LocalKafka:
         self._port = port
         self._java = java
         self._say = say
-        self._lock = lock_beside(self._directory)
+        self._lock = FileLock(self._directory.with_name(f"{self._directory.name}.lock"))
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -10,11 +10,10 @@ from typing import Annotated
 import typer
 
 from standalone.cli.command_group import PlainErrorGroup
+from standalone.cli.detector import encoder, explain
 from standalone.cli.dlq import dlq
-from standalone.cli.encoder import encoder
 from standalone.cli.erase import erase
 from standalone.cli.evaluate import evaluate
-from standalone.cli.explain import explain
 from standalone.cli.export import export
 from standalone.cli.import_feedback import import_feedback
 from standalone.cli.keys import keys

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
@@ -10,9 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from standalone.operations.remote import address_of, explain
+from standalone.operations.remote import Token, Url, address_of, explain
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, State, harmless, print_json, say
+from standalone.terminal import FAILED, AsJson, State, harmless, print_json, say, with_options
 
 if TYPE_CHECKING:
     import httpx
@@ -20,23 +21,23 @@ if TYPE_CHECKING:
 _BETWEEN_LOOKS = 0.5
 
 
-def erase(
-    tenant: Annotated[str, typer.Option(help="The tenant of the user.")],
-    user: Annotated[
-        str | None, typer.Option(help="The id of the user to erase, in all of the tenant's projects.")
-    ] = None,
-    status: Annotated[str | None, typer.Option(help="Show the status of this erasure request; erase nothing.")] = None,
-    url: Annotated[
-        str | None, typer.Option(help="The feedback service's URL; default: that of the running `up`.")
-    ] = None,
-    token: Annotated[
-        str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope admin.")
-    ] = None,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for all services to confirm.", min=0)] = 30,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
-    state: State = DEFAULT_STATE,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True)
+class _Options:
+    tenant: Annotated[str, typer.Option(help="The tenant of the user.")]
+    user: Annotated[str | None, typer.Option(help="The id of the user to erase, in all of the tenant's projects.")] = (
+        None
+    )
+    status: Annotated[str | None, typer.Option(help="Show the status of this erasure request; erase nothing.")] = None
+    url: Url = None
+    token: Token = None
+    wait: Annotated[float, typer.Option(help="Seconds to wait for all services to confirm.", min=0)] = 30
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False
+    state: State = DEFAULT_STATE
+    as_json: AsJson = False
+
+
+@with_options(_Options)
+def erase(options: _Options) -> None:
     """Erase all of a person's data in every service. The exit code is 1 until every service has confirmed.
 
     `agent-feedback erase --tenant acme --user user-42` asks for confirmation, then waits until all services have
@@ -44,19 +45,20 @@ def erase(
     """
     import httpx
 
-    if (user is None) == (status is None):
+    if (options.user is None) == (options.status is None):
         raise typer.BadParameter("Give either --user (to erase a user) or --status (to follow a request).")
-    url, token = address_of(url, token, state)
-    if user is not None and not yes:
+    url, token = address_of(options.url, options.token, options.state)
+    tenant, user = options.tenant, options.user
+    if user is not None and not options.yes:
         typer.confirm(
             f"Erase everything that {user} has said in {tenant}? This cannot be undone.", abort=True, err=True
         )
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=10) as http:
-        request = status or str(
+        request = options.status or str(
             _asked(http, "DELETE", f"/tenants/{tenant}/users/{segment_of(user or '')}")["request_id"]
         )
-        progress = _followed(http, f"/tenants/{tenant}/erasures/{quote(request, safe='')}", request, wait)
-    if as_json:
+        progress = _followed(http, f"/tenants/{tenant}/erasures/{quote(request, safe='')}", request, options.wait)
+    if options.as_json:
         print_json(progress)
     else:
         _print(progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,36 +11,36 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from standalone.cli.detection import Encoder, detector_with, print_errors
-from standalone.terminal import FAILED, AsJson, harmless, print_json, say
+from standalone.cli.detector import Encoder, detector_with, print_errors
+from standalone.terminal import FAILED, AsJson, harmless, print_json, say, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from detector.evaluation.comparison import Difference
     from detector.evaluation.messages import By
     from detector.evaluation.rows import Judge
 
 
-def evaluate(
+@dataclass(frozen=True)
+class _Options:
     files: Annotated[
         list[Path],
         typer.Argument(
             help="Files of rows, one JSON object per line. The fields determine the kind.", exists=True, dir_okay=False
         ),
-    ],
-    by: Annotated[str, typer.Option(help="Also score the rows by length, source or language; comma-separated.")] = "",
+    ]
+    by: Annotated[str, typer.Option(help="Also score the rows by length, source or language; comma-separated.")] = ""
     errors: Annotated[
         int, typer.Option(help="Show this many of the worst errors, with expected and given label.", min=0)
-    ] = 0,
-    table: Annotated[bool, typer.Option("--table", help="Print Markdown tables of all files.")] = False,
+    ] = 0
+    table: Annotated[bool, typer.Option("--table", help="Print Markdown tables of all files.")] = False
     save: Annotated[
         Path | None, typer.Option(help="Write the outcome of every labelled message, without texts, to this file.")
-    ] = None,
+    ] = None
     against: Annotated[
         Path | None,
         typer.Option(help="Compare with the outcomes in this file of an earlier --save.", exists=True, dir_okay=False),
-    ] = None,
+    ] = None
     gate: Annotated[
         str,
         typer.Option(
@@ -47,11 +48,14 @@ def evaluate(
             help="Ask the language model at this OpenAI-compatible endpoint about messages that the detector leaves "
             "open, which sends their texts to it. The key is read from INFERENCE_GATE_KEY.",
         ),
-    ] = "",
-    gate_model: Annotated[str, typer.Option(help="Name of the language model of --gate.")] = "",
-    sentence_encoder: Encoder = "auto",
-    as_json: AsJson = False,
-) -> None:
+    ] = ""
+    gate_model: Annotated[str, typer.Option(help="Name of the language model of --gate.")] = ""
+    sentence_encoder: Encoder = "auto"
+    as_json: AsJson = False
+
+
+@with_options(_Options)
+def evaluate(options: _Options) -> None:
     """Measure the detector on rows. The fields of a file's first row determine the kind of its rows.
 
     Every proportion has a 95 % confidence interval. To compare two detectors, measure one with `--save FILE` and the
@@ -75,35 +79,41 @@ def evaluate(
     from detector.evaluation.rows import UnknownRows
     from detector.evaluation.tables import markdown
 
-    groups = _groups(by)
-    detector = _judge(sentence_encoder, gate, gate_model)
+    detector, reports = _judge(options.sentence_encoder, options.gate, options.gate_model), {}
+    groups, measured = _groups(options.by), {}
     try:
-        before = comparison.read(against) if against is not None else {}
-        reports = {file.stem: scores_on(file, detector, groups, errors, keep_outcomes=True) for file in files}
-        measured = {name: report.pop("outcomes") for name, report in reports.items() if "outcomes" in report}
-        compared = comparison.by_file(before, measured) if against is not None else {}
+        before = None if options.against is None else comparison.read(options.against)
+        for file in options.files:
+            report = reports[file.stem] = scores_on(file, detector, groups, options.errors, keep_outcomes=True)
+            if "outcomes" in report:
+                measured[file.stem] = report.pop("outcomes")
+        for name, differences in ({} if before is None else comparison.by_file(before, measured)).items():
+            reports[name]["differences"] = [change._asdict() | {"noise": change.is_noise} for change in differences]
     except UnknownRows as error:
         say(f"{error}.", "red")
         raise typer.Exit(FAILED) from None
-    first = next(iter(reports.values()))
-    if save is not None:
-        comparison.write(save, measured)
-        say(f"Saved the outcomes of {sum(map(len, measured.values())):,} messages in {save}.")
-    for name, differences in compared.items():
-        reports[name]["differences"] = [
-            difference._asdict() | {"noise": difference.is_noise} for difference in differences
-        ]
-    if table:
+    if options.save is not None:
+        comparison.write(options.save, measured)
+        say(f"Saved the outcomes of {sum(map(len, measured.values())):,} messages in {options.save}.")
+    if options.table:
         typer.echo(markdown(reports))
-    elif as_json:
-        print_json(first if len(files) == 1 else reports)
+    elif options.as_json:
+        print_json(next(iter(reports.values())) if len(options.files) == 1 else reports)
     else:
         for name, report in reports.items():
-            if len(files) > 1:
+            if len(reports) > 1:
                 say(name, "bold")
-            _print_scores(Console(), report)
-            _print_differences(Console(), compared.get(name, []))
-            print_errors(report.get("errors", []))
+            _print_report(Console(), report)
+
+
+def _print_report(console: Console, report: dict[str, Any]) -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    _add_rows(table, report, 0)
+    console.print(table)
+    _print_differences(console, report.get("differences", []))
+    print_errors(report.get("errors", []))
 
 
 def _judge(encoder: str, gate: str, model: str) -> Judge:
@@ -128,27 +138,16 @@ def _groups(names: str) -> list[By]:
     return [group for group in GROUPS if group in wanted]
 
 
-def _print_scores(console: Console, report: dict[str, Any]) -> None:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    _add_rows(table, report, 0)
-    console.print(table)
-
-
-def _print_differences(console: Console, differences: Sequence[Difference]) -> None:
+def _print_differences(console: Console, differences: Sequence[dict[str, Any]]) -> None:
     if not differences:
         return
     table = Table("difference", "before", "after", "change", "95 % interval", "", box=None, pad_edge=False)
-    for difference in differences:
-        shares = ["–" if share is None else f"{share:.3f}" for share in (difference.before, difference.after)]
-        change = (
-            f"{difference.after - difference.before:+.3f}"
-            if difference.before is not None and difference.after is not None
-            else "–"
-        )
-        noise = "noise" if difference.is_noise else "better" if difference.low > 0 else "worse"
-        table.add_row(difference.figure, *shares, change, f"{difference.low:+.3f} to {difference.high:+.3f}", noise)
+    for change in differences:
+        before, after, low, high = (change[name] for name in ("before", "after", "low", "high"))
+        shares = ["–" if share is None else f"{share:.3f}" for share in (before, after)]
+        shares.append("–" if before is None or after is None else f"{after - before:+.3f}")
+        noise = "noise" if change["noise"] else "better" if low > 0 else "worse"
+        table.add_row(change["figure"], *shares, f"{low:+.3f} to {high:+.3f}", noise)
     console.print(table)
 
 

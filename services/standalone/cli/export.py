@@ -8,17 +8,17 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 import typer
 from rich.progress import DownloadColumn
 
-from standalone.operations.remote import address_of, explain
+from standalone.operations.remote import Token, Url, address_of, explain
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, State, pairs_of, print_json, progress_bar, say
+from standalone.terminal import FAILED, AsJson, State, pairs_of, print_json, progress_bar, say, with_options
 
 if TYPE_CHECKING:
     import httpx
@@ -28,36 +28,24 @@ _ROW_DIGITS = 16
 """Hexadecimal digits of a row's digest in the manifest: two of a billion rows are equal with probability 0.03."""
 
 
-class Format(StrEnum):
-    """Export formats."""
-
-    kto = "kto"
-    dpo = "dpo"
-    sft = "sft"
-    events = "events"
-    detector = "detector"
+Format = Literal["kto", "dpo", "sft", "events", "detector"]
 
 
-def export(
-    out: Annotated[Path, typer.Option(help="The .jsonl file to write; OUT.manifest.json is written next to it.")],
-    wanted: Annotated[
-        Format | None, typer.Argument(help="kto, dpo, sft, events or detector.", metavar="FORMAT")
-    ] = None,
-    tenant: Annotated[str | None, typer.Option(help="The tenant.")] = None,
-    project: Annotated[str | None, typer.Option(help="The project.")] = None,
+@dataclass(frozen=True)
+class _Options:
+    out: Annotated[Path, typer.Option(help="The .jsonl file to write; OUT.manifest.json is written next to it.")]
+    wanted: Annotated[Format | None, typer.Argument(help="kto, dpo, sft, events or detector.", metavar="FORMAT")] = None
+    tenant: Annotated[str | None, typer.Option(help="The tenant.")] = None
+    project: Annotated[str | None, typer.Option(help="The project.")] = None
     manifest: Annotated[
         Path | None,
         typer.Option(
             help="Manifest of an earlier export, which replaces FORMAT, tenant, project and filters: write its rows "
             "again, except those that were erased or changed since."
         ),
-    ] = None,
-    url: Annotated[
-        str | None, typer.Option(help="The reporting service's URL; default: that of the running `up`.")
-    ] = None,
-    token: Annotated[
-        str | None, typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope export.")
-    ] = None,
+    ] = None
+    url: Url = None
+    token: Token = None
     filters: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,35 +55,39 @@ def export(
             "detector's verdicts as well as people's, and records=true, for every record. May be repeated.",
             metavar="NAME=VALUE",
         ),
-    ] = None,
-    state: State = DEFAULT_STATE,
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    state: State = DEFAULT_STATE
+    as_json: AsJson = False
+
+
+@with_options(_Options)
+def export(options: _Options) -> None:
     """Write people's feedback as training examples, in the columns that TRL reads.
 
     `agent-feedback export kto --out kto.jsonl --tenant demo --project support`
     """
     import httpx
 
-    url, token = address_of(url, token, state)
-    query = dict(pairs_of(filters or (), "--filter"))
-    if manifest is not None:
-        source, rows = _read_manifest(manifest)
-    elif wanted is None or tenant is None or project is None:
+    url, token = address_of(options.url, options.token, options.state)
+    query = dict(pairs_of(options.filters or (), "--filter"))
+    if options.manifest is not None:
+        source, rows = _read_manifest(options.manifest)
+    elif options.wanted is None or options.tenant is None or options.project is None:
         raise typer.BadParameter("without --manifest, FORMAT, --tenant and --project are required")
     else:
-        source, rows = {"format": wanted.value, "tenant": tenant, "project": project, "filters": query}, None
+        scope = {"tenant": options.tenant, "project": options.project}
+        source, rows = {"format": options.wanted, **scope, "filters": query}, None
     path = f"/conversations/{source['tenant']}/{source['project']}/exports/{source['format']}"
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
-        received = _downloaded(http, path, source["filters"], out, rows, quiet=as_json)
+        received = _downloaded(http, path, source["filters"], options.out, rows, quiet=options.as_json)
         counted = http.get(f"{path}/counts", params=source["filters"]) if rows is None else None
     left_out = counted.json()["left_out"] if counted is not None and counted.is_success else {}
-    written = _write_manifest(out, source | received | {"left_out": left_out})
-    if as_json:
+    written = _write_manifest(options.out, source | received | {"left_out": left_out})
+    if options.as_json:
         print_json({name: value for name, value in written.items() if name != "rows"})
     else:
         size = f"{written['examples']:,} examples, {written['bytes']:,} bytes"
-        say(f"Wrote {size} to {out}; {out.name}.manifest.json describes them.")
+        say(f"Wrote {size} to {options.out}; {options.out.name}.manifest.json describes them.")
         say(_left_out_in_words(written["left_out"]) if rows is None else _missing_in_words(rows, written["examples"]))
 
 

@@ -4,55 +4,68 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from standalone.data_import.formats import FORMATS, Fact, TimeUnit
 from standalone.state import DEFAULT_STATE
-from standalone.terminal import FAILED, AsJson, Running, State, pairs_of, print_json, progress_bar, run, say
+from standalone.terminal import (
+    FAILED,
+    AsJson,
+    Running,
+    State,
+    pairs_of,
+    print_json,
+    progress_bar,
+    run,
+    say,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from standalone.data_import.mapping import ImportMapping
     from standalone.operations.data_import import ImportCounts
 
 
-def import_feedback(
-    file: Annotated[Path, typer.Argument(help="The file: .csv, .tsv, .jsonl, .ndjson, or .json with one array.")],
-    tenant: Annotated[str, typer.Option(help="The tenant that gets the feedback.")],
-    project: Annotated[str, typer.Option(help="The project that gets the feedback.")],
+@dataclass(frozen=True)
+class _Options:
+    file: Annotated[Path, typer.Argument(help="The file: .csv, .tsv, .jsonl, .ndjson, or .json with one array.")]
+    tenant: Annotated[str, typer.Option(help="The tenant that gets the feedback.")]
+    project: Annotated[str, typer.Option(help="The project that gets the feedback.")]
     source: Annotated[
         str, typer.Option("--format", help=f"The tool that wrote the file: {', '.join(FORMATS)} (columns by --column).")
-    ] = "mapped",
+    ] = "mapped"
     column: Annotated[
         list[str] | None,
         typer.Option(help=f"FACT=COLUMN, repeatable. Facts: {', '.join(Fact)}.", metavar="FACT=COLUMN"),
-    ] = None,
+    ] = None
     verdict: Annotated[
         list[str] | None,
         typer.Option(
             help="VALUE=ok, not_ok, neutral or skip, repeatable. VALUE is a text, a number, or a range such as 1..2.",
             metavar="VALUE=VERDICT",
         ),
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="The name of the score to import, such as user-feedback.")] = None,
-    agent: Annotated[str | None, typer.Option(help="The agent of rows without an agent.")] = None,
-    person: Annotated[str | None, typer.Option(help="The person of rows without a person.")] = None,
+    ] = None
+    name: Annotated[str | None, typer.Option(help="The name of the score to import, such as user-feedback.")] = None
+    agent: Annotated[str | None, typer.Option(help="The agent of rows without an agent.")] = None
+    person: Annotated[str | None, typer.Option(help="The person of rows without a person.")] = None
     time_zone: Annotated[
         str | None, typer.Option(help="The zone of times without an offset, such as Europe/Berlin.")
-    ] = None,
+    ] = None
     time_unit: Annotated[
         TimeUnit | None, typer.Option(help="The unit of times that are numbers: seconds or milliseconds since 1970.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check and count the rows without importing them.")
-    ] = False,
-    broker: Running = None,
-    state: State = DEFAULT_STATE,
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and count the rows without importing them.")] = False
+    broker: Running = None
+    state: State = DEFAULT_STATE
+    as_json: AsJson = False
+
+
+@with_options(_Options)
+def import_feedback(options: _Options) -> None:
     """Import people's judgements from another tool's file, at their original times.
 
     `agent-feedback import scores.csv --tenant demo --project support --format langfuse --name user-feedback --verdict
@@ -70,50 +83,59 @@ def import_feedback(
     code is 1 if any row was rejected or if two rows judge one answer for one person; all other rows are imported.
     """
     from servicekit.clock import SystemClock
-    from standalone.data_import.mapping import ImportMapping
-    from standalone.data_import.verdicts import MappingInvalid, verdicts_of
     from standalone.operations.data_import import import_file, import_log
 
-    if not file.is_file():
-        raise typer.BadParameter(f"There is no file {file}.")
-    if not file.stat().st_size:
-        raise typer.BadParameter(f"{file} is empty: there is nothing to import.")
-    try:
-        if source not in FORMATS:
-            raise MappingInvalid(f"There is no format {source}: it is one of {', '.join(FORMATS)}.")
-        mapping = ImportMapping(
-            tenant=tenant,
-            project=project,
-            format=FORMATS[source],
-            columns=_columns(column or ()),
-            constants={fact: value for fact, value in ((Fact.agent, agent), (Fact.person, person)) if value},
-            verdicts=verdicts_of(pairs_of(verdict or (), "--verdict", last=True) or FORMATS[source].verdicts.items()),
-            name=name,
-            zone=time_zone,
-            time_unit=time_unit,
-        )
-        _check_columns(mapping, file)
-    except MappingInvalid as error:
-        raise typer.BadParameter(str(error)) from None
+    file, mapping = options.file, _mapping_of(options)
 
     async def work() -> ImportCounts:
-        with progress_bar("Importing", file.stat().st_size, as_json) as advance:
-            async with import_log(broker, state, dry_run=dry_run) as log:
+        with progress_bar("Importing", file.stat().st_size, options.as_json) as advance:
+            async with import_log(options.broker, options.state, dry_run=options.dry_run) as log:
                 return await import_file(file, mapping, log, SystemClock(), advance=advance)
 
     counts = run(work())
-    if as_json:
-        print_json({"dry_run": dry_run, **facts_of(counts)})
+    if options.as_json:
+        rejected = [{"line": line, "reason": reason} for line, reason in counts.rejected]
+        print_json({"dry_run": options.dry_run, **asdict(counts), "rejected": rejected})
     else:
-        _print(counts, dry_run)
+        _print(counts, options.dry_run)
     if counts.rejections or counts.repeated:
         raise typer.Exit(FAILED)
 
 
-def facts_of(counts: ImportCounts) -> dict[str, Any]:
-    """Return the result of an import for `--json`, including the first rejected rows."""
-    rejected = [{"line": line, "reason": reason} for line, reason in counts.rejected]
-    return {**asdict(counts), "rejected": rejected}
+def _mapping_of(options: _Options) -> ImportMapping:
+    """Return the mapping that the options describe.
+
+    Raises:
+        typer.BadParameter: The file is missing or empty, or an option is invalid.
+    """
+    from standalone.data_import.mapping import ImportMapping
+    from standalone.data_import.verdicts import MappingInvalid, verdicts_of
+
+    file, source = options.file, options.source
+    if not file.is_file():
+        raise typer.BadParameter(f"There is no file {file}.")
+    if not file.stat().st_size:
+        raise typer.BadParameter(f"{file} is empty: there is nothing to import.")
+    constants = ((Fact.agent, options.agent), (Fact.person, options.person))
+    try:
+        if source not in FORMATS:
+            raise MappingInvalid(f"There is no format {source}: it is one of {', '.join(FORMATS)}.")
+        verdicts = pairs_of(options.verdict or (), "--verdict", last=True) or FORMATS[source].verdicts.items()
+        mapping = ImportMapping(
+            tenant=options.tenant,
+            project=options.project,
+            format=FORMATS[source],
+            columns=_columns(options.column or ()),
+            constants={fact: value for fact, value in constants if value},
+            verdicts=verdicts_of(verdicts),
+            name=options.name,
+            zone=options.time_zone,
+            time_unit=options.time_unit,
+        )
+        _check_columns(mapping, file)
+    except MappingInvalid as error:
+        raise typer.BadParameter(str(error)) from None
+    return mapping
 
 
 def _columns(options: Sequence[str]) -> dict[Fact, str]:

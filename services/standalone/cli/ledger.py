@@ -12,6 +12,7 @@ from standalone.state import DEFAULT_STATE, running_database
 from standalone.terminal import (
     FAILED,
     AsJson,
+    Database,
     Running,
     State,
     StoreUrl,
@@ -151,10 +152,7 @@ def rewind(
 @ledger.command("rebuild")
 def rebuild(
     store: StoreUrl = None,
-    database: Annotated[
-        str | None,
-        typer.Option(help="Reporting's PostgreSQL URL; default: that of the running `up`, or the settings."),
-    ] = None,
+    database: Database = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:

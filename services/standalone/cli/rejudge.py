@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from standalone.state import DEFAULT_STATE, running
-from standalone.terminal import AsJson, Running, State, instant, print_json, progress_bar, run, say
+from standalone.terminal import AsJson, Database, Running, State, instant, print_json, progress_bar, run, say
 
 if TYPE_CHECKING:
     from inference.rejudge import Difference
@@ -25,10 +25,7 @@ def rejudge(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Change nothing; print the number of verdicts that would change.")
     ] = False,
-    database: Annotated[
-        str | None,
-        typer.Option(help="Inference's PostgreSQL URL; default: that of the running `up`, or the settings."),
-    ] = None,
+    database: Database = None,
     broker: Running = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from standalone.state import DEFAULT_STATE, running_database
-from standalone.terminal import FAILED, AsJson, Running, State, StoreUrl, print_json, run, say
+from standalone.terminal import FAILED, AsJson, Database, Running, State, StoreUrl, print_json, run, say
 
 
 def subject_access(
@@ -21,10 +21,7 @@ def subject_access(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; it must not exist.")],
     broker: Running = None,
     store: StoreUrl = None,
-    database: Annotated[
-        str | None,
-        typer.Option(help="A PostgreSQL URL for all services; default: that of the running `up`, or the settings."),
-    ] = None,
+    database: Database = None,
     state: State = DEFAULT_STATE,
     as_json: AsJson = False,
 ) -> None:

@@ -43,8 +43,3 @@ class FileLock:
         if self._file is not None:
             self._file.close()
             self._file = None
-
-
-def lock_beside(directory: Path) -> FileLock:
-    """Return a lock for another program's directory. The lock file is next to the directory, not inside it."""
-    return FileLock(directory.with_name(f"{directory.name}.lock"))

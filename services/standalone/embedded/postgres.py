@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 import asyncpg
 
 from standalone.embedded.children import end, ended, last_complaint, say_nothing, spawn
-from standalone.embedded.file_lock import lock_beside
+from standalone.embedded.file_lock import FileLock
 from standalone.embedded.postgres_home import (
     PORT,
     EmbeddedPostgresError,
@@ -144,7 +144,7 @@ class EmbeddedPostgres:
     async def _start(self) -> None:
         home = find_home(self._asked)
         self.directory = home.data
-        lock = lock_beside(home.data)
+        lock = FileLock(home.data.with_name(f"{home.data.name}.lock"))  # PostgreSQL refuses foreign files inside
         if not lock.take():
             raise EmbeddedPostgresError(f"Another run of agent-feedback uses the PostgreSQL data in {home.data}.")
         self._held.callback(lock.give_back)

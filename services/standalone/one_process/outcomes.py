@@ -51,6 +51,10 @@ class Outcomes:
         bridge = self._bridge.get(cause)
         return self._derived.get(cause, bridge) if bridge is None or bridge.kind == "stored" else bridge
 
+    def write(self, path: Path, account: ReplayResult) -> None:
+        with path.open("w", encoding="utf-8") as out:
+            out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows(account))
+
     def rows(self, account: ReplayResult) -> Iterator[dict[str, object]]:
         """Yield a row for each replayed line, in order. Its `fate` is good, duplicate, ignored, parked or bad."""
         rejected = {rejection.line: rejection for rejection in account.rejected}
@@ -73,9 +77,3 @@ def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
     """Store an outcome, keeping the first one if a record is delivered again because a commit was lost."""
     if not (outcome.kind == "unchanged" and cause in noted):
         noted[cause] = outcome
-
-
-def write_outcomes(path: Path, outcomes: Outcomes, account: ReplayResult) -> None:
-    with path.open("w", encoding="utf-8") as out:
-        for row in outcomes.rows(account):
-            out.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -11,7 +11,6 @@ from contracts.topics import TOPICS
 from reporting.figures.counts import totals
 
 if TYPE_CHECKING:
-    from feedback.store import Totals
     from standalone.one_process.outcomes import Outcomes
     from standalone.one_process.replay import ReplayResult
     from standalone.one_process.stack import Stack
@@ -20,23 +19,13 @@ FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
 REACTIONS = ("ok", "not_ok", "neutral")
 
 
-def feedback_facts(totals: Totals) -> dict[str, Any]:
-    """Return the section `feedback` of a summary or report, including counts of 0."""
-    return {
-        "stored": totals.stored,
-        "cleared": totals.cleared,
-        "by_type": {name: totals.by_type[name] for name in FEEDBACK_TYPES},
-        "by_reaction": {name: totals.by_reaction[name] for name in REACTIONS},
-    }
-
-
 async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, seconds: float) -> dict[str, Any]:
     """Return the summary of a run that took `seconds`.
 
     `feedback`, `parked` and `report` cover all tenants and all data in the state folder. The other sections only cover
     this run.
     """
-    produced = stack.produced
+    produced, feedback = stack.produced, await stack.services["feedback"].parts.store.totals()
     return {
         "replayed": {
             "lines": account.lines,
@@ -44,7 +33,12 @@ async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, secon
             "rejected": [line.row() for line in account.rejected],
         },
         "topics": {topic.name: produced[topic.name] for topic in TOPICS},
-        "feedback": feedback_facts(await stack.services["feedback"].parts.store.totals()),
+        "feedback": {
+            "stored": feedback.stored,
+            "cleared": feedback.cleared,
+            "by_type": {name: feedback.by_type[name] for name in FEEDBACK_TYPES},
+            "by_reaction": {name: feedback.by_reaction[name] for name in REACTIONS},
+        },
         "dead_letters": {topic.name: outcomes.dead_letters[topic.name] for topic in TOPICS},
         "parked": await stack.services["chat_bridge"].parts.store.parked(),
         "ignored": dict(sorted(outcomes.ignored.items())),

@@ -10,7 +10,6 @@ import signal
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -33,8 +32,9 @@ from servicekit.web.server import HttpServer
 from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.log import facts_of_log, open_log
+from standalone.one_process.options import UpOptions
 from standalone.one_process.outage_watch import Dependency, broker_at, database_at, while_answered
-from standalone.one_process.outcomes import Outcomes, write_outcomes
+from standalone.one_process.outcomes import Outcomes
 from standalone.one_process.replay import ReplayResult, replay
 from standalone.one_process.stack import Stack
 from standalone.one_process.startup import each_once, start_stack
@@ -54,31 +54,6 @@ _CHECK_SECONDS: Final = 1.0
 """Interval in seconds at which a serving run checks its embedded database."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """Options of `agent-feedback up`. `judge_at` is in microseconds."""
-
-    replay: Sequence[Path]
-    sample: bool
-    exit: bool
-    json: bool
-    port: int
-    state: Path
-    token: str | None
-    broker: str
-    judge_at: int | None
-    outcomes: Path | None
-    database_url: str | None = None
-
-    @property
-    def patience(self) -> float | None:
-        """The maximum time in seconds for which the broker or the database may be unresponsive.
-
-        None (no limit) if the run continues to serve requests after the replay.
-        """
-        return ANSWER_SECONDS if self.exit else None
-
-
 class _Started(NamedTuple):
     """The started services, and the embedded database if this run has started one."""
 
@@ -86,7 +61,7 @@ class _Started(NamedTuple):
     postgres: EmbeddedPostgres | None
 
 
-async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | None:
+async def up(options: UpOptions, console: Console, say: Say) -> dict[str, Any] | None:
     """Run until a signal arrives or, with `exit`, until all input is processed.
 
     Returns:
@@ -96,15 +71,15 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
     outcomes = Outcomes(keep=options.outcomes is not None)
     async with AsyncExitStack() as parts:
         state = parts.enter_context(StateFolder(options.state))
-        token = state.token(options.token)
+        token = state.token(os.environ.get("AGENT_FEEDBACK_TOKEN"))
         auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
         callers = [access_token(token), *issuers_of(auth)]
-        files = [*options.replay, *([_sample_file(state)] if options.sample else [])]
+        files = [*(options.replay or ()), *([_sample_file(state)] if options.sample else [])]
         started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
         if started is None:
             return None
         stack = started.stack
-        server = HttpServer(HOST, options.port)
+        server = HttpServer(HOST, options.http_port)
         parts.push_async_callback(server.stop)
         await server.start(_application(stack, callers, auth, http))
         url = f"http://{HOST}:{server.port}/"
@@ -122,13 +97,13 @@ async def up(options: Options, console: Console, say: Say) -> dict[str, Any] | N
         if facts is None:
             return None
         if options.outcomes is not None:
-            write_outcomes(options.outcomes, outcomes, account)
+            outcomes.write(options.outcomes, account)
         if files and not account.lines:
             say(f"Nothing was replayed: {', '.join(map(str, files))} {'is' if len(files) == 1 else 'are'} empty.")
-        elif files and not options.json:
+        elif files and not options.as_json:
             print_summary(console, facts)
         if not options.exit:
-            if not options.json:
+            if not options.as_json:
                 console.print(f"\nDashboard: [link]{url}?token={token}[/link]", soft_wrap=True)
             say("Serving until you press Ctrl-C.")
             await _serve(stopping, started.postgres)
@@ -162,7 +137,7 @@ def _application(stack: Stack, callers: Sequence[Authenticator], auth: AuthSetti
     return guarded(app, authenticator, auth.cors_origins, http.request_seconds, sign_in_url=auth.sign_in_url)
 
 
-async def _while_needed(work: Coroutine[Any, Any, T], options: Options, stack: Stack) -> T:
+async def _while_needed(work: Coroutine[Any, Any, T], options: UpOptions, stack: Stack) -> T:
     """Await `work`. A batch run ends if a server that it needs stops responding; a serving run waits.
 
     Raises:
@@ -189,14 +164,16 @@ async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> 
             await asyncio.wait_for(stopping.wait(), _CHECK_SECONDS)
 
 
-async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say) -> _Started:
+async def _start(
+    options: UpOptions, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say
+) -> _Started:
     postgres: EmbeddedPostgres | None = None
-    if options.database_url is None:
+    if options.database is None:
         say("Starting PostgreSQL ...")
         postgres = await parts.enter_async_context(EmbeddedPostgres(state.path / "postgres", say))
         database_url = postgres.url
     else:
-        database_url = options.database_url
+        database_url = options.database
         # Wait for the database once here, instead of in each service.
         await within(options.patience, wait_for_database(database_url, say), shown(database_url))
     bootstrap = await parts.enter_async_context(open_log(options.broker, say, options.patience))
@@ -205,7 +182,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     traces = open_traces()
     if traces is not None:
         parts.push_async_callback(traces.close)
-    context = ServiceContext(bootstrap, judge_at=options.judge_at, observers=[outcomes], say=tell, traces=traces)
+    context = ServiceContext(bootstrap, judge_at=options.now, observers=[outcomes], say=tell, traces=traces)
 
     def make() -> Stack:
         backpressure = Backpressure() if options.broker == "memory" else None
@@ -216,7 +193,7 @@ async def _start(options: Options, state: StateFolder, outcomes: Outcomes, parts
     if options.patience is not None:
         brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]
         starting = _bounded(starting, [database_at(database_url), *brokers])
-    elif options.database_url is None:  # an embedded server does not restart
+    elif options.database is None:  # an embedded server does not restart
         starting = _bounded(starting, [database_at(database_url)])
     stack = await starting
     parts.push_async_callback(stack.stop)
@@ -252,10 +229,10 @@ async def _tell_of_store(stack: Stack, say: Say) -> None:
         )
 
 
-async def _replay(options: Options, files: Sequence[Path], stack: Stack, account: ReplayResult, say: Say) -> None:
+async def _replay(options: UpOptions, files: Sequence[Path], stack: Stack, account: ReplayResult, say: Say) -> None:
     if options.broker == "memory":
         await _tell_of_store(stack, say)
-    total, is_hidden = sum(file.stat().st_size for file in files), options.json or not files
+    total, is_hidden = sum(file.stat().st_size for file in files), options.as_json or not files
     with progress_bar("Replaying", total, is_hidden, DownloadColumn()) as advance:
         await replay(files, stack.log, account, keep_places=options.outcomes is not None, progress=advance)
     with Console(stderr=True, quiet=is_hidden).status("Processing") as status:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,12 @@ from standalone.terminal import NOT_STARTED, say
 
 if TYPE_CHECKING:
     import httpx
+
+Url = Annotated[str | None, typer.Option(help="The service's URL; default: that of the running `up`.")]
+Token = Annotated[
+    str | None,
+    typer.Option(envvar="AGENT_FEEDBACK_TOKEN", help="A token with the scope `admin` to erase, or `export` to export."),
+]
 
 
 def address_of(url: str | None, token: str | None, state: Path) -> tuple[str, str]:

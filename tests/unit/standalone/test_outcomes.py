@@ -13,7 +13,7 @@ from rich.console import Console
 
 from contracts.topics import CHAT_MESSAGE, REACTION_RECEIVED, Consumer
 from servicekit.log.outcome import Observation, Outcome
-from standalone.one_process.outcomes import Outcomes, write_outcomes
+from standalone.one_process.outcomes import Outcomes
 from standalone.one_process.replay import Line, RejectedLine, ReplayResult
 from standalone.one_process.summary import print_summary
 
@@ -91,7 +91,7 @@ def test_the_row_of_each_outcome(tmp_path: Path, outcome: Outcome | None, fate: 
     if outcome is not None:
         outcomes(Observation("chat_bridge", MESSAGE, "chat:0:1", outcome))
     written = tmp_path / "fates.jsonl"
-    write_outcomes(written, outcomes, ReplayResult(seen=[line], places={"chat:0:1": line}))
+    outcomes.write(written, ReplayResult(seen=[line], places={"chat:0:1": line}))
     assert json.loads(written.read_text("utf-8")) == {
         "file": "grüße.jsonl", "line": 7, "fate": fate, "reason": reason
     }  # fmt: skip
