@@ -209,14 +209,8 @@ async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(empty_stack
         await page.goto(f"{url}/dashboard/accuracy?at=acme/support&period=all")
         assert await page.get_by_text("1 of 1 right").count() == 1
         assert await page.get_by_text("0.0 per 100 answers").count() == 1
-        published = "Of 60 rejections in published tests, 52 were right (76% to 93%)."
-        assert await page.get_by_text(published).count() == 1
         if SCREENSHOTS:
             await page.screenshot(path=f"{SCREENSHOTS}/audit.png")
-        await page.goto(f"{url}/dashboard/conversation?at=acme/support&id=audit%200/%C3%BC")
-        assert await page.get_by_text(published).count() == 1, "shown with the one verdict of the machine"
-        if SCREENSHOTS:
-            await page.screenshot(path=f"{SCREENSHOTS}/verdict.png")
         await browser.close()
     rows = await stack.rows("select reaction from reporting.effective where origin = 'reviewer'")
     assert sorted(row["reaction"] for row in rows if row["reaction"]) >= ["neutral", "neutral", "not_ok"]

@@ -12,13 +12,12 @@ import pytest
 
 from contracts.feedback import FeedbackCreated
 from contracts.intervals import wilson
-from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.http.reviews import audit_router
 from reporting.model.selection import Project, TimeSpan
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.reviews import sample
-from reporting.reviews.sample import pending, pending_count, reviewed_kinds, samples
+from reporting.reviews.sample import pending, pending_count, samples
 from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from tests.support.reporting_client import client
@@ -69,11 +68,6 @@ def verdict(number: int, decided_by: str) -> Iterator[FeedbackCreated]:
         f"m{number}", kind="inferred", reaction="not_ok", turn=f"t{number}", conversation=f"c{number}",
         at=10.0 * number + 2, decided_by=decided_by, detector="1",
     )  # fmt: skip
-
-
-async def kinds(http: httpx.AsyncClient) -> list[dict[str, Any]]:
-    found = (await http.get(AUDIT)).json()["kinds"]
-    return [{name: value for name, value in one.items() if name not in {"low", "high"}} for one in found]
 
 
 async def drawn(http: httpx.AsyncClient, count: int) -> dict[str, Any]:
@@ -203,59 +197,6 @@ async def test_only_reviews_of_drawn_answers_measure_the_machine(
         bounds = wilson(rejected, reviewed)
         assert figures[name]["share"] == pytest.approx(rejected / reviewed)
         assert (figures[name]["low"], figures[name]["high"]) == pytest.approx((bounds.low, bounds.high))
-
-
-async def test_the_shown_accuracy_comes_from_random_reviews_once_fifty_exist(
-    http: httpx.AsyncClient, take: Take, read_models: asyncpg.Pool
-) -> None:
-    deciders = {"rules": 52, "learned": 49}
-    events, number = [], 0
-    for decider, count in deciders.items():
-        for _ in range(count):
-            events += [*turn(number), *verdict(number, decider)]
-            number += 1
-    await take(*events, *review(0, "neutral"))  # chosen by the reviewer
-    await drawn(http, 1_000)
-    await drawn(http, 1_000)
-    await read_models.execute("delete from audit_draws where turn_id = 't0'")
-    published, of_all = (
-        {"reaction": reaction, "decided_by": None, "source": "published", **PUBLISHED[reaction]._asdict()}
-        for reaction in ("ok", "not_ok")
-    )
-    assert await kinds(http) == [of_all, published]
-    await take(*[one for n in range(1, 50) for one in review(n, "neutral" if n <= 9 else "not_ok")])
-    assert await kinds(http) == [of_all, published], "49 reviews are too few"
-    await take(*review(52, "ok"))
-    together = {"reaction": "not_ok", "decided_by": None, "source": "reviews", "right": 40, "checked": 50}
-    assert await kinds(http) == [together, published]
-    await take(*review(50, "not_ok"))
-    of_rules = {"reaction": "not_ok", "decided_by": "rules", "source": "reviews", "right": 41, "checked": 50}
-    assert await kinds(http) == [of_rules, {**together, "right": 41, "checked": 51}, published]
-
-
-@pytest.mark.parametrize("neighbour", [{"tenant": "globex"}, {"project": "sales"}], ids=str)
-async def test_reviewed_verdicts_are_counted_beside_a_neighbour_with_the_same_ids(
-    http: httpx.AsyncClient, take: Take, read_models: asyncpg.Pool, neighbour: dict[str, str]
-) -> None:
-    await take(*turn(1), *verdict(1, "rules"), *turn(2), *verdict(2, "rules"))
-    await drawn(http, 1_000)
-    await take(*review(1, "not_ok"))
-    before = await reviewed_kinds(read_models, AT)
-    assert before == {("not_ok", "rules"): CheckedVerdicts(1, 1)}
-    there: dict[str, Any] = {"at": 5_000, **neighbour}
-    for n in (1, 2):
-        where = {"turn": f"t{n}", "conversation": f"c{n}", **there}
-        told: dict[str, Any] = {"kind": "explicit", "origin": "reviewer", "source": "review", "user": "rev", **where}
-        await take(
-            feedback(f"their verdict {n}", kind="inferred", reaction="ok", decided_by="learned", **where),
-            feedback(f"their review {n}", reaction="neutral", **told),
-        )
-        place = {"tenant": AT.tenant, "project": AT.project} | neighbour
-        await read_models.execute(
-            "insert into audit_draws (tenant, project, conversation_id, turn_id, drawn_at) values ($1, $2, $3, $4, 0)",
-            *place.values(), f"c{n}", f"t{n}",
-        )  # fmt: skip
-    assert await reviewed_kinds(read_models, AT) == before
 
 
 @pytest.mark.parametrize("body", [{"count": 1}, {"count": 1_001}, {"count": "x"}, {"why": 1}, [], "["])

@@ -141,8 +141,6 @@ export interface Audit {
   missed: SampledShare;
   /** Agreement between reviewers; not limited to the window. */
   agreement: Agreement;
-  /** Precision by kind of verdict, as shown with each verdict; not limited to the window. */
-  kinds: VerdictKind[];
 }
 
 /** Agreement of people's verdicts with the machine verdicts in one confidence bin. */
@@ -1602,24 +1600,6 @@ export interface ValueComparison {
   people: SatisfactionDifference;
   /** Difference by the machine's verdicts. */
   machine: SatisfactionDifference;
-}
-
-/** Precision (share of correct verdicts) of one kind of machine verdict, with its 95 % confidence interval. */
-export interface VerdictKind {
-  /** The machine's verdict. */
-  reaction: "ok" | "not_ok" | "neutral";
-  /** The part of the detector that decided; null for all parts together. */
-  decided_by: "rules" | "learned" | "llm" | null;
-  /** `reviews`: measured on a random sample of this project's answers. `published`: measured on labelled conversations. */
-  source: "reviews" | "published";
-  /** Number of checked verdicts that were right. */
-  right: number;
-  /** Number of checked verdicts of this kind. */
-  checked: number;
-  /** Lower bound of the share, 0 to 1. */
-  low: number;
-  /** Upper bound of the share, 0 to 1. */
-  high: number;
 }
 
 /** Delivery state of a webhook endpoint. */

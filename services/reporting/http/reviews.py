@@ -18,8 +18,7 @@ from reporting.http.query_parameters import WindowQuestion
 from reporting.model.responses import InstantTime, ResponseModel
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Audit
-from reporting.reviews.kinds import kinds_of
-from reporting.reviews.sample import Draw, agreement, draw, pending, pending_count, reviewed_kinds, samples
+from reporting.reviews.sample import Draw, agreement, draw, pending, pending_count, samples
 from servicekit.clock import Clock
 from servicekit.db.database import Database
 from servicekit.web.routes import Routes
@@ -131,10 +130,9 @@ async def draw_sample(writes: Database, project: Project, body: DrawBody, now: i
 async def figures(pool: asyncpg.Pool, project: Project, span: TimeSpan) -> Audit:
     """Return the audit of a time window."""
     # Independent statements run at the same time on several connections.
-    counted, waiting, kinds, agreed = await asyncio.gather(
+    counted, waiting, agreed = await asyncio.gather(
         samples(pool, project, span),
         pending_count(pool, project),
-        reviewed_kinds(pool, project),
         agreement(pool, project),
     )
     return Audit(
@@ -145,5 +143,4 @@ async def figures(pool: asyncpg.Pool, project: Project, span: TimeSpan) -> Audit
         precision=counted[True],
         missed=counted[False],
         agreement=agreed,
-        kinds=kinds_of(kinds),
     )

@@ -17,8 +17,6 @@ from reporting.model.selection import ConversationScope, Project, TimeSpan
 from reporting.pages.review import MOST_LEFT, ReviewQueue, queue_at, review_path, sample_at
 from reporting.pages.view import trace_url
 from reporting.pages.visits import PageSources, Visit
-from reporting.reviews.kinds import KindCounts, VerdictKind, kind_of
-from reporting.reviews.sample import reviewed_kinds
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 from servicekit.errors import RequestRefused
@@ -83,18 +81,10 @@ class ConversationPage:
     older: asyncpg.Record | None
     reviewer: str | None
     trace_url_template: str | None
-    reviewed_kinds: KindCounts
-    """Numbers of reviewed machine verdicts in the project, and of those that were right, by kind."""
     came_from: Mapping[str, Any] | None
     """Feedback record that the viewer opened from the list."""
     queue: ReviewQueue | None = None
     """Position of the viewer in a review queue; None outside of a queue."""
-
-    def accuracy_of(self, record: Mapping[str, Any]) -> VerdictKind | None:
-        """Return the precision of machine verdicts of this kind, or None if the record is not a machine verdict."""
-        if record["origin"] != "machine" or record["reaction"] is None:
-            return None
-        return kind_of(record["reaction"], record["decided_by"], self.reviewed_kinds)
 
     def has_reviewed(self, reactions: Sequence[dict[str, Any]]) -> bool:
         """Return True if the viewer wrote the effective review among these reactions."""
@@ -146,11 +136,6 @@ async def conversation(
     where = ConversationScope(*visit.project, view.id or "")
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         shown = await transcript(connection, where, view.turn)
-        counts = (
-            await reviewed_kinds(connection, visit.project)
-            if any(record["origin"] == "machine" for record in _said(shown))
-            else {}
-        )
     if not shown.lines and not shown.stray:
         return None
     came_from = next((record for record in _said(shown) if record["feedback_id"] == view.feedback), None)
@@ -158,7 +143,7 @@ async def conversation(
     if came_from is not None and not view.queue:
         position = (came_from["occurred_at"], came_from["feedback_id"])
         newer, older = await neighbours(pool, visit.project, span, view.listed, position)
-    return ConversationPage(where, shown, newer, older, reviewer, sources.trace_url_template, counts, came_from)
+    return ConversationPage(where, shown, newer, older, reviewer, sources.trace_url_template, came_from)
 
 
 def _said(shown: Transcript) -> Sequence[dict[str, Any]]:

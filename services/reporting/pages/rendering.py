@@ -26,7 +26,6 @@ from reporting.pages import charts
 from reporting.pages.markdown import rendered
 from reporting.pages.view import PERIODS
 from reporting.pages.zones import local, offset_text, zone_of
-from reporting.reviews.kinds import VerdictKind
 
 _FOLDER: Final = Path(__file__).parent
 ASSETS_AT: Final = "/dashboard/assets"
@@ -97,15 +96,6 @@ def reasons_shown(feedback: Mapping[str, Any]) -> list[str]:
     return [_in_words(tag) for tag in feedback["tags"]]
 
 
-def accuracy_in_words(kind: VerdictKind) -> str:
-    """State the precision of a kind of verdict in a sentence."""
-    verdicts = {"not_ok": "rejections", "ok": "praises"}.get(kind.reaction, "verdicts")
-    where = "reviewed in this project" if kind.source == "reviews" else "in published tests"
-    part = f" by its {_PARTS[kind.decided_by]}" if kind.decided_by else ""
-    bounds = f"{_percent(kind.low)} to {_percent(kind.high)}"
-    return f"Of {kind.checked:,} {verdicts}{part} {where}, {kind.right:,} were right ({bounds})."
-
-
 _ENVIRONMENT: Final = Environment(
     loader=FileSystemLoader(_FOLDER / "templates"),
     autoescape=True,
@@ -122,7 +112,6 @@ _ENVIRONMENT.filters |= {
     "instant": format_instant,
     "in_words": _in_words,
     "reasons": reasons_shown,
-    "accuracy": accuracy_in_words,
     "markdown": rendered,
     "json": json.dumps,
     "pair": lambda value: (value, value),

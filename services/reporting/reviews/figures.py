@@ -8,7 +8,6 @@ from pydantic import Field
 
 from contracts.intervals import wilson
 from reporting.model.responses import ResponseModel, Window
-from reporting.reviews.kinds import VerdictKind
 
 
 class SampledShare(ResponseModel):
@@ -55,10 +54,6 @@ class Audit(ResponseModel):
         Field(description="All other answers: 100 times `share` is the number of missed rejections per 100 of them."),
     ]
     agreement: Annotated[Agreement, Field(description="Agreement between reviewers; not limited to the window.")]
-    kinds: Annotated[
-        list[VerdictKind],
-        Field(description="Precision by kind of verdict, as shown with each verdict; not limited to the window."),
-    ]
 
 
 def sampled(answers: int, reviewed: int, rejected: int) -> SampledShare:

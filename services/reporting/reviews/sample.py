@@ -7,9 +7,7 @@ from typing import Final
 
 import asyncpg
 
-from contracts.base import DecidedBy, Reaction
 from contracts.intervals import wilson
-from detector.published import CheckedVerdicts
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Agreement, SampledShare, SecondReview, sampled
 from reporting.sql import SQL
@@ -113,18 +111,6 @@ async def samples(pool: asyncpg.Pool, project: Project, span: TimeSpan) -> dict[
     rows = await pool.fetch(*SQL.count_samples(**project._asdict(), **span._asdict()))
     counted = {row["is_rejected"]: sampled(row["answers"], row["reviewed"], row["rejected"]) for row in rows}
     return {is_rejected: counted.get(is_rejected, sampled(0, 0, 0)) for is_rejected in (True, False)}
-
-
-async def reviewed_kinds(
-    connection: Connection | asyncpg.Pool, project: Project
-) -> dict[tuple[Reaction, DecidedBy | None], CheckedVerdicts]:
-    """Count the reviewed machine verdicts and how many of them were correct.
-
-    The counts are by verdict and by the detector component that decided it. They cover the 1,000 most recently drawn
-    answers.
-    """
-    rows = await connection.fetch(*SQL.count_reviewed_kinds(**project._asdict()))
-    return {(row["reaction"], row["decided_by"]): CheckedVerdicts(row["right"], row["checked"]) for row in rows}
 
 
 async def _covered(pool: Connection | asyncpg.Pool, project: Project, span: TimeSpan) -> TimeSpan:

@@ -126,19 +126,6 @@ left join (select distinct conversation_id, turn_id from audit_draws where tenan
 left join lateral {review_of(d)} review on true
 group by p.is_rejected
 
--- name: count_reviewed_kinds
-select machine.reaction, machine.decided_by, count(*)::int as checked,
-       (count(*) filter (where review.reaction = machine.reaction))::int as right
-from {draws} d
-cross join lateral (
-    select coalesce(f.reaction, f.overruled_reaction) as reaction, f.decided_by from feedbacks f
-    where f.tenant = :tenant and f.project = :project
-      and f.conversation_id = d.conversation_id and f.turn_id = d.turn_id and {is_verdict(f)}
-    order by f.occurred_at desc, f.feedback_id desc limit 1
-) machine
-cross join lateral {review_of(d)} review
-group by machine.reaction, machine.decided_by
-
 -- name: list_disagreements
 -- The drawn turns with reviews by several reviewers. Those on which the reviewers differ come first, then the newest.
 select d.conversation_id, d.turn_id, count(distinct r.reaction) = 1 as is_unanimous,

@@ -17,9 +17,7 @@ from detector.version import DIGEST, RELEASE, version, version_with_gate
 from inference.llm_gate import gate
 
 HOMES = [Path(str(module.__file__)).parent for module in (rules, gate)]
-APART = frozenset(
-    {"evaluation", "explain.py", "reasons.py", "published.py", "version.py", "choice.py", "measured.py", "store.py"}
-)
+APART = frozenset({"evaluation", "explain.py", "reasons.py", "version.py", "choice.py", "measured.py", "store.py"})
 """Files and folders that do not affect verdicts."""
 LAYOUT = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.ENCODING})
 BREAKS = frozenset({tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})

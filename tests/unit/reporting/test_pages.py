@@ -11,7 +11,6 @@ from pydantic import TypeAdapter
 
 from contracts.base import Origin
 from contracts.instants import DAY, MINUTE, parse_instant
-from detector.published import CheckedVerdicts
 from reporting.alerts.rules import AlertRule
 from reporting.figures.votes import Votes
 from reporting.model.selection import ConversationScope, Project, TimeSpan
@@ -336,29 +335,9 @@ def page(**changes: Any) -> ConversationPage:
     shown = Transcript([line("a1", reactions=[{"feedback_id": SHOWN}])], [{"feedback_id": STRAY}], cut=False)
     values: dict[str, Any] = {
         "conversation": PLACE, "shown": shown, "newer": None, "older": None, "reviewer": "rita",
-        "trace_url_template": "https://traces.example/{trace_id}", "reviewed_kinds": {}, "came_from": None,
+        "trace_url_template": "https://traces.example/{trace_id}", "came_from": None,
     }  # fmt: skip
     return ConversationPage(**values | changes)
-
-
-@pytest.mark.parametrize(
-    ("one", "known"),
-    [
-        ({"origin": "machine", "reaction": "not_ok", "decided_by": "rules"}, True),
-        ({"origin": "machine", "reaction": None, "decided_by": None}, False),
-        ({"origin": "user", "reaction": "not_ok", "decided_by": None}, False),
-        ({"origin": "reviewer", "reaction": "not_ok", "decided_by": None}, False),
-    ],
-)
-def test_only_a_machine_verdict_has_a_precision(one: dict[str, Any], known: bool) -> None:
-    assert (page().accuracy_of(one) is not None) is known
-
-
-def test_the_precision_is_that_of_the_projects_own_reviews() -> None:
-    counts = {("ok", "rules"): CheckedVerdicts(40, 60), ("ok", "learned"): CheckedVerdicts(70, 70)}
-    found = page(reviewed_kinds=counts).accuracy_of({"origin": "machine", "reaction": "ok", "decided_by": "rules"})
-    assert found is not None
-    assert (found.source, found.decided_by, found.right, found.checked) == ("reviews", "rules", 40, 60)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from detector.published import PUBLISHED, CheckedVerdicts
 from reporting.figures.votes import Votes, difference
 from reporting.http.bodies import FilterBody
 from reporting.model.cursor import TIMED, BadCursor, decode, encode, question
@@ -24,8 +23,6 @@ from reporting.model.projection import (
     newest_feedbacks,
 )
 from reporting.model.selection import ALWAYS, Filters
-from reporting.pages.rendering import accuracy_in_words
-from reporting.reviews.kinds import ENOUGH, KindCounts, kind_of
 from servicekit.log.outcome import Outcome
 from tests.support.reporting_events import feedback, message
 
@@ -166,41 +163,6 @@ def test_every_filter_is_passed_on() -> None:
     wanted = Filters(**given, tag="wrong", origins=("user",))
     assert FilterBody.model_validate({**given, "tag": "wrong", "origin": "user"}).filters == wanted
     assert FilterBody().filters == Filters()
-
-
-# Share of right verdicts of a kind: which figure applies, and its sentence.
-
-RULES: KindCounts = {("not_ok", "rules"): CheckedVerdicts(41, ENOUGH), ("not_ok", "learned"): CheckedVerdicts(3, 10)}
-
-
-@pytest.mark.parametrize(
-    ("reaction", "decided_by", "counts", "sentence"),
-    [
-        (
-            "not_ok",
-            "rules",
-            RULES,
-            "Of 50 rejections by its rules reviewed in this project, 41 were right (69% to 90%).",
-        ),
-        ("not_ok", "learned", RULES, "Of 60 rejections reviewed in this project, 44 were right (61% to 83%)."),
-        ("not_ok", "llm", {}, None),
-        ("neutral", "rules", {}, None),
-    ],
-)
-def test_the_closest_group_with_enough_reviews_is_shown(
-    reaction: str, decided_by: str, counts: KindCounts, sentence: str | None
-) -> None:
-    kind = kind_of(reaction, decided_by, counts)  # type: ignore[arg-type]
-    assert (None if kind is None else accuracy_in_words(kind)) == sentence
-
-
-def test_the_published_figure_applies_until_enough_verdicts_are_reviewed() -> None:
-    few: KindCounts = {("not_ok", "rules"): CheckedVerdicts(0, ENOUGH - 1)}
-    kind = kind_of("not_ok", "rules", few)
-    assert kind is not None and (kind.source, kind.right, kind.checked) == ("published", *PUBLISHED["not_ok"])
-    right, checked = PUBLISHED["not_ok"]
-    interval = f"{kind.low:.0%} to {kind.high:.0%}"
-    assert accuracy_in_words(kind) == f"Of {checked} rejections in published tests, {right} were right ({interval})."
 
 
 # Changes of satisfaction: their size and significance.
