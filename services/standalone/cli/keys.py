@@ -12,15 +12,11 @@ from rich.table import Table
 
 from servicekit.errors import RequestRefused
 from standalone.state import DEFAULT_STATE, running_database
-from standalone.terminal import FAILED, AsJson, State, harmless, print_json, run, say, show
+from standalone.terminal import FAILED, AsJson, Database, State, harmless, print_json, run, say, show
 
 if TYPE_CHECKING:
     from standalone.operations.keys import KeyTables
 
-Database = Annotated[
-    str | None,
-    typer.Option(help="Reporting's PostgreSQL URL; default: that of the running `up`, or the settings."),
-]
 keys = typer.Typer(
     name="keys",
     no_args_is_help=True,
@@ -83,19 +79,6 @@ def list_keys(database: Database = None, state: State = DEFAULT_STATE, as_json: 
             _day(row["used_at"], "never"),
         )
     Console().print(table if rows else "There are no keys yet: `agent-feedback keys add NAME --scope S --project T/P`.")
-
-
-@keys.command("renew")
-def renew(
-    id_: Annotated[str, typer.Argument(metavar="ID", help="The key's id, from `keys list`.")],
-    days: Annotated[int, typer.Option(help="Days until the key expires.")] = 365,
-    database: Database = None,
-    state: State = DEFAULT_STATE,
-) -> None:
-    """Replace a key's secret and print it. Whoever has the key stays the same caller."""
-    key = accessed(lambda tables: tables.renew(id_, days), database, state)
-    say(f"Keep this key of {key.name}: it is not stored and cannot be shown again. The key before it stops working.")
-    show(key.secret)
 
 
 @keys.command("revoke")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.scopes import ALL_SCOPES
-from reporting.access.keys import ApiKeys, Maker, NewKey
+from reporting.access.keys import ApiKeys, Maker
 from reporting.access.log import AccessLog
 from reporting.parts import SCHEMA
 from reporting.settings import ReportingSettings
@@ -41,12 +41,6 @@ class KeyTables:
         key = await self.keys.add(name, scopes, projects, str(days), _maker())
         await self._note(key.tenant, f"key {key.name}: created with {' '.join(sorted(scopes))}")
         return key.secret
-
-    async def renew(self, id_: str, days: int) -> NewKey:
-        """Replace the secret of a key."""
-        key = await self.keys.renew(id_, str(days), _maker())
-        await self._note(key.tenant, f"key {key.name}: renewed")
-        return key
 
     async def revoke(self, id_: str) -> str:
         """Revoke a key and return its name."""

@@ -169,10 +169,6 @@ class Tables:
         self.changes.append(("add", name, *values))
         return NewKey("s3cret", name.strip(), "acme")
 
-    async def renew(self, id_: str, days: str, maker: Maker) -> NewKey:
-        self.changes.append(("renew", id_, days, maker))
-        return NewKey("n3w", "crm", "acme")
-
     async def revoke(self, id_: str, access: ProjectSet) -> RevokedKey:
         self.changes.append(("revoke", id_, access))
         return RevokedKey("crm", "acme")
