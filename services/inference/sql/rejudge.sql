@@ -6,7 +6,7 @@ where (v.release, v.mode) < (:release, :mode) and m.role = 'human' and m.at >= :
 select count(*) from {outdated}
 
 -- name: page_of_outdated
-select m.tenant, m.project, m.conversation_id, m.message_id, m.position, v.status, v.turn_id, v.announced,
+select m.tenant, m.project, m.conversation_id, m.message_id, m.position,
     (extract(epoch from m.stored_at) * 1000000)::bigint as stored_at
 from {outdated} and (m.conversation_id, m.tenant, m.project, m.position, m.message_id)
     > (:conversation_id, :tenant, :project, :position, :message_id)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import Any
 
 from inference.detector_setup import gate_of, open_detector, open_endpoint
 from inference.judging import Judging
 from inference.parts import SCHEMA
-from inference.rejudge import Difference, Rejudging
+from inference.rejudge import Rejudging
 from inference.settings import InferenceSettings
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
-from servicekit.log.records import Producer
 from standalone.operations.log_access import LogTarget, database_answers, writing_to
 
 Say = Callable[[str], None]
@@ -26,29 +22,16 @@ OpenProgress = Callable[[int], Callable[[int], None]]
 """Function that receives the number of messages to judge, and returns a callback for the size of each batch."""
 
 
-@dataclass(frozen=True)
-class Rejudged:
-    """Result of judging messages again: the detector's version, and the number of messages for each difference."""
-
-    detector: str
-    differences: Counter[Difference]
-
-
-class _NoLog:
-    """Producer for dry runs, which fails if anything is sent."""
-
-    async def send(self, messages: Any) -> Any:
-        raise AssertionError("a comparison announces nothing")
-
-
 async def rejudge_database(
-    settings: InferenceSettings, target: LogTarget, since: int, *, dry_run: bool, say: Say, open_progress: OpenProgress
-) -> Rejudged:
+    settings: InferenceSettings, target: LogTarget, since: int, *, say: Say, open_progress: OpenProgress
+) -> tuple[str, int]:
     """Judge the messages again whose verdicts are by an earlier detector.
 
     Args:
         since: Earliest time of the messages in microseconds.
-        dry_run: True to only compare the verdicts.
+
+    Returns:
+        The version of the detector, and the number of messages.
     """
     await database_answers(settings.database_url)
     async with AsyncExitStack() as parts:
@@ -56,9 +39,9 @@ async def rejudge_database(
         parts.push_async_callback(pool.close)
         connection = await parts.enter_async_context(pool.acquire())
         detector = await open_detector(settings, say)
-        producer: Producer = _NoLog() if dry_run else await parts.enter_async_context(writing_to(target))
+        producer = await parts.enter_async_context(writing_to(target))
         gate = gate_of(settings, open_endpoint(settings, parts), pool, detector, SystemClock())
         judging = Judging(PostgresTurnIndex(connection, TurnVectors(detector.embedder)), producer, detector, gate)
         rejudging = Rejudging(connection, PostgresConversationStore(pool), judging)
         progress = open_progress(await rejudging.count(since))
-        return Rejudged(str(judging.version), await rejudging.run(since, dry_run=dry_run, progress=progress))
+        return str(judging.version), await rejudging.run(since, progress)

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from contracts.message_fields import TurnKey
-from detector.model import Message, Target, Verdict
+from detector.model import Message
 from inference.detector_setup import open_detector
 from inference.judging import PIECE, Judging
 from inference.last_answer import SOME_AGENT, LastAnswer
-from inference.rejudge import AnnouncedVerdict, difference
 from inference.settings import InferenceSettings
-from inference.store import ConversationKey, MessageKey
+from inference.store import ConversationKey
 from inference.turns.rules import Turn
 from servicekit.errors import StartError
 
@@ -135,46 +134,6 @@ def test_a_turn_that_is_known_comes_once(known: Turn) -> None:
 
 
 # Differences between two verdicts on a message.
-
-OK, NOT_OK, ELSEWHERE = (
-    AnnouncedVerdict(*said) for said in (("accepted", "t1"), ("rejected", "t1"), ("rejected", "t2"))
-)
-
-
-KEY = MessageKey("acme", "support", "c1", "m1")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "kind"),
-    [
-        (None, None, "unchanged"),
-        (OK, OK, "unchanged"),
-        (None, OK, "added"),
-        (OK, None, "withdrawn"),
-        (OK, NOT_OK, "reversed"),
-        (OK, ELSEWHERE, "reversed"),
-        (NOT_OK, ELSEWHERE, "moved"),
-    ],
-)
-def test_the_kind_of_each_difference(
-    before: AnnouncedVerdict | None, after: AnnouncedVerdict | None, kind: str
-) -> None:
-    assert difference(before, after) == kind
-
-
-def test_only_an_announced_verdict_with_a_target_counts() -> None:
-    target = Target("t1", "a1", "bot", 0.9, 0.9, 1.0, 1)
-    sure = Verdict("rejected", "not_ok", 0.99, "explicit", "No.", target, ("flat_no",), "rules", "neutral")
-    assert sure.emitted
-    assert AnnouncedVerdict.of(sure) == NOT_OK
-    assert (
-        AnnouncedVerdict.of(Verdict("rejected", "not_ok", 0.99, "explicit", "No.", None, (), "rules", "neutral"))
-        is None
-    )
-    silent = Verdict("neutral", None, 0.5, None, "No.", target, (), "rules", "neutral")
-    assert not silent.emitted
-    assert AnnouncedVerdict.of(silent) is None
-
 
 # The detector that the settings name, and what an operator is told about a missing encoder.
 
