@@ -114,7 +114,7 @@ def _add_turn_routes(router: Routes, turns: TurnSearch) -> None:
         turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
         if turn is None:
             raise RequestRefused(404, "That turn is unknown.")
-        return TurnMetadata.of(turn)
+        return TurnMetadata.model_validate(turn)
 
     @router.at(
         "POST", SEARCH, DETECT, response_model=FoundStrategies, refuses=SENT, openapi_extra=taking(StrategySearch)
@@ -126,7 +126,9 @@ def _add_turn_routes(router: Routes, turns: TurnSearch) -> None:
         """
         body = await read_body(request, {JSON: StrategySearch.model_validate_json})
         wanted = StrategyFilter(tenant, project, body.intent, body.user_id, body.text, body.agent_id)
-        return FoundStrategies(items=[FoundStrategy.of(turn) for turn in await turns.search(wanted, body.limit)])
+        return FoundStrategies(
+            items=[FoundStrategy.model_validate(turn) for turn in await turns.search(wanted, body.limit)]
+        )
 
 
 async def _new_message(

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 
 from contracts.base import CorrectionType
 from contracts.instants import format_instant
-from detector.model import DecidedBy, Feedback, GateCall, Reaction, TargetRule, Verdict
+from detector.model import DecidedBy, Feedback, GateCall, Reaction, TargetRule
 from detector.reasons import reason_in_words
 from inference import detection
 from inference.planner import render
 from inference.turns.candidates import Candidate
 from inference.turns.rules import Turn, metadata_name
 
+Time = Annotated[str | None, BeforeValidator(lambda time: None if time is None else format_instant(time))]
+MetadataName = Annotated[str | None, BeforeValidator(metadata_name)]
 
-class FoundTarget(BaseModel):
+
+class Answer(BaseModel):
+    """A response body that is read from the attributes of a verdict or a turn."""
+
+    model_config = ConfigDict(from_attributes=True, validate_by_name=True, use_attribute_docstrings=True)
+
+
+class FoundTarget(Answer):
     """The agent message that a verdict is about."""
-
-    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
     turn_id: str
     """The turn that the agent message belongs to: a person's question and the agent's answer."""
@@ -54,12 +61,10 @@ class FoundCandidate(FoundTarget):
         return cls(conversation_id=candidate.conversation.conversation_id, **asdict(candidate.target))
 
 
-class FeedbackResult(BaseModel):
+class FeedbackResult(Answer):
     """The detector's verdict on a message that may be feedback on an earlier answer."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    feedback_type: Feedback
+    feedback_type: Feedback = Field(validation_alias="feedback")
     """rejected, accepted or neutral."""
     confidence: float
     """Estimated probability that the verdict is right, 0 to 1. See docs/evaluation.md for the measured rates."""
@@ -73,7 +78,7 @@ class FeedbackResult(BaseModel):
     """The gate's classification of the message."""
     decided_by: DecidedBy
     """What decided: `rules`, the reader (`learned`), or a language model (`llm`)."""
-    reasons: list[str]
+    reasons: Annotated[list[str], BeforeValidator(reason_in_words)] = Field(validation_alias="rules")
     """The rule that matched, in words."""
     rules: list[str]
     """The names of the patterns and rules that matched."""
@@ -81,40 +86,20 @@ class FeedbackResult(BaseModel):
     """The reader that read the message with its answer; null if only patterns judged."""
     scores: dict[str, float]
     """The numbers behind the verdict by name, such as the reader's probabilities."""
-    new_topic: bool
+    new_topic: bool = Field(validation_alias="status_only")
     """True if the message starts a new topic. This changes the turn's status, but is never announced."""
-    would_be_announced: bool
+    would_be_announced: bool = Field(validation_alias="emitted")
     """True if this verdict will be announced when the chat publishes the message."""
 
-    @classmethod
-    def of(cls, verdict: Verdict) -> FeedbackResult:
-        return cls(
-            feedback_type=verdict.feedback,
-            confidence=verdict.confidence,
-            correction_type=verdict.correction_type,
-            user_said=verdict.user_said,
-            reaction=verdict.reaction,
-            gate=verdict.gate,
-            decided_by=verdict.decided_by,
-            reasons=list(reason_in_words(verdict.rules)),
-            rules=list(verdict.rules),
-            encoder=verdict.encoder,
-            scores=dict(verdict.scores),
-            new_topic=verdict.status_only,
-            would_be_announced=verdict.emitted,
-        )
 
-
-class KnownTurn(BaseModel):
+class KnownTurn(Answer):
     """The known facts about a turn. A field is null if no event has provided its value."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    conversation_id: str
+    conversation_id: str = Field(validation_alias=AliasPath("key", "conversation_id"))
     """The conversation, also called thread."""
-    turn_id: str
+    turn_id: str = Field(validation_alias=AliasPath("key", "turn_id"))
     """The turn: a person's question and the agent's answer."""
-    ts: str | None
+    ts: Time = Field(validation_alias="at")
     """Time of the turn's earliest known message."""
     user_id: str | None
     """The person who asked the question."""
@@ -128,9 +113,9 @@ class KnownTurn(BaseModel):
     """The result of the platform's own validation of the answer."""
     quality_score: float | None
     """The quality of the answer as scored by the platform, 0 to 1."""
-    user_feedback_status: Feedback
+    user_feedback_status: Feedback = Field(validation_alias="status")
     """Verdict on the answer: rejected, accepted or neutral."""
-    feedback_confidence: float
+    feedback_confidence: float = Field(validation_alias="confidence")
     """Confidence of the verdict, 0 to 1."""
     satisfaction: float
     """A score from -1 to 1 that combines the platform's validation with the person's feedback."""
@@ -144,19 +129,13 @@ class FoundStrategy(KnownTurn):
     similarity: float | None
     """Similarity between the turn's question and the searched text, 0 to 1; null if no text was given."""
 
-    @classmethod
-    def of(cls, turn: Turn) -> FoundStrategy:
-        return cls(**_known_fields(turn), similarity=turn.similarity)
-
 
 class FoundStrategies(BaseModel):
     items: Annotated[list[FoundStrategy], Field(description="The results.")]
 
 
-class Detected(BaseModel):
+class Detected(Answer):
     """The verdict on a person's message, the agent message that is judged, and a section for the planner's prompt."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     feedback: FeedbackResult
     """The verdict on the message."""
@@ -177,44 +156,31 @@ class Detected(BaseModel):
     def of(cls, result: detection.Detected, worked: Sequence[Turn] = (), *, answer_not_seen: bool = False) -> Detected:
         target = result.verdict.target
         return cls(
-            feedback=FeedbackResult.of(result.verdict),
+            feedback=FeedbackResult.model_validate(result.verdict),
             target=FoundTarget.model_validate(target) if target else None,
             candidates=[FoundCandidate.of(candidate) for candidate in result.candidates],
             rejections_in_a_row=result.rejections,
             planner_markdown=render(result.advice, worked, may_lack_latest=answer_not_seen),
             answer_not_seen=answer_not_seen,
-            strategies=[FoundStrategy.of(turn) for turn in worked],
+            strategies=[FoundStrategy.model_validate(turn) for turn in worked],
         )
 
 
-class UserFeedback(BaseModel):
+class UserFeedback(Answer):
     """A person's feedback on a turn, in the format that the strategy learner reads."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     status: Feedback
     """rejected, accepted or neutral."""
-    detected_at: str | None
+    detected_at: Time
     """The time of the feedback; null if there is none."""
-    detected_in_turn: str | None
+    detected_in_turn: str | None = Field(validation_alias="detected_in")
     """The turn of the message in which the feedback was detected; null if the person reacted to the turn itself."""
-    correction_type: str | None
+    correction_type: MetadataName
     """explicit_correction, rephrased_query or abandonment; null unless the turn was rejected."""
     confidence: float
     """Confidence of the feedback, 0 to 1."""
     user_said: str | None
     """The text of the message that gave the feedback."""
-
-    @classmethod
-    def of(cls, turn: Turn) -> UserFeedback:
-        return cls(
-            status=turn.status,
-            detected_at=None if turn.detected_at is None else format_instant(turn.detected_at),
-            detected_in_turn=turn.detected_in,
-            correction_type=metadata_name(turn.correction_type),
-            confidence=turn.confidence,
-            user_said=turn.user_said,
-        )
 
 
 class TurnMetadata(KnownTurn):
@@ -224,7 +190,7 @@ class TurnMetadata(KnownTurn):
     """The id of the agent's message in the turn."""
     rejection_detected_in: str | None
     """The turn of the message that rejected this turn; null if no message rejected it."""
-    correction_type: str | None
+    correction_type: MetadataName
     """The type of rejection; null unless the turn was rejected."""
     user_said: str | None
     """The text of the message that gave the feedback."""
@@ -238,46 +204,9 @@ class TurnMetadata(KnownTurn):
     """The platform's track that the answer belongs to."""
     bundle_id: str | None
     """The platform's bundle (application) that produced the answer."""
-    session_id: str
+    session_id: str = Field(validation_alias=AliasPath("key", "conversation_id"))
     """The id of the conversation."""
-    timestamp: str | None
+    timestamp: Time = Field(validation_alias="at")
     """The time of the turn's earliest known message; the same as `ts`."""
-    user_feedback: UserFeedback
+    user_feedback: UserFeedback = Field(validation_alias="itself")
     """The feedback on the answer, and where it comes from."""
-
-    @classmethod
-    def of(cls, turn: Turn) -> TurnMetadata:
-        fields = _known_fields(turn)
-        return cls(
-            **fields,
-            session_id=turn.key.conversation_id,
-            timestamp=fields["ts"],
-            user_feedback=UserFeedback.of(turn),
-            agent_message_id=turn.agent_message_id,
-            rejection_detected_in=turn.rejection_detected_in,
-            correction_type=metadata_name(turn.correction_type),
-            user_said=turn.user_said,
-            tags=list(turn.user.tags) if turn.user else [],
-            correction=turn.user.correction if turn.user else None,
-            judged_by_user=turn.user is not None,
-            track_id=turn.track_id,
-            bundle_id=turn.bundle_id,
-        )
-
-
-def _known_fields(turn: Turn) -> dict[str, Any]:
-    return {
-        "conversation_id": turn.key.conversation_id,
-        "turn_id": turn.key.turn_id,
-        "ts": None if turn.at is None else format_instant(turn.at),
-        "user_id": turn.user_id,
-        "agent_id": turn.agent_id,
-        "intent": turn.intent,
-        "strategy": turn.strategy,
-        "validation_outcome": turn.validation_outcome,
-        "quality_score": turn.quality_score,
-        "user_feedback_status": turn.status,
-        "feedback_confidence": turn.confidence,
-        "satisfaction": turn.satisfaction,
-        "ranking_score": turn.ranking_score,
-    }

@@ -115,21 +115,21 @@ def _feedback(turn: Turn) -> list[str]:
         lines.append(f"**Previous strategy:** {strategy}{query}")
     if turn.status == "rejected":
         lines.append(f"**What went wrong:** {'; '.join(_wrong(turn)) or 'the user did not say'}")
-    if turn.user is not None and (correction := turn.user.correction or "").strip():
+    if (correction := turn.correction or "").strip():
         lines.append(f"**It should have been:** {_quoted(correction, QUOTE)}")
     return lines
 
 
 def _detected(turn: Turn) -> str:
     name = _name(turn.key.turn_id)
-    if turn.user is not None:
+    if turn.judged_by_user:
         return f"The user's own reaction: Turn {name} was {turn.status}"
     where = f"Turn {_name(turn.machine.detected_in_turn_id)}" if turn.machine else "Nothing"
     return f"{where} detected that Turn {name} was {turn.status}"
 
 
 def _wrong(turn: Turn) -> list[str]:
-    section = [_name(tag) for tag in turn.user.tags] if turn.user else []
+    section = [_name(tag) for tag in turn.tags]
     if words := _said(turn):
         section.append(_WRONG[turn.correction_type].format(words=_quoted(objection(words), 2 * GIST)))
     outcome = _OUTCOMES.get(turn.validation_outcome or "")
@@ -150,7 +150,7 @@ def _preferences(advice: Advice) -> Iterable[str]:
     for turn in reversed(advice.recent):
         if turn.key == advice.turn.key or turn.user_id != (advice.turn.user_id or turn.user_id):
             continue
-        words = (turn.user.correction if turn.user else None) or turn.user_said
+        words = turn.correction or turn.user_said
         name = _name(turn.key.turn_id)
         match _status(turn):
             case "rejected":

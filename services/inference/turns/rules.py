@@ -81,6 +81,26 @@ class Turn:
     similarity: float | None = None
 
     @property
+    def itself(self) -> Turn:
+        """The turn, for a response body whose part is about the turn as well."""
+        return self
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The reason tags that the person chose."""
+        return self.user.tags if self.user else ()
+
+    @property
+    def correction(self) -> str | None:
+        """The correct answer, in the person's words."""
+        return self.user.correction if self.user else None
+
+    @property
+    def judged_by_user(self) -> bool:
+        """True if a person's reaction determines the status."""
+        return self.user is not None
+
+    @property
     def status(self) -> Feedback:
         """The status of the turn. People's feedback takes precedence over the detector's verdict."""
         if self.user is not None:
