@@ -15,14 +15,14 @@ from contracts.provenance import NO_PROVENANCE
 from contracts.topics import INFERRED_RECEIVED
 from detector.model import Message, Target, Verdict
 from detector.reasons import reason_in_words
-from inference.store import IndexedMessage, Placed
+from inference.store import IndexedMessage
 from inference.turns.store import PreviousVerdict
 
 DETECTOR = "implicit"
 
 
 def announcement(
-    placed: Placed,
+    judged: IndexedMessage,
     verdict: Verdict,
     answer: IndexedMessage | None,
     version: DetectorVersion,
@@ -46,39 +46,37 @@ def announcement(
     """
     target = verdict.target if verdict.emitted else None
     if target is not None:
-        content = _content(placed.indexed.message, verdict, target)
+        content = _content(judged.message, verdict, target)
     elif previous is not None and previous.emitted_turn_id is not None:
-        content = _retraction(placed.indexed.message, previous)
+        content = _retraction(judged.message, previous)
     else:
         return None
     if target is not None and answer is not None:
         content |= {"question_message_id": question_message_id, "thread_id": answer.message.thread_id}
-    where, message = placed.indexed.conversation, placed.indexed.message
+    where, message = judged.conversation, judged.message
     return FeedbackInferredReceived(
-        event_id=_event_id(placed, version),
+        event_id=_event_id(judged, version),
         occurred_at=message.at,
         **where._asdict(),
         detected_in_turn_id=message.turn_id,
         detected_in_message_id=message.message_id,
         user_id=message.sender_id,
-        user_type=placed.indexed.user_type or PERSON,
+        user_type=judged.user_type or PERSON,
         confidence=verdict.confidence,
         decided_by=verdict.decided_by,
         detector=DETECTOR,
         detector_version=str(version),
-        evaluation=placed.evaluation,
+        evaluation=judged.evaluation,
         **content,
         **(answer.provenance if answer else NO_PROVENANCE).fields(),
     )
 
 
-def _event_id(placed: Placed, version: DetectorVersion) -> str:
-    message = placed.indexed.message
+def _event_id(judged: IndexedMessage, version: DetectorVersion) -> str:
+    message = judged.message
     sender, source_id = message.sender_id, f"{message.message_id}:{DETECTOR}"
-    about = feedback_id(
-        *placed.indexed.conversation, source="inference", user_id=sender, agent_id="", source_id=source_id
-    )
-    return str(derived_id(INFERRED_RECEIVED.name, str(about), str(version), placed.evaluation))
+    about = feedback_id(*judged.conversation, source="inference", user_id=sender, agent_id="", source_id=source_id)
+    return str(derived_id(INFERRED_RECEIVED.name, str(about), str(version), judged.evaluation))
 
 
 def _content(message: Message, verdict: Verdict, target: Target) -> dict[str, Any]:

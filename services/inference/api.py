@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import Request
 
 from contracts.base import Id, Name
-from contracts.message_fields import TurnKey
+from contracts.message_fields import MessageKey, TurnKey
 from contracts.scopes import DETECT
 from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
 from inference.api_bodies import Body, NewMessage, StrategySearch
 from inference.detection import Detection
-from inference.store import ConversationKey, MessageKey
+from inference.store import ConversationKey
 from inference.strategies import strategies_that_worked
 from inference.turns.store import StrategyFilter, TurnSearch
 from servicekit.clock import Clock

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from contracts.message_fields import TurnKey
+from contracts.message_fields import MessageKey, TurnKey
 from detector.addressing import in_scope
 from detector.detector import Detector
 from detector.location import MAX_AGE_US
@@ -19,7 +19,7 @@ from detector.rules import UNRELATED
 from inference.last_answer import LastAnswer
 from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.planner import Advice
-from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey, Scope
+from inference.store import ConversationKey, ConversationStore, IndexedMessage, Scope
 from inference.turns.candidates import Candidate, candidates
 from inference.turns.rules import MachineStatus, Turn, rejections_in_a_row
 from inference.turns.store import PersonTurns, TurnSearch

@@ -8,6 +8,7 @@ from typing import Any
 from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
 from contracts.headers import Headers, derived_headers
+from contracts.message_fields import MessageKey
 from contracts.provenance import NO_PROVENANCE, provenance_of
 from contracts.versions import (
     UNLOGGED,
@@ -22,7 +23,7 @@ from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message
 from inference.judging import Judging
 from inference.llm_gate.gate import LlmGate
-from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey
+from inference.store import ConversationKey, ConversationStore, IndexedMessage
 from inference.turns.facts import facts_of
 from inference.turns.store import TurnIntake
 from inference.window import message_ranges

@@ -10,13 +10,14 @@ from typing import Final
 
 from contracts.detectors import DetectorVersion
 from contracts.headers import Headers
+from contracts.message_fields import MessageKey
 from contracts.topics import INFERRED_RECEIVED
 from detector.addressing import in_scope, questions_of
 from detector.detector import Detector
 from detector.model import Neighbourhood, Verdict
 from inference.announce import announcement
 from inference.llm_gate.gate import LlmGate, PendingVerdict
-from inference.store import IndexedMessage, MessageKey, Placed, VerdictStamp
+from inference.store import IndexedMessage, VerdictStamp
 from inference.turns.facts import Facts, joined
 from inference.turns.store import PreviousVerdict, TurnIntake
 from inference.window import MessageRange
@@ -33,7 +34,7 @@ heartbeats: if they are delayed beyond the session timeout, the consumer loses i
 class JudgedMessage:
     """A person's message with the messages before it and the verdict on it."""
 
-    placed: Placed
+    message: IndexedMessage
     before: Sequence[IndexedMessage]
     verdict: Verdict
 
@@ -48,7 +49,7 @@ class JudgedMessage:
         """Message id of the question behind that answer, or None if it is unknown."""
         if self.answer is None:
             return None
-        messages = in_scope(_neighbourhood(self.placed, self.before)).before
+        messages = in_scope(_neighbourhood(self.message, self.before)).before
         question = questions_of(messages)[messages.index(self.answer.message)]
         return None if question is None else question.message_id
 
@@ -78,14 +79,14 @@ class Judging:
     async def judge(self, ranges: Sequence[MessageRange]) -> list[JudgedMessage]:
         """Judge people's messages in `ranges`. Nothing is stored except the language model's answers."""
         pending = [pair for span in ranges for pair in span.to_judge()]
-        items = [_neighbourhood(placed, before) for placed, before in pending]
+        items = [_neighbourhood(message, before) for message, before in pending]
         verdicts = await self._judge(items)
         if self._gate is not None:
             with stage("gate"):
                 verdicts = await self._gate.settle(
                     [
-                        PendingVerdict(placed.indexed.conversation, item, verdict)
-                        for (placed, _), item, verdict in zip(pending, items, verdicts, strict=True)
+                        PendingVerdict(message.conversation, item, verdict)
+                        for (message, _), item, verdict in zip(pending, items, verdicts, strict=True)
                     ]
                 )
         return [JudgedMessage(*pair, verdict) for pair, verdict in zip(pending, verdicts, strict=True)]
@@ -101,7 +102,7 @@ class Judging:
         Args:
             headers: Returns the record headers for the event about a message.
         """
-        verdicts = [(item.placed, item.verdict) for item in judged]
+        verdicts = [(item.message, item.verdict) for item in judged]
         previous = await self._turns.take(joined(facts), verdicts, self.version)
         await self._producer.send(list(self._records(judged, previous, headers)))
 
@@ -112,14 +113,13 @@ class Judging:
         headers: Callable[[IndexedMessage], Headers],
     ) -> Iterator[Record]:
         for item in judged:
-            indexed = item.placed.indexed
-            before = previous.get(indexed.key)
-            placed, verdict, version = _upheld(item.placed, item.verdict, self.version, before)
+            before = previous.get(item.message.key)
+            message, verdict, version = _upheld(item.message, item.verdict, self.version, before)
             question = item.question_message_id if verdict.emitted else None
-            event = announcement(placed, verdict, item.answer, version, before, question_message_id=question)
+            event = announcement(message, verdict, item.answer, version, before, question_message_id=question)
             if event is not None:
                 value = event.model_dump_json(by_alias=True).encode()
-                yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(indexed))
+                yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(item.message))
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
         verdicts: list[Verdict] = []
@@ -130,22 +130,22 @@ class Judging:
         return verdicts
 
 
-def _neighbourhood(placed: Placed, before: Sequence[IndexedMessage]) -> Neighbourhood:
-    return Neighbourhood(tuple(row.message for row in before), placed.indexed.message)
+def _neighbourhood(message: IndexedMessage, before: Sequence[IndexedMessage]) -> Neighbourhood:
+    return Neighbourhood(tuple(row.message for row in before), message.message)
 
 
 def _upheld(
-    placed: Placed, verdict: Verdict, version: DetectorVersion, previous: PreviousVerdict | None
-) -> tuple[Placed, Verdict, DetectorVersion]:
+    message: IndexedMessage, verdict: Verdict, version: DetectorVersion, previous: PreviousVerdict | None
+) -> tuple[IndexedMessage, Verdict, DetectorVersion]:
     """Return the verdict to publish, with its message and the version of its detector.
 
     This is normally `verdict` itself. The exception is a stored verdict that takes precedence over `verdict`, but was
     not announced. A neutral verdict with its stamp is then published, to retract any announcement with a lower stamp.
     """
     if previous is None or previous.detector is None or previous.announced:
-        return placed, verdict, version
-    stored = replace(placed, evaluation=previous.evaluation)
-    if VerdictStamp.of(stored, previous.detector) <= VerdictStamp.of(placed, version):
-        return placed, verdict, version
+        return message, verdict, version
+    stored = replace(message, evaluation=previous.evaluation)
+    if VerdictStamp.of(stored, previous.detector) <= VerdictStamp.of(message, version):
+        return message, verdict, version
     neutral = replace(verdict, feedback="neutral", confidence=0.5, target=None, decided_by="rules")
     return stored, neutral, previous.detector

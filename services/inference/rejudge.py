@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from contracts.headers import Headers, derived_headers
+from contracts.message_fields import MessageKey
 from inference.judging import Judging
 from inference.sql import SQL
-from inference.store import ConversationStore, IndexedMessage, MessageKey
+from inference.store import ConversationStore, IndexedMessage
 from inference.window import message_ranges
 
 BATCH: Final = 200

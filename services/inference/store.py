@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from contracts.detectors import DetectorVersion
+from contracts.message_fields import MessageKey
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.model import Message
 
@@ -18,18 +19,6 @@ class ConversationKey(NamedTuple):
     conversation_id: str
 
 
-class MessageKey(NamedTuple):
-    """Key of a message.
-
-    It includes the conversation, because many chats number their messages per conversation.
-    """
-
-    tenant: str
-    project: str
-    conversation_id: str
-    message_id: str
-
-
 @dataclass(frozen=True)
 class IndexedMessage:
     """A message with the content of its highest version and the position of its earliest version.
@@ -38,6 +27,7 @@ class IndexedMessage:
         position: Sort key of the message in its conversation: the result of `contracts.versions.position_of` for its
             earliest version, whose time is `message.at`.
         user_type: Role of the writer, as named by the platform.
+        evaluation: Number of message versions in the conversation, if the message was read to judge it; otherwise 0.
     """
 
     conversation: ConversationKey
@@ -46,6 +36,7 @@ class IndexedMessage:
     position: bytes
     provenance: Provenance = NO_PROVENANCE
     user_type: str | None = None
+    evaluation: int = 0
 
     @cached_property
     def thread(self) -> str:
@@ -87,18 +78,6 @@ def _version(message: IndexedMessage) -> bytes:
     return message.version
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A message as read from the index, with the data needed to judge it.
-
-    Attributes:
-        evaluation: Number of message versions in the conversation.
-    """
-
-    indexed: IndexedMessage
-    evaluation: int
-
-
 class VerdictStamp(NamedTuple):
     """Sort key for the verdicts on a message: the verdict with the highest stamp is effective.
 
@@ -110,9 +89,9 @@ class VerdictStamp(NamedTuple):
     evaluation: int
 
     @classmethod
-    def of(cls, placed: Placed, version: DetectorVersion) -> VerdictStamp:
-        """Return the stamp of a verdict on `placed` by a detector of the given version."""
-        return cls(version.release, version.mode, placed.evaluation)
+    def of(cls, message: IndexedMessage, version: DetectorVersion) -> VerdictStamp:
+        """Return the stamp of a verdict on `message` by a detector of the given version."""
+        return cls(version.release, version.mode, message.evaluation)
 
 
 class Scope(NamedTuple):
@@ -134,7 +113,7 @@ class ConversationStore(Protocol):
         """
         ...
 
-    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[Placed]]:
+    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[IndexedMessage]]:
         """Return the messages with these keys, the `NEIGHBOURHOOD` messages before and `after` messages after each.
 
         Returns:

@@ -7,11 +7,11 @@ from typing import Final
 
 import asyncpg
 
-from contracts.message_fields import MESSAGE_KEY
+from contracts.message_fields import MESSAGE_KEY, MessageKey
 from contracts.provenance import Provenance
 from detector.model import NEIGHBOURHOOD, Message
 from inference.sql import SQL
-from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
+from inference.store import ConversationKey, IndexedMessage, Scope
 from servicekit.db.database import Database
 from servicekit.db.statements import Statements
 
@@ -39,13 +39,13 @@ class PostgresConversationStore:
         rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
         return {MessageKey(*row) for row in await Database.call(self._pool, self._index, rows)}
 
-    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[Placed]]:
+    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[IndexedMessage]]:
         statement = SQL.messages_around.bulk(sorted(set(keys)), before=NEIGHBOURHOOD, after=after)
-        scopes: dict[Scope, list[Placed]] = {}
+        scopes: dict[Scope, list[IndexedMessage]] = {}
         for row in await self._pool.fetch(*statement):
             where = ConversationKey(row["tenant"], row["project"], row["conversation_id"])
-            placed = Placed(_indexed(row, where), row["evaluation"])
-            scopes.setdefault(Scope(where, row["scope"]), []).append(placed)
+            message = _indexed(row, where, row["evaluation"])
+            scopes.setdefault(Scope(where, row["scope"]), []).append(message)
         return scopes
 
     async def find(self, key: MessageKey) -> IndexedMessage | None:
@@ -58,7 +58,7 @@ class PostgresConversationStore:
         return [_indexed(row, where) for row in await self._pool.fetch(*statement)]
 
 
-def _indexed(row: asyncpg.Record, conversation: ConversationKey) -> IndexedMessage:
+def _indexed(row: asyncpg.Record, conversation: ConversationKey, evaluation: int = 0) -> IndexedMessage:
     message = Message(
         message_id=row["message_id"],
         turn_id=row["turn_id"],
@@ -71,4 +71,6 @@ def _indexed(row: asyncpg.Record, conversation: ConversationKey) -> IndexedMessa
         thread_id=row["thread"] or None,
     )
     provenance = Provenance.from_json(row["about"])
-    return IndexedMessage(conversation, message, row["version"], row["position"], provenance, row["user_type"])
+    return IndexedMessage(
+        conversation, message, row["version"], row["position"], provenance, row["user_type"], evaluation
+    )

@@ -10,9 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from contracts.exchange import answer_of_turn, question_of
+from contracts.message_fields import MessageKey
 from detector.addressing import exchange_message
 from detector.model import NEIGHBOURHOOD
-from inference.store import IndexedMessage, MessageKey, Placed, Scope
+from inference.store import IndexedMessage, Scope
 from inference.turns.facts import Facts, answered
 
 
@@ -26,16 +27,16 @@ class MessageRange:
         dependent: Indexes of the messages whose verdict or question may have changed.
     """
 
-    rows: Sequence[Placed]
+    rows: Sequence[IndexedMessage]
     dependent: Sequence[int]
 
     def before(self, number: int) -> Sequence[IndexedMessage]:
         """Return the messages that the verdict on the message at index `number` depends on."""
-        return [row.indexed for row in self.rows[max(0, number - NEIGHBOURHOOD) : number]]
+        return self.rows[max(0, number - NEIGHBOURHOOD) : number]
 
-    def to_judge(self) -> list[tuple[Placed, Sequence[IndexedMessage]]]:
+    def to_judge(self) -> list[tuple[IndexedMessage, Sequence[IndexedMessage]]]:
         """Return people's messages to judge, each with the messages before it."""
-        people = (number for number in self.dependent if self.rows[number].indexed.message.role == "human")
+        people = (number for number in self.dependent if self.rows[number].message.role == "human")
         return [(self.rows[number], self.before(number)) for number in people]
 
     def questions(self) -> list[Facts]:
@@ -44,7 +45,7 @@ class MessageRange:
         It is the question of the turn's last answer in the range. Without a question, the result says so, because the
         turn may have had one before; unless the range lacks the people's messages of the turn.
         """
-        parts = [exchange_message(row.indexed.message, number) for number, row in enumerate(self.rows)]
+        parts = [exchange_message(row.message, number) for number, row in enumerate(self.rows)]
         numbers = {part.message_id: number for number, part in enumerate(parts)}
         dependent = {parts[number].turn_id for number in self.dependent}
         turns = defaultdict(list)
@@ -58,14 +59,14 @@ class MessageRange:
             last = numbers[answer.message_id]
             question = question_of(answer, parts[max(0, last - NEIGHBOURHOOD) : last])
             if question is not None:
-                questions.append(answered(self.rows[last], self.rows[numbers[question.message_id]].indexed))
+                questions.append(answered(self.rows[last], self.rows[numbers[question.message_id]]))
             elif turn_id == answer.message_id or any(member.is_person for member in members):
                 questions.append(answered(self.rows[last], None))
         return questions
 
 
 def message_ranges(
-    scopes: Mapping[Scope, Sequence[Placed]], changed: Collection[MessageKey], *, after: int = NEIGHBOURHOOD
+    scopes: Mapping[Scope, Sequence[IndexedMessage]], changed: Collection[MessageKey], *, after: int = NEIGHBOURHOOD
 ) -> list[MessageRange]:
     """Return one range for each thread or channel, with the messages to judge after the messages `changed`.
 
@@ -76,7 +77,7 @@ def message_ranges(
     for scope, rows in scopes.items():
         dependent: set[int] = set()
         for number, row in enumerate(rows):
-            if row.indexed.key in changed:
+            if row.key in changed:
                 dependent.update(range(number, min(len(rows), number + after + 1)))
-        ranges.append(MessageRange(rows, [n for n in sorted(dependent) if rows[n].indexed.thread == scope.thread]))
+        ranges.append(MessageRange(rows, [n for n in sorted(dependent) if rows[n].thread == scope.thread]))
     return ranges

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import inference.service
 from contracts.detectors import DetectorVersion, precedence
 from contracts.feedback import FeedbackInferredReceived
+from contracts.message_fields import MessageKey
 from contracts.provenance import Provenance
 from detector.encoders.embedder import WordLlamaEmbedder
 from detector.model import NEIGHBOURHOOD, Message
@@ -25,7 +26,7 @@ from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import GateAnswers, PostgresGateAnswers
-from inference.store import ConversationKey, ConversationStore, IndexedMessage, MessageKey, Placed, Scope
+from inference.store import ConversationKey, ConversationStore, IndexedMessage, Scope
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.store_postgres import PostgresTurnIndex
 from inference.turns.vectors import TurnVectors
@@ -66,14 +67,14 @@ async def all_of(store: ConversationStore, where: ConversationKey = HERE, thread
     return await store.before(Scope(where, thread), b"\xff", 10**6)
 
 
-async def around(store: ConversationStore, *names: str, after: int = NEIGHBOURHOOD) -> Sequence[Placed]:
+async def around(store: ConversationStore, *names: str, after: int = NEIGHBOURHOOD) -> Sequence[IndexedMessage]:
     """Return what is read around messages of the channel."""
     found = await store.around({key(name) for name in names}, after)
     return found[Scope(HERE, "")]
 
 
-def ids(messages: Sequence[IndexedMessage | Placed]) -> list[str]:
-    return [(one.indexed if isinstance(one, Placed) else one).message.message_id for one in messages]
+def ids(messages: Sequence[IndexedMessage]) -> list[str]:
+    return [one.message.message_id for one in messages]
 
 
 def key(message_id: str) -> MessageKey:
@@ -85,7 +86,7 @@ async def test_messages_come_back_in_order_with_the_conversations_evaluation(sto
     found = await around(store, "a")
     assert ids(found) == ids(await all_of(store)) == ["c", "a", "b"]
     assert [one.evaluation for one in found] == [3, 3, 3]
-    assert found[0].indexed == await store.find(key("c")) == said("c", 10)
+    assert replace(found[0], evaluation=0) == await store.find(key("c")) == said("c", 10)
     assert await store.find(key("x")) is None
 
 
@@ -94,7 +95,7 @@ async def test_a_later_version_changes_the_text_and_an_earlier_one_the_position(
     assert await store.index([said("a", 70, "third")]) == {key("a")}
     assert await store.index([said("a", 30, "first")]) == {key("a")}
     (one,) = await around(store, "a")
-    assert (one.indexed.message.text, one.indexed.message.at, one.indexed.position) == ("third", 30, (30).to_bytes(8))
+    assert (one.message.text, one.message.at, one.position) == ("third", 30, (30).to_bytes(8))
     assert one.evaluation == 3
 
 
@@ -104,7 +105,7 @@ async def test_provenance_and_user_type_come_back(store: ConversationStore) -> N
     assert await all_of(store) == [first]
     other = replace(first, provenance=Provenance(track_id="u"), version=b"\xff")
     assert await store.index([other]) == {first.key}
-    assert [(one.indexed, one.evaluation) for one in await around(store, "a")] == [(other, 2)]
+    assert await around(store, "a") == [replace(other, evaluation=2)]
 
 
 async def test_what_is_known_already_changes_nothing(store: ConversationStore) -> None:
@@ -112,7 +113,7 @@ async def test_what_is_known_already_changes_nothing(store: ConversationStore) -
     assert await store.index([said("a", 50, "said")]) == set()
     assert await store.index([said("a", 50, "a lesser version")]) == set()
     (one,) = await around(store, "a")
-    assert (one.indexed.message.text, one.evaluation) == ("said", 1)
+    assert (one.message.text, one.evaluation) == ("said", 1)
 
 
 async def test_the_order_of_arrival_does_not_matter(store: ConversationStore) -> None:
@@ -179,7 +180,7 @@ async def test_a_thread_is_read_with_the_message_it_hangs_from_and_the_channel_w
     rows = {scope.thread: ids(rows) for scope, rows in found.items()}
     assert rows == {"": ["root", "b", "c", "d"], "other": ["u1"], "root": ["root", "t1", "t2"]}
     root = found[Scope(HERE, "root")]
-    assert [one.indexed.message.thread_id for one in root] == [None, "root", "root"]
+    assert [one.message.thread_id for one in root] == [None, "root", "root"]
     assert {one.evaluation for one in root} == {7}
     assert ids(await all_of(store, thread="root")) == ["root", "t1", "t2"]
 

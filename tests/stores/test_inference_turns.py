@@ -22,7 +22,7 @@ from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from detector.model import CorrectionType, Feedback, Message, Reaction, Target, Verdict
 from inference.handlers import ConversationHandler
-from inference.store import ConversationKey, IndexedMessage, Placed
+from inference.store import ConversationKey, IndexedMessage
 from inference.store_postgres import PostgresConversationStore
 from inference.turns.facts import Facts, Question, Reply, facts_of, joined
 from inference.turns.rules import Turn
@@ -77,7 +77,7 @@ def verdict(feedback: Feedback, confidence: float, turn_id: str | None, evaluati
     reaction = reactions[feedback]
     said = Verdict(feedback, reaction, confidence, kind, "no", target, (), "rules", "neutral")
     message = Message(by, f"t-{by}", "ann", "human", None, "no", 50)
-    return Placed(IndexedMessage(HERE, message, b"", b""), evaluation), said
+    return IndexedMessage(HERE, message, b"", b"", evaluation=evaluation), said
 
 
 def judged(
@@ -304,8 +304,8 @@ async def test_one_of_several_verdicts_on_a_turn_is_shown(
     await turns.take(
         [],
         [
-            (replace(placed, indexed=replace(placed.indexed, message=replace(placed.indexed.message, at=at))), one)
-            for (placed, one), (_, at, _) in zip(said, verdicts, strict=True)
+            (replace(judged, message=replace(judged.message, at=at)), one)
+            for (judged, one), (_, at, _) in zip(said, verdicts, strict=True)
         ],
         DETECTOR,
     )

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from contracts.detectors import DetectorVersion
+from contracts.message_fields import MessageKey
 from detector.model import NEIGHBOURHOOD, Verdict
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Answers
-from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope, VerdictStamp
+from inference.store import ConversationKey, IndexedMessage, Scope, VerdictStamp
 from inference.turns.facts import Facts
 from inference.turns.store import PreviousVerdict
 
@@ -48,7 +49,7 @@ class MemoryConversationStore:
             changed.add(indexed.key)
         return changed
 
-    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[Placed]]:
+    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[IndexedMessage]]:
         scopes: dict[Scope, set[MessageKey]] = {}
         for key in keys:
             where = ConversationKey(*key[:3])
@@ -69,19 +70,19 @@ class MemoryConversationStore:
         return sorted([*root, *near], key=lambda one: one.order)
 
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: DetectorVersion
+        self, facts: Collection[Facts], judged: Collection[tuple[IndexedMessage, Verdict]], detector: DetectorVersion
     ) -> Mapping[MessageKey, PreviousVerdict]:
         previous = {}
-        for placed, verdict in judged:
-            conversation, key = self._conversations.get(placed.indexed.conversation, {}), placed.indexed.key
+        for message, verdict in judged:
+            conversation, key = self._conversations.get(message.conversation, {}), message.key
             if (stored := conversation.get(key)) is None:
                 continue
-            before, stamp = stored, VerdictStamp.of(placed, detector)
-            current = replace(placed, evaluation=stored.evaluation)
+            before, stamp = stored, VerdictStamp.of(message, detector)
+            current = replace(message, evaluation=stored.evaluation)
             if stored.detector is None or stamp >= VerdictStamp.of(current, stored.detector):
-                evaluation, is_announced = placed.evaluation, verdict.emitted
+                evaluation, is_announced = message.evaluation, verdict.emitted
                 stored = replace(stored, detector=detector, evaluation=evaluation, is_announced=is_announced)
-            has_sender = stored.indexed.message.sender_id == placed.indexed.message.sender_id
+            has_sender = stored.indexed.message.sender_id == message.message.sender_id
             if verdict.emitted and verdict.target and has_sender:
                 turn_id, agent_id = verdict.target.turn_id, verdict.target.agent_id
                 stored = replace(stored, emitted_turn_id=turn_id, emitted_agent_id=agent_id)
@@ -98,14 +99,14 @@ class MemoryConversationStore:
         ]
         return sorted(rows, key=lambda stored: stored.indexed.order)
 
-    def _around(self, scope: Scope, keys: Collection[MessageKey], after: int) -> list[Placed]:
+    def _around(self, scope: Scope, keys: Collection[MessageKey], after: int) -> list[IndexedMessage]:
         rows = self._rows(scope)
         near = {n for n, stored in enumerate(rows) if stored.indexed.message.message_id == scope.thread}
         for number, stored in enumerate(rows):
             if stored.indexed.key in keys:
                 near.update(range(max(0, number - NEIGHBOURHOOD), min(len(rows), number + after + 1)))
         evaluation = sum(stored.versions for stored in self._conversations[scope.conversation].values())
-        return [Placed(rows[n].indexed, evaluation) for n in sorted(near)]
+        return [replace(rows[n].indexed, evaluation=evaluation) for n in sorted(near)]
 
 
 class MemoryGateAnswers:

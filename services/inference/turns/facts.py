@@ -13,7 +13,7 @@ from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
 from contracts.message_fields import TurnKey
 from contracts.versions import MessageEvent, message_in, version_of
-from inference.store import IndexedMessage, Placed
+from inference.store import IndexedMessage
 
 
 class Question(NamedTuple):
@@ -117,9 +117,9 @@ def looked_up(evaluation: int) -> bytes:
     return b"\xff" + evaluation.to_bytes(8)
 
 
-def answered(answer: Placed, question: IndexedMessage | None) -> Facts:
+def answered(answer: IndexedMessage, question: IndexedMessage | None) -> Facts:
     """Return the question of an answer, or the lack of one, as a fact about the answer's turn."""
-    key = TurnKey(*answer.indexed.conversation, answer.indexed.message.turn_id)
+    key = TurnKey(*answer.conversation, answer.message.turn_id)
     version = looked_up(answer.evaluation)
     if question is None:
         return Facts(key, question=Question(version))

@@ -8,9 +8,9 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from contracts.detectors import DetectorVersion
-from contracts.message_fields import TurnKey
+from contracts.message_fields import MessageKey, TurnKey
 from detector.model import Feedback, Verdict
-from inference.store import ConversationKey, MessageKey, Placed
+from inference.store import ConversationKey, IndexedMessage
 from inference.turns.candidates import Answered
 from inference.turns.facts import Facts
 from inference.turns.rules import Turn
@@ -94,7 +94,7 @@ class PreviousVerdict:
 
 class TurnIntake(Protocol):
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: DetectorVersion
+        self, facts: Collection[Facts], judged: Collection[tuple[IndexedMessage, Verdict]], detector: DetectorVersion
     ) -> Mapping[MessageKey, PreviousVerdict]:
         """Merge facts into the turn index, apply verdicts to their turns, and commit.
 

@@ -11,9 +11,10 @@ from uuid import UUID
 import numpy as np
 
 from contracts.detectors import DetectorVersion
+from contracts.message_fields import MessageKey
 from detector.model import Verdict
 from inference.sql import SQL
-from inference.store import MessageKey, Placed
+from inference.store import IndexedMessage
 from inference.turns.facts import Facts
 from inference.turns.search_postgres import PostgresTurnSearch
 from inference.turns.store import PreviousVerdict, UserReaction
@@ -30,13 +31,13 @@ class PostgresTurnIndex(PostgresTurnSearch):
     """
 
     async def take(
-        self, facts: Collection[Facts], judged: Collection[tuple[Placed, Verdict]], detector: DetectorVersion
+        self, facts: Collection[Facts], judged: Collection[tuple[IndexedMessage, Verdict]], detector: DetectorVersion
     ) -> Mapping[MessageKey, PreviousVerdict]:
         if not facts and not judged:
             return {}
         packed = self._vectors.packed(text for fact in facts for text in fact.texts)
         rows = [_facts_row(fact, packed.row_of) for fact in sorted(facts, key=lambda fact: fact.key)]
-        by_key = {placed.indexed.key: (placed, verdict) for placed, verdict in judged}
+        by_key = {message.key: (message, verdict) for message, verdict in judged}
         verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
         previous = await Database.call(
             self._pool,
@@ -80,12 +81,12 @@ def _previous_verdict(row: Any) -> PreviousVerdict:
     return PreviousVerdict(detector, row["evaluation"] or 0, bool(row["announced"]), *emitted)
 
 
-def _verdict_row(placed: Placed, verdict: Verdict, detector: DetectorVersion) -> tuple[Any, ...]:
+def _verdict_row(judged: IndexedMessage, verdict: Verdict, detector: DetectorVersion) -> tuple[Any, ...]:
     """Return the database row for a verdict.
 
     Neutral verdicts are stored too, so that an older verdict cannot replace them.
     """
-    where, message, target = placed.indexed.conversation, placed.indexed.message, verdict.target
+    where, message, target = judged.conversation, judged.message, verdict.target
     about = target.turn_id if target is not None and verdict.status != "neutral" else None
     return (
         *where,
@@ -99,7 +100,7 @@ def _verdict_row(placed: Placed, verdict: Verdict, detector: DetectorVersion) ->
         verdict.emitted,
         message.at,
         *detector,
-        placed.evaluation,
+        judged.evaluation,
         message.sender_id,
         target.agent_id if target is not None else None,
     )

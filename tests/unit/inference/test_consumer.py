@@ -13,13 +13,14 @@ from contracts.base import TEXT_LIMIT
 from contracts.chat import DELETED
 from contracts.detectors import DetectorVersion
 from contracts.feedback import FeedbackInferredReceived
+from contracts.message_fields import MessageKey
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.detector import Detector
 from detector.model import Message, Role, Target, Verdict
 from inference.announce import announcement
 from inference.handlers import ConversationHandler, indexed
 from inference.settings import InferenceSettings
-from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
+from inference.store import ConversationKey, IndexedMessage, Scope
 from inference.turns.facts import facts_of
 from inference.turns.store import PreviousVerdict
 from servicekit.log.outcome import Outcome
@@ -44,7 +45,7 @@ class Interrupted(MemoryConversationStore):
 
     other: ConversationHandler | None = None
 
-    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[Placed]]:
+    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[IndexedMessage]]:
         found = await super().around(keys, after)
         other, self.other = self.other, None
         if other is not None:
@@ -143,9 +144,9 @@ VERSION = DetectorVersion(3, 1, "a1b2c3d4")
 WHERE = ConversationKey("acme", "support", "c1")
 
 
-def placed(text: str = "No, that is wrong.") -> Placed:
+def person(text: str = "No, that is wrong.") -> IndexedMessage:
     message = Message("q2", "t2", "ann", "human", None, text, 50)
-    return Placed(IndexedMessage(WHERE, message, b"", b""), 3)
+    return IndexedMessage(WHERE, message, b"", b"", evaluation=3)
 
 
 def verdict(target: Target | None, confidence: float = 0.9) -> Verdict:
@@ -159,68 +160,68 @@ ANNOUNCED = PreviousVerdict(VERSION, 2, True, "t1", "bot")
 
 
 def announced(
-    placed: Placed,
+    person: IndexedMessage,
     verdict: Verdict,
     answer: Provenance = NO_PROVENANCE,
     version: DetectorVersion = VERSION,
     previous: PreviousVerdict | None = None,
 ) -> Any:
     message = Message("a1", "t1", "bot", "agent", "bot", "At nine.", 40)
-    return announcement(placed, verdict, IndexedMessage(WHERE, message, b"", b"", answer), version, previous)
+    return announcement(person, verdict, IndexedMessage(WHERE, message, b"", b"", answer), version, previous)
 
 
 def test_a_verdict_says_what_the_person_wrote() -> None:
-    event = announced(placed(), verdict(TARGET))
+    event = announced(person(), verdict(TARGET))
     assert (event.turn_id, event.detected_in_turn_id, event.verdict) == ("t1", "t2", "rejected")
     assert (event.user_said, event.rules, event.evaluation) == ("No, that is wrong.", ("flat_no",), 3)
 
 
 def test_a_text_of_the_greatest_length_counts_as_truncated() -> None:
-    found = [announced(placed("x" * length), verdict(TARGET)) for length in (TEXT_LIMIT - 1, TEXT_LIMIT)]
+    found = [announced(person("x" * length), verdict(TARGET)) for length in (TEXT_LIMIT - 1, TEXT_LIMIT)]
     assert [(len(event.user_said), event.truncated) for event in found] == [(9_999, False), (10_000, True)]
 
 
 def test_an_event_gives_the_rule_that_decided_and_its_reasons_in_words() -> None:
     judged = replace(verdict(TARGET), rules=("rule.rejects", "en.is_wrong"), rule="rule.rejects")
-    event = announced(placed(), judged)
+    event = announced(person(), judged)
     assert (event.rule, event.reasons) == ("rule.rejects", ("rejects the answer",))
-    assert announced(placed(), replace(judged, rule="")).rule is None
+    assert announced(person(), replace(judged, rule="")).rule is None
     nothing = replace(verdict(None), rules=judged.rules, rule="rule.nothing")
-    retraction = announced(placed(), nothing, previous=ANNOUNCED)
+    retraction = announced(person(), nothing, previous=ANNOUNCED)
     assert (retraction.rule, retraction.reasons) == (None, ())
 
 
 def test_an_event_says_how_the_answer_was_made_and_who_the_person_is() -> None:
-    said = placed()
-    known = replace(said, indexed=replace(said.indexed, user_type="paid"))
+    said = person()
+    known = replace(said, user_type="paid")
     event = announced(known, verdict(TARGET), Provenance(track_id="track-1", agent_version="7", intent="hours"))
     assert (event.track_id, event.agent_version, event.intent, event.model) == ("track-1", "7", "hours", None)
     assert (event.user_type, announced(said, verdict(TARGET)).user_type) == ("paid", "human")
-    strange = replace(said, indexed=replace(said.indexed, user_type="head of sales"))
+    strange = replace(said, user_type="head of sales")
     assert announced(strange, verdict(TARGET)).user_type == "head of sales"
 
 
 def test_nothing_found_and_nothing_announced_before_is_nothing_to_say() -> None:
-    assert announced(placed(), verdict(None)) is None
+    assert announced(person(), verdict(None)) is None
 
 
 def test_a_retraction_names_the_turn_it_takes_back_and_repeats_no_text() -> None:
     """The message may have been edited into one without feedback."""
-    event = announced(placed("My number is 555-0100."), verdict(None), previous=ANNOUNCED)
+    event = announced(person("My number is 555-0100."), verdict(None), previous=ANNOUNCED)
     assert (event.turn_id, event.agent_id, event.verdict, event.reaction) == ("t1", "bot", None, None)
     assert (event.user_said, event.rules, event.correction_type, event.target) == ("", (), None, None)
 
 
 def test_the_same_look_makes_the_same_event_and_a_later_one_another() -> None:
-    first = announced(placed(), verdict(TARGET))
-    assert announced(placed(), verdict(TARGET)) == first
-    assert announced(placed(), verdict(None), previous=ANNOUNCED).event_id == first.event_id, "the evaluation decides"
+    first = announced(person(), verdict(TARGET))
+    assert announced(person(), verdict(TARGET)) == first
+    assert announced(person(), verdict(None), previous=ANNOUNCED).event_id == first.event_id, "the evaluation decides"
 
 
 def test_an_event_names_its_detector_and_another_detector_makes_another_event() -> None:
-    first = announced(placed(), verdict(TARGET))
+    first = announced(person(), verdict(TARGET))
     assert (first.detector_version, first.decided_by) == ("3.a1b2c3d4", "rules")
-    other = announced(placed(), verdict(TARGET), version=VERSION._replace(release=4))
+    other = announced(person(), verdict(TARGET), version=VERSION._replace(release=4))
     assert other.detector_version == "4.a1b2c3d4"
     assert first.event_id != other.event_id
 

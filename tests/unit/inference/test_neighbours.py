@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
+from contracts.message_fields import MessageKey
 from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role, Verdict
 from inference.handlers import ConversationHandler
-from inference.store import ConversationKey, MessageKey, Placed, Scope
+from inference.store import ConversationKey, IndexedMessage, Scope
 from proofs.oracle import neighbourhoods
 from proofs.simulation.stub_detector import StubDetector, judge
 from servicekit.log.records import Message as Record
@@ -31,7 +32,7 @@ class CountingStore(MemoryConversationStore):
 
     read = 0
 
-    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[Placed]]:
+    async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[IndexedMessage]]:
         found = await super().around(keys, after)
         self.read += sum(map(len, found.values()))
         return found

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contracts.message_fields import TurnKey
+from contracts.message_fields import MessageKey, TurnKey
 from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from detector.model import Feedback, Message, Role
 from detector.rules import SESSION_TIMEOUT_US
-from inference.store import ConversationKey, IndexedMessage, MessageKey, Placed, Scope
+from inference.store import ConversationKey, IndexedMessage, Scope
 from inference.turns.candidates import Answered, candidates
 from inference.turns.facts import Facts, Question, Reply, joined, looked_up
 from inference.turns.rules import (
@@ -172,7 +172,7 @@ def questions(changed: str, *messages: tuple[str, str, str], reply_to: str | Non
         role: Role = "agent" if name.startswith("a") else "human"
         replies = reply_to if at == len(messages) - 1 else None
         message = Message(name, turn_id, "who", role, None, text, at, replies)
-        rows.append(Placed(IndexedMessage(HERE, message, b"", at.to_bytes(8)), 4))
+        rows.append(IndexedMessage(HERE, message, b"", at.to_bytes(8), evaluation=4))
     return [
         fact
         for one in message_ranges({Scope(HERE, ""): rows}, {MessageKey(*HERE, changed)})
