@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import asyncpg
-import numpy as np
 
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.turns.vectors import TurnVectors
@@ -120,7 +119,7 @@ def exchanges(vectors: TurnVectors, seed: int) -> list[tuple[Any, ...]]:
         one, other = chance.choice(rows), chance.choice(rows)
         pairs.append((f"{one['request']} {other['message']}", f"{one['answer']} {other['answer']}"))
     packed = vectors.packed(text for exchange in pairs for text in exchange)
-    numbers = packed.rows.astype(np.float32).tolist()
+    numbers = packed.rows.tolist()
     numbered = ((question, answer, packed.row_of[question], packed.row_of[answer]) for question, answer in pairs)
     return [
         (n, question, answer, numbers[one], numbers[other]) for n, (question, answer, one, other) in enumerate(numbered)

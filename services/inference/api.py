@@ -92,7 +92,7 @@ def inference_router(
         scope = f"{tenant}/{project}"
         body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, scope))})
         where = ConversationKey(tenant, project, conversation_id)
-        previous = None if body.previous is None else body.previous.answer
+        previous = body.previous
         unseen = previous is None and index_read_up is not None and not await index_read_up(body.wait_seconds)
         message, position = await _new_message(detection, where, body, caller.subject, clock.now())
         detected = await detection.detect(

@@ -16,21 +16,6 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class GivenAnswer(Body):
-    """The agent's last answer, which a caller sends along in case it has not been indexed yet."""
-
-    message_id: Id = Field(description="The answer's message id in the chat.")
-    content: Text = Field(description="The text of the answer.")
-    turn_id: Id | None = Field(default=None, description="The answer's turn; by default the message's id.")
-    agent_id: Id | None = Field(default=None, description="The agent that gave the answer.")
-    strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
-    question: Text | None = Field(default=None, description="The question that was answered.")
-
-    @property
-    def answer(self) -> LastAnswer:
-        return LastAnswer(**dict(self))
-
-
 class NewMessage(Body):
     """A person's message that the agent is about to answer."""
 
@@ -57,7 +42,7 @@ class NewMessage(Body):
     )
     reply_to_message_id: Id | None = Field(default=None, description="The id of the message that it replies to.")
     thread_id: Id | None = Field(default=None, description="The thread that contains the message, if any.")
-    previous: GivenAnswer | None = Field(
+    previous: LastAnswer | None = Field(
         default=None,
         description="The agent's last answer, so that the request need not wait until the answer is indexed.",
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from contracts.base import Id, Label, Text
 from contracts.message_fields import TurnKey
 from detector.model import Message
 from inference.store import ConversationKey
@@ -14,19 +16,17 @@ SOME_AGENT = "agent"
 """Agent id for an answer whose agent the caller did not name."""
 
 
-@dataclass(frozen=True, slots=True)
-class LastAnswer:
-    """The agent's last answer, with its question if it had one.
+class LastAnswer(BaseModel):
+    """The agent's last answer, which a caller sends along in case it has not been indexed yet."""
 
-    Without a `turn_id`, the answer is a turn of its own.
-    """
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    message_id: str
-    content: str
-    turn_id: str | None = None
-    agent_id: str | None = None
-    strategy: str | None = None
-    question: str | None = None
+    message_id: Id = Field(description="The answer's message id in the chat.")
+    content: Text = Field(description="The text of the answer.")
+    turn_id: Id | None = Field(default=None, description="The answer's turn; by default the message's id.")
+    agent_id: Id | None = Field(default=None, description="The agent that gave the answer.")
+    strategy: Label | None = Field(default=None, description="The agent's strategy for the answer.")
+    question: Text | None = Field(default=None, description="The question that was answered.")
 
     @property
     def turn(self) -> str:

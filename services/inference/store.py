@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from contracts.detectors import DetectorVersion
@@ -47,11 +48,6 @@ class IndexedMessage:
     def key(self) -> MessageKey:
         return MessageKey(*self.conversation, self.message.message_id)
 
-    @property
-    def order(self) -> tuple[bytes, str]:
-        """Sort key in the conversation. The id separates messages that were never in a log."""
-        return self.position, self.message.message_id
-
     def merged(self, other: IndexedMessage) -> IndexedMessage:
         """Merge this version with another version of the message.
 
@@ -61,21 +57,13 @@ class IndexedMessage:
         Returns:
             The merged message, or this same object if nothing changes.
         """
-        first, last = min(self, other, key=_position), max(self, other, key=_version)
+        first, last = min(self, other, key=attrgetter("position")), max(self, other, key=attrgetter("version"))
         thread = max(self.thread, other.thread) or None
         reply_to = max(self.message.reply_to or "", other.message.reply_to or "") or None
         message = replace(last.message, at=first.message.at, reply_to=reply_to, thread_id=thread)
         if last.version == self.version and (message, first.position) == (self.message, self.position):
             return self
         return replace(last, message=message, position=first.position)
-
-
-def _position(message: IndexedMessage) -> bytes:
-    return message.position
-
-
-def _version(message: IndexedMessage) -> bytes:
-    return message.version
 
 
 class VerdictStamp(NamedTuple):

@@ -1,6 +1,6 @@
 """Selection of the messages to judge after messages were added or changed. No I/O.
 
-A verdict depends on the `NEIGHBOURHOOD` messages before the judged message, in the order of `IndexedMessage.order`.
+A verdict depends on the `NEIGHBOURHOOD` messages before the judged message, in the order of their positions.
 """
 
 from __future__ import annotations

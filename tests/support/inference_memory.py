@@ -67,7 +67,7 @@ class MemoryConversationStore:
         rows = [stored.indexed for stored in self._rows(scope)]
         root = [one for one in rows if one.message.message_id == scope.thread]
         near = [one for one in rows if one.position < position and one not in root][-limit:]
-        return sorted([*root, *near], key=lambda one: one.order)
+        return sorted([*root, *near], key=_order)
 
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[IndexedMessage, Verdict]], detector: DetectorVersion
@@ -97,7 +97,7 @@ class MemoryConversationStore:
             for stored in self._conversations.get(scope.conversation, {}).values()
             if scope.thread in (stored.indexed.thread, stored.indexed.message.message_id)
         ]
-        return sorted(rows, key=lambda stored: stored.indexed.order)
+        return sorted(rows, key=lambda stored: _order(stored.indexed))
 
     def _around(self, scope: Scope, keys: Collection[MessageKey], after: int) -> list[IndexedMessage]:
         rows = self._rows(scope)
@@ -107,6 +107,11 @@ class MemoryConversationStore:
                 near.update(range(max(0, number - NEIGHBOURHOOD), min(len(rows), number + after + 1)))
         evaluation = sum(stored.versions for stored in self._conversations[scope.conversation].values())
         return [replace(rows[n].indexed, evaluation=evaluation) for n in sorted(near)]
+
+
+def _order(message: IndexedMessage) -> tuple[bytes, str]:
+    """Return the sort key in the conversation. The id separates messages that were never in a log."""
+    return message.position, message.message.message_id
 
 
 class MemoryGateAnswers:

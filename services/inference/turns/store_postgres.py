@@ -8,8 +8,6 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-import numpy as np
-
 from contracts.detectors import DetectorVersion
 from contracts.message_fields import MessageKey
 from detector.model import Verdict
@@ -44,7 +42,7 @@ class PostgresTurnIndex(PostgresTurnSearch):
             SQL.take_turns,
             rows,
             **SQL.take_turns.columns("judged_", verdicts),
-            vectors=packed.rows.astype(np.float32).ravel().tolist(),
+            vectors=packed.rows.ravel().tolist(),
             made_by=self._vectors.made_by,
         )
         return {MessageKey(*row[:4]): _previous_verdict(row) for row in previous}

@@ -7,13 +7,10 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from detector.encoders.embedder import Embedder
+from detector.encoders.embedder import Embedder, Vectors
 from servicekit.clock import stage
 
-Halves = NDArray[np.float16]
-"""Matrix of half-precision floats with one vector per row."""
 DIMENSION: Final = 256
 """Dimension of the vectors in the turn index, as in the schema."""
 
@@ -22,11 +19,11 @@ class Packed(NamedTuple):
     """Vectors of distinct texts. The vector of `text` is in row `row_of[text]`."""
 
     row_of: dict[str, int]
-    rows: Halves
+    rows: Vectors
 
 
 class TurnVectors:
-    """Encoder of texts into half-precision vectors, which are compared more cheaply.
+    """Encoder of texts into vectors of the turn index.
 
     Raises:
         ValueError: The dimension of the embedder differs from that of the index.
@@ -41,14 +38,14 @@ class TurnVectors:
 
     def of(self, text: str) -> list[float]:
         """Return the vector of one text."""
-        vector: list[float] = self.packed([text]).rows[0].astype(np.float32).tolist()
+        vector: list[float] = self.packed([text]).rows[0].tolist()
         return vector
 
     def packed(self, texts: Iterable[str]) -> Packed:
         """Return the vectors of all texts, calling the embedder only once."""
         wanted = list(dict.fromkeys(texts))
         if not wanted:
-            return Packed({}, np.empty((0, DIMENSION), np.float16))
+            return Packed({}, np.empty((0, DIMENSION), np.float32))
         with stage("encoder"):
-            rows = self._embedder.embed(wanted).astype(np.float16)
+            rows = self._embedder.embed(wanted)
         return Packed({text: number for number, text in enumerate(wanted)}, rows)

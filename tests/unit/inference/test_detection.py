@@ -187,7 +187,14 @@ async def test_a_program_speaks_for_the_last_person_who_wrote(detector: Detector
 
 
 async def test_the_callers_last_answer_is_judged_before_it_is_indexed(detector: Detector) -> None:
-    previous = LastAnswer("a5", "It closes at ten.", "t5", "closer", "lookup", "When does it close?")
+    previous = LastAnswer(
+        message_id="a5",
+        content="It closes at ten.",
+        turn_id="t5",
+        agent_id="closer",
+        strategy="lookup",
+        question="When does it close?",
+    )
     result = await detected(detector, Index(Turn(FIRST, at=ANSWERED)), "That's wrong.", previous=previous)
     assert result.advice is not None
     assert [one.key.turn_id for one in result.advice.recent] == ["t5", "t1"]

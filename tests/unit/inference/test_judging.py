@@ -66,7 +66,10 @@ WHERE = ConversationKey("acme", "support", "c1")
 NOW = Message("m9", "t9", "ann", "human", None, "No, that's wrong.", 1_000_000, thread_id="th")
 
 
-ANSWER = LastAnswer("m8", "At nine.", "t8", "bot", "lookup", "When does it open?")
+ALONE = LastAnswer(message_id="m8", content="At nine.")
+ANSWER = ALONE.model_copy(
+    update={"turn_id": "t8", "agent_id": "bot", "strategy": "lookup", "question": "When does it open?"}
+)
 
 
 def said(message_id: str, turn: str, role: str, at: int) -> Message:
@@ -107,7 +110,7 @@ def test_only_what_is_missing_is_added(before: list[Message], added: int) -> Non
 
 
 def test_without_a_question_or_an_agent_the_answer_stands_alone() -> None:
-    [answer] = LastAnswer("m8", "At nine.").added_to((), NOW)
+    [answer] = ALONE.added_to((), NOW)
     assert (answer.turn_id, answer.agent_id, answer.role) == ("m8", SOME_AGENT, "agent")
 
 
@@ -125,7 +128,7 @@ def test_the_answers_turn_is_the_newest() -> None:
     assert (first.user_id, first.user_text, first.assistant_text) == ("ann", "When does it open?", "At nine.")
     assert first.strategy == "lookup"
     assert first.at == NOW.at - 1
-    assert LastAnswer("m8", "At nine.").first_of([], WHERE, NOW)[0].agent_id == SOME_AGENT
+    assert ALONE.first_of([], WHERE, NOW)[0].agent_id == SOME_AGENT
 
 
 @pytest.mark.parametrize("known", [turn("t8", "m7"), turn("t7", "m8")], ids=["its turn", "its message"])
