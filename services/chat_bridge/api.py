@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from itertools import islice
 from typing import Any
 
 from fastapi import Request
@@ -92,7 +92,7 @@ def ingest_router(intake: Intake) -> Routes:
             accepted, refused = await intake.take(IngestProject(tenant, project), body)
         except TooManyLines:
             raise RequestRefused(413, f"More than {LINES_LIMIT} lines.") from None
-        shown = [RefusedEvent(**asdict(line)) for line in refused[:REFUSED_LIMIT]]
+        shown = [RefusedEvent(line=line, **fault._asdict()) for line, fault in islice(refused.items(), REFUSED_LIMIT)]
         return Ingested(accepted=accepted, refused=shown, refused_total=len(refused))
 
     return router

@@ -29,26 +29,25 @@ _MODELS: Mapping[str, type[Envelope]] = {topic.name: topic.event for topic in IN
 _BLANKS = b" \t\r"
 REFUSED_LIMIT: Final = 1_000
 """Maximum number of rejected lines of a request that are stored and listed."""
-ERASED: Final = ("erased", "the person was erased; events until five minutes after the erasure are not stored")
 
 
 class TooManyLines(Exception):
     """Raised if a request has more than LINES_LIMIT lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedLine:
-    """A rejected line of a request.
+class LineFault(NamedTuple):
+    """Reason for the rejection of a line.
 
     Attributes:
-        line: The line's number, from 1.
         reason: The reason's short name.
         detail: The reason in words, without the line's content.
     """
 
-    line: int
     reason: str
     detail: str
+
+
+ERASED: Final = LineFault("erased", "the person was erased; events until five minutes after the erasure are not stored")
 
 
 class ValidLine(NamedTuple):
@@ -57,26 +56,18 @@ class ValidLine(NamedTuple):
     Attributes:
         occurred_at: The event's time in microseconds.
         author: The person who caused the event. None for an agent.
-        number: The line's number, from 1.
     """
 
     message: Message
     occurred_at: int
     author: Person | None
-    number: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    valid: Sequence[ValidLine]
-    refused: Sequence[RefusedLine]
 
 
 class Taken(NamedTuple):
-    """Result of a request: the number of events that consumers accept, and the rejected lines in order."""
+    """Result of a request: the number of events that consumers accept, and the rejected lines by number, in order."""
 
     accepted: int
-    refused: Sequence[RefusedLine]
+    refused: Mapping[int, LineFault]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +78,8 @@ class IngestProject:
     project: str
 
 
-async def check(body: bytes, project: IngestProject) -> Checked:
-    """Split a request body into valid and rejected lines.
+async def check(body: bytes, project: IngestProject) -> dict[int, ValidLine | LineFault]:
+    """Validate the lines of a request body and return the results by the line's number, counted from 1.
 
     Args:
         body: One JSON object per line. Blank lines are skipped.
@@ -99,49 +90,39 @@ async def check(body: bytes, project: IngestProject) -> Checked:
     """
     if body.count(b"\n") > LINES_LIMIT:
         raise TooManyLines
-    valid: list[ValidLine] = []
-    refused: list[RefusedLine] = []
+    results: dict[int, ValidLine | LineFault] = {}
     for number, text in enumerate(body.split(b"\n"), 1):
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)
-        line = text.strip(_BLANKS)
-        if not line:
-            continue
-        result = check_line(line, project)
-        if isinstance(result, ValidLine):
-            valid.append(result._replace(number=number))
-        else:
-            refused.append(RefusedLine(number, *result))
-    return Checked(valid, refused)
+        if line := text.strip(_BLANKS):
+            results[number] = check_line(line, project)
+    return results
 
 
-def check_line(line: bytes, project: IngestProject) -> ValidLine | tuple[str, str]:
+def check_line(line: bytes, project: IngestProject) -> ValidLine | LineFault:
     """Validate a line and convert it to a Kafka record.
 
     A missing tenant or project is taken from the request. A line with a different tenant or project is rejected. Future
     times are not checked, because the log's time is not known yet.
-
-    Returns:
-        The valid line, or the reason and detail of its rejection.
     """
     try:
         event: Any = from_json(line)
     except ValueError:
-        return "invalid_json", "not one JSON value in UTF-8"
+        return LineFault("invalid_json", "not one JSON value in UTF-8")
     if not isinstance(event, dict):
-        return "invalid_json", "not a JSON object"
+        return LineFault("invalid_json", "not a JSON object")
     topic = event.get("topic")
     if not isinstance(topic, str) or topic not in _MODELS:
-        return "unknown_topic", f"topic must be one of {', '.join(_MODELS)}"
+        return LineFault("unknown_topic", f"topic must be one of {', '.join(_MODELS)}")
     for name, value in (("project", project.project), ("tenant", project.tenant)):
         if name not in event:
             # Inserted at the front, so that the other bytes are written as sent. These names need no escaping.
             line = b'{"%s":"%s",%s' % (name.encode(), value.encode(), line[1:])
         elif event[name] != value:
-            return f"other_{name}", f"{name} differs from the one in the path"
+            return LineFault(f"other_{name}", f"{name} differs from the one in the path")
     result = Received.of_value(topic, line, _MODELS)
     if not isinstance(result, Received):
-        return result.reason, result.detail
+        return LineFault(result.reason, result.detail)
     message = Message(topic, BY_NAME[topic].key(result.event), line)
     return ValidLine(message, result.event.occurred_at, author_of(result.event))
 
@@ -175,21 +156,21 @@ class Intake:
             LogFull: The log has no room for the lines.
             Unavailable: The log or the database does not respond.
         """
-        checked = await check(body, project)
-        erased = await self._erased(checked.valid)
-        erased_numbers = {line.line for line in erased}
-        lines = [line for line in checked.valid if line.number not in erased_numbers]
+        results = await check(body, project)
+        valid = {number: line for number, line in results.items() if isinstance(line, ValidLine)}
+        erased = await self._erased(valid)
+        lines = {number: line for number, line in valid.items() if number not in erased}
         future = await self._write(lines)
-        refused = sorted([*checked.refused, *erased], key=_number)
+        refused = erased | {number: fault for number, fault in results.items() if isinstance(fault, LineFault)}
         if refused:
             texts = body.split(b"\n")
             await self.note_refused(
                 [
-                    refusal_of_line(project.tenant, project.project, texts[line.line - 1], line.reason, line.detail)
-                    for line in refused[:REFUSED_LIMIT]
+                    refusal_of_line(project.tenant, project.project, texts[number - 1], *fault)
+                    for number, fault in sorted(refused.items())[:REFUSED_LIMIT]
                 ]
             )
-        return Taken(len(lines) - len(future), sorted([*refused, *future], key=_number))
+        return Taken(len(lines) - len(future), dict(sorted((refused | future).items())))
 
     async def drop(self, project: IngestProject, source: str, reasons: Sequence[str]) -> None:
         """Store the reasons for which a source made no chat events from a payload. Equal reasons share a row."""
@@ -198,24 +179,24 @@ class Intake:
                 [EventRefusal(project.tenant, project.project, "", "", source, reason) for reason in reasons]
             )
 
-    async def _erased(self, lines: Sequence[ValidLine]) -> list[RefusedLine]:
-        """Return the lines that an erasure of their author covers. Consumers would ignore them."""
-        people = {line.author for line in lines if line.author is not None}
+    async def _erased(self, lines: Mapping[int, ValidLine]) -> dict[int, LineFault]:
+        """Return the faults of the lines that an erasure of their author covers. Consumers would ignore them."""
+        people = {line.author for line in lines.values() if line.author is not None}
         erased, now = await self.erased_at(people) if people else {}, self.clock.now()
-        return [
-            RefusedLine(line.number, *ERASED)
-            for line in lines
+        return {
+            number: ERASED
+            for number, line in lines.items()
             if line.author is not None and is_erased(line.occurred_at, erased.get(line.author), now)
-        ]
+        }
 
-    async def _write(self, lines: Sequence[ValidLine]) -> list[RefusedLine]:
-        """Write lines to the log, and return those that consumers will reject because of their future times."""
-        written = await self.log.send([line.message for line in lines]) if lines else []
-        return [
-            RefusedLine(line.number, *fault)
-            for line, record in zip(lines, written, strict=True)
+    async def _write(self, lines: Mapping[int, ValidLine]) -> dict[int, LineFault]:
+        """Write lines to the log, and return the faults of those that consumers will reject as future events."""
+        written = await self.log.send([line.message for line in lines.values()]) if lines else []
+        return {
+            number: LineFault(*fault)
+            for (number, line), record in zip(lines.items(), written, strict=True)
             if (fault := future_fault(line.occurred_at, self._time_of(record.log_time)))
-        ]
+        }
 
     def _time_of(self, log_time: int | None) -> int:
         """Return the reference time for the check for future event times, which is the same in consumers.
@@ -226,7 +207,3 @@ class Intake:
         if self.judge_at is not None:
             return self.judge_at
         return self.clock.now() if log_time is None else log_time
-
-
-def _number(line: RefusedLine) -> int:
-    return line.line
