@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from rich.console import Console
 
 from benchmarks.http_rates import http_rates
 from benchmarks.inference_throughput import judging
@@ -28,8 +27,7 @@ from benchmarks.results import (
     conditions,
     details,
     figures,
-    print_pipeline,
-    print_rows,
+    print_result,
     write,
 )
 from benchmarks.servers import servers
@@ -97,9 +95,8 @@ def main() -> int:
     for feedbacks in plan.reports:
         say(f"Pages over {feedbacks:,} feedbacks")
         pages[str(feedbacks)] = uvloop.run(report_pages(feedbacks, 5, say))
-    pipeline = figures(measured, starts)
     result = {
-        "pipeline": pipeline,
+        "pipeline": figures(measured, starts),
         "http": http,
         "memory": mebibytes,
         "stored_bytes": stored,
@@ -110,16 +107,7 @@ def main() -> int:
         "runs": details(measured),
     }
     write(result, out)
-    console = Console(width=120)
-    print_pipeline(console, measured, pipeline)
-    print_rows(console, "Over HTTP", [(f"{one['clients']} clients", one) for one in http.get("by_clients", ())])
-    print_rows(console, "Memory of all in one, MiB (PSS)", [("", mebibytes)])
-    encoders = [(f"{one['conversations']}, {one['sentence_encoder']}", one) for one in judged]
-    print_rows(console, "Messages judged", encoders)
-    spreads = [(name, spread) for name, spread in looked.items() if isinstance(spread, dict)]
-    print_rows(console, f"An index of {plan.turns:,} turns, ms", spreads)
-    for size, by_page in pages.items():
-        print_rows(console, f"Pages over {int(size):,} feedback records", by_page.items())
+    print_result(result)
     say(f"Written to {out}")
     return 0
 

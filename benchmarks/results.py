@@ -77,10 +77,11 @@ def write(result: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def print_pipeline(console: Console, measured: Measured, pipeline: Mapping[str, Any]) -> None:
-    """Print the rates of all configurations and of the baseline, and the latencies at steady rates."""
-    runs = dict(measured.pipeline) | {f"one record at a time, {_log(on)}": some for on, some in measured.plain.items()}
-    rates = [(name, _spread(some) | _costs(some)) for name, some in runs.items()]
+def print_result(result: Mapping[str, Any]) -> None:
+    """Print the result as tables."""
+    console, pipeline, runs = Console(width=120), result["pipeline"], result["runs"]
+    plain = {f"one record at a time, {log}": some for log, some in runs["per_message"].items()}
+    rates = [(name, _spread(some) | _costs(some)) for name, some in (runs["pipeline"] | plain).items()]
     print_rows(console, "Chat events a second to the committed read model, and processor ms of an event", rates)
     console.print(
         f"{pipeline['configuration']}: {pipeline['times_per_message']} times one record at a time "
@@ -89,6 +90,16 @@ def print_pipeline(console: Console, measured: Measured, pipeline: Mapping[str, 
     late = [(f"{one['rate']:.0f}/s, {FOUR}", one) for one in pipeline["latency_ms"]]
     print_rows(console, "Visible after ms", late)
     console.print(f"`agent-feedback up` is ready after {pipeline['startup_s']} s (median)")
+    by_clients = [(f"{one['clients']} clients", one) for one in result["http"].get("by_clients", ())]
+    print_rows(console, "Over HTTP", by_clients)
+    print_rows(console, "Memory of all in one, MiB (PSS)", [("", result["memory"])])
+    judged = [(f"{one['conversations']}, {one['sentence_encoder']}", one) for one in result["judging"]]
+    print_rows(console, "Messages judged", judged)
+    index = result["turn_index"]
+    spreads = [(name, spread) for name, spread in index.items() if isinstance(spread, dict)]
+    print_rows(console, f"An index of {index['turns']:,} turns, ms", spreads)
+    for size, by_page in result["reports"].items():
+        print_rows(console, f"Pages over {int(size):,} feedback records", by_page.items())
 
 
 def print_rows(console: Console, title: str, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:

@@ -78,7 +78,6 @@ async def working_folder(keep: Path | None) -> AsyncIterator[Path]:
 
 async def run(options: Options, script: Script | None = None) -> Result:
     """Run the load while `script`, by default the lanes of the options, injects faults, then compare."""
-    edges = [name for name in options.faults if name in EDGES]
     servers = ReplicatedCluster if BROKERS in options.faults else Cluster
     async with working_folder(options.keep) as folder, servers(folder) as cluster:
         ledger = Ledger(folder / "ledger.jsonl")
@@ -96,25 +95,7 @@ async def run(options: Options, script: Script | None = None) -> Result:
         await connection.close()
         watching = [asyncio.create_task(fleet.watch()), asyncio.create_task(recovery.watch())]
         try:
-            say("load and faults begin")
-            loading, calling = asyncio.create_task(load.run()), asyncio.create_task(callers.run())
-            await edge_lane(scene, drain, edges)
-            until = time.monotonic() + options.minutes * 60
-            if script:
-                await script(scene, until)
-            else:
-                await asyncio.gather(*_lanes(options, scene, until - LAST_FAULT))
-            while time.monotonic() < until:
-                await asyncio.sleep(0.2)
-            load.ending = callers.ending = True
-            await loading
-            try:
-                await asyncio.wait_for(calling, CALL_LIMIT)
-            except TimeoutError:
-                scene.wrong.append(f"a request over HTTP was not accepted within {CALL_LIMIT:.0f} s of the last fault")
-            scene.faults["response_cut"] = callers.responses_cut
-            say(f"{callers.repeats} requests were sent again, {callers.responses_cut} of them after they were accepted")
-            say(f"responses to writes cut: {dict(scene.responses_cut)}")
+            await _load(options, scene, drain, script)
             say(f"{ledger.count:,} records acknowledged; waiting for quiet")
             drained = await drain.quiet(SWEEP, DRAIN_LIMIT)
             say("comparing")
@@ -139,6 +120,29 @@ async def run(options: Options, script: Script | None = None) -> Result:
             say(f"note: {one}")
         return Result(options.seed, ledger.count, dict(scene.faults), findings, scene.stops, recovery.slowest,
                       fleet.peak_mb, wrong)  # fmt: skip
+
+
+async def _load(options: Options, scene: Scene, progress: Progress, script: Script | None) -> None:
+    """Run the load over Kafka and HTTP while faults are injected; on return, all of it was accepted."""
+    say("load and faults begin")
+    load, callers = scene.load, scene.callers
+    loading, calling = asyncio.create_task(load.run()), asyncio.create_task(callers.run())
+    await edge_lane(scene, progress, [name for name in options.faults if name in EDGES])
+    until = time.monotonic() + options.minutes * 60
+    if script:
+        await script(scene, until)
+    else:
+        await asyncio.gather(*_lanes(options, scene, until - LAST_FAULT))
+    await asyncio.sleep(max(0.0, until - time.monotonic()))
+    load.ending = callers.ending = True
+    await loading
+    try:
+        await asyncio.wait_for(calling, CALL_LIMIT)
+    except TimeoutError:
+        scene.wrong.append(f"a request over HTTP was not accepted within {CALL_LIMIT:.0f} s of the last fault")
+    scene.faults["response_cut"] = callers.responses_cut
+    say(f"{callers.repeats} requests were sent again, {callers.responses_cut} of them after they were accepted")
+    say(f"responses to writes cut: {dict(scene.responses_cut)}")
 
 
 def _lanes(options: Options, scene: Scene, until: float) -> Iterator[Awaitable[None]]:
