@@ -55,7 +55,7 @@ async def servers(folder: Path, say: Callable[[str], None], *, with_kafka: bool)
             return
         say("Starting Kafka ...")
         try:
-            kafka = await parts.enter_async_context(LocalKafka(folder / "kafka", say=say))
+            kafka = await parts.enter_async_context(LocalKafka(folder / "kafka"))
         except LocalKafkaError as error:
             yield Servers(postgres, None, str(error))
             return

