@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -24,7 +23,7 @@ from proofs.chaos.logs import records_of
 from tests.support.aggregate_recount import Place, Raw, announced, recounted
 from tests.support.erasures import erased
 from tests.support.reporting_events import feedback, feedback_id
-from tests.support.running_stack import RunningStack, exchange, running_stack
+from tests.support.running_stack import RunningStack, exchange, reaction, running_stack
 from tests.support.waits import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -84,19 +83,8 @@ async def until_summed(stack: RunningStack, turns: dict[bytes, dict[str, Any]]) 
     return found
 
 
-def thumb(conversation: str, user: str, emoji: str = "👍", **fields: Any) -> dict[str, Any]:
-    return {
-        "topic": "chat.message.reaction.ingested",
-        "eventId": str(uuid4()),
-        "occurredAt": "2026-01-01T10:01:00Z",
-        "tenant": "acme",
-        "project": "support",
-        "messageId": f"{conversation}-answer",
-        "conversationId": conversation,
-        "userId": user,
-        "userType": "human",
-        "emoji": emoji,
-    } | fields
+def thumb(conversation: str, user: str, emoji: str = "👍", **fields: Any) -> Any:
+    return reaction(f"{conversation}-answer", conversation, emoji, user=user, **fields)
 
 
 async def test_the_documented_consumer_holds_what_the_feedback_amounts_to(postgres_url: str) -> None:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import asyncpg
 import pexpect
@@ -21,7 +20,7 @@ import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.ending import FAREWELL
 from agent_feedback_kit.sessions.record import opaque
 from tests.support.command import HANG_SECONDS
-from tests.support.running_stack import RunningStack, message
+from tests.support.running_stack import RunningStack, message, reaction, reply
 from tests.support.served import served
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>()][B0]?|[\x00-\x09\x0b-\x1f]")
@@ -254,9 +253,9 @@ def chat(conversation: str, *said: Said) -> list[Any]:
         message("1-question", conversation, occurredAt="2026-01-01T10:00:00.000Z"),
         message("1-answer", conversation, agent="bot", occurredAt="2026-01-01T10:00:01.000Z"),
     ]
-    for name, reply, content in said:
+    for name, about, content in said:
         agent = "bot" if "answer" in name else None
-        replies = {"replyToMessageId": reply} if reply else {}
+        replies = {"replyToMessageId": about} if about else {}
         events.append(message(name, conversation, agent=agent, occurredAt=SECOND, content=content, **replies))
     return events
 
@@ -296,28 +295,6 @@ def named_text(name: str, conversation: str, second: int, content: str, **fields
     return message(name, conversation, content=content, occurredAt=at, **fields)
 
 
-def reaction(name: str, conversation: str, emoji: str, second: int = 30, **fields: Any) -> Any:
-    return {
-        "topic": "chat.message.reaction.ingested",
-        "eventId": str(uuid4()),
-        "occurredAt": f"2026-01-01T10:00:{second:02}Z",
-        "tenant": "acme",
-        "project": "support",
-        "messageId": name,
-        "conversationId": conversation,
-        "userId": "ann",
-        "userType": "human",
-        "emoji": emoji,
-    } | fields
-
-
-def as_reply(event: Any, about: str, **fields: Any) -> Any:
-    """Return the reply event of a message."""
-    names = ("occurredAt", "tenant", "project", "messageId", "conversationId", "senderId", "senderType", "content")
-    own = {name: event[name] for name in names}
-    return own | {"topic": "chat.message.reply.ingested", "eventId": str(uuid4()), "originalMessageId": about} | fields
-
-
 async def turns_of(stack: RunningStack, conversation: str) -> dict[str, Any]:
     """Return the conversation's turns with their feedback, by turn."""
     await stack.quiet()
@@ -343,16 +320,16 @@ async def test_a_rejection_that_comes_only_as_a_reply_event_is_one(stack: Runnin
         named_text("r-a", "c-reply", 2, "Yes, it runs.", agent="bot"),
     )
     shown = named_text("r-n", "c-reply", 3, "That's wrong, it was cancelled.")
-    await stack.publish(question, answer, as_reply(shown, "r-a"))
+    await stack.publish(question, answer, reply(shown, "r-a"))
     assert await machine_verdicts(stack, "c-reply") == [("r-a", "not_ok")]
-    await stack.publish(shown, as_reply(shown, "r-a"))
+    await stack.publish(shown, reply(shown, "r-a"))
     assert await machine_verdicts(stack, "c-reply") == [("r-a", "not_ok")]
 
 
 async def test_an_answer_that_comes_only_as_a_reply_event_can_be_judged(stack: RunningStack) -> None:
     question = named_text("q-1", "c-answered", 1, "When does it open?")
     answer = named_text("a-1", "c-answered", 2, "At nine.", agent="bot")
-    await stack.publish(question, as_reply(answer, "q-1"), reaction("a-1", "c-answered", "👍"))
+    await stack.publish(question, reply(answer, "q-1"), reaction("a-1", "c-answered", "👍"))
     async with stack.client("ann") as http:
         given = await http.post(f"{BASE}/c-answered/turns/a-1/feedback", json={"reaction": "not_ok"})
     assert given.status_code == 202, given.text

@@ -30,7 +30,7 @@ from tests.support.databases import SCHEMAS
 from tests.support.erasures import columns_holding, erased
 from tests.support.filled_rows import insert
 from tests.support.logs import NOW
-from tests.support.running_stack import RunningStack, message, running_stack
+from tests.support.running_stack import RunningStack, message, reply, running_stack
 from tests.support.waits import PATIENCE_SECONDS
 
 SECRET = "zanzibar-landlord-7431"
@@ -142,10 +142,8 @@ async def eve_says_everything(stack: RunningStack) -> list[dict[str, Any]]:
 
 
 def _reply(original: str, name: str) -> dict[str, Any]:
-    said: dict[str, Any] = message(
-        name, "e1", senderId=EVE_ID, occurredAt="2026-01-01T10:02:00Z", content=f"No: {SECRET}"
-    )
-    return said | {"topic": "chat.message.reply.ingested", "originalMessageId": original}
+    said = message(name, "e1", senderId=EVE_ID, occurredAt="2026-01-01T10:02:00Z", content=f"No: {SECRET}")
+    return dict(reply(said, original))
 
 
 DUE_HOURS = "select count(*) from reporting.stale_hours where marked_at < now() - interval '10 minutes'"

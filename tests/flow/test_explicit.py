@@ -13,7 +13,7 @@ from contracts.ids import feedback_id
 from contracts.instants import parse_instant
 from servicekit.clock import SystemClock
 from tests.support.issuer import Issuer, accepting, issuer
-from tests.support.running_stack import RunningStack, exchange, message, running_stack
+from tests.support.running_stack import RunningStack, exchange, message, reaction, running_stack
 
 BASE = "/conversations/acme/support"
 
@@ -215,17 +215,7 @@ async def test_siblings_are_both_judged_and_a_thumb_is_the_last_answers(stack: R
         message("q2", "c-again", occurredAt=times[2], threadId="q0", senderId="bob", content="And the zoo?"),
         message("a2", "c-again", turn="t1", agent="bot", occurredAt=times[3], agentVersion="v2"),
         message("a3", "c-again", agent="bot", occurredAt=times[4], threadId="q0", replyToMessageId="q0"),
-        {
-            "topic": "chat.message.reaction.ingested",
-            "eventId": "c-again-r",
-            "occurredAt": times[5],
-            "tenant": "acme",
-            "project": "support",
-            "conversationId": "c-again",
-            "messageId": "a1",
-            "userId": "bob",
-            "emoji": "👎",
-        },
+        reaction("a1", "c-again", user="bob", occurredAt=times[5]),
     )
     for turn in ("t1", "a3"):
         assert (await post(stack, "c-again", turn, {"reaction": "ok"})).status_code == 202

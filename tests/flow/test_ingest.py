@@ -10,24 +10,11 @@ from typing import Any
 import pytest
 
 from servicekit.log.outcome import Observation, Outcome
-from tests.support.running_stack import RunningStack, exchange, message, running_stack
+from tests.support.running_stack import RunningStack, exchange, message, reaction, running_stack
 from tests.support.waits import PATIENCE_SECONDS
 
 PATH = "/ingest/acme/support/events"
 NDJSON = {"Content-Type": "application/x-ndjson"}
-
-
-def reaction(conversation: str, about: str, **fields: Any) -> dict[str, Any]:
-    event: dict[str, Any] = message(about, conversation)
-    del event["senderId"], event["senderType"], event["content"]
-    return event | {
-        "topic": "chat.message.reaction.ingested",
-        "userId": "ann",
-        "userType": "registered",
-        "emoji": "👎",
-        "occurredAt": "2026-01-01T10:01:00Z",
-        **fields,
-    }
 
 
 def lines(*events: Any) -> bytes:
@@ -44,7 +31,7 @@ async def send(stack: RunningStack, content: bytes, token: str = "chat", path: s
 
 
 async def test_events_become_feedback(stack: RunningStack) -> None:
-    events = (*exchange("c-in", "t1"), reaction("c-in", "t1-answer"))
+    events = (*exchange("c-in", "t1"), reaction("t1-answer", "c-in"))
     answer = await send(stack, lines(*events) + b"\n")
     assert answer.status_code == 200
     assert answer.json() == {"accepted": 3, "refused": [], "refused_total": 0}
@@ -135,7 +122,7 @@ async def test_producers_are_told_of_a_reaction_whose_message_never_came(
     async with running_stack(
         postgres_url, lambda around: replace(around, observers=[*around.observers, watch])
     ) as running:
-        lost = reaction("c-lost", "never-published")
+        lost = reaction("never-published", "c-lost")
         await running.publish(lost)
         async with asyncio.timeout(PATIENCE_SECONDS):
             await given_up.wait()

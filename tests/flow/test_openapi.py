@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -20,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from servicekit.web.server import HttpServer
 from tests.support.running_stack import RunningStack, exchange
+from tests.support.served import served
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "4"))
@@ -63,16 +61,6 @@ OTHER_MEDIA_TYPES = (
     "\xff/\x80",
     "",
 )
-
-
-@asynccontextmanager
-async def served(stack: RunningStack) -> AsyncIterator[str]:
-    server = HttpServer("127.0.0.1", 0)
-    await server.start(stack.app())
-    try:
-        yield f"http://127.0.0.1:{server.port}"
-    finally:
-        await server.stop()
 
 
 async def described(stack: RunningStack) -> dict[str, Any]:
@@ -133,7 +121,7 @@ def _try(operation: Any, strategy: Any, url: str, examples: int) -> None:
 async def test_fuzzed(stack: RunningStack) -> None:
     await stack.publish(*exchange("c-42", "t-7"))
     await stack.quiet()
-    async with served(stack) as url:
+    async with served(stack.app()) as url:
         tried, faults = await asyncio.to_thread(fuzz, await described(stack), url)
     assert tried > 10
     assert not faults, "\n\n".join(faults)
@@ -176,7 +164,7 @@ async def test_hostile_bodies_get_an_answer_in_json(stack: RunningStack, name: s
     ],
 )
 async def test_hostile_paths(stack: RunningStack, path: str) -> None:
-    async with served(stack) as url, httpx.AsyncClient(base_url=url, headers=AUTHORIZED) as http:
+    async with served(stack.app()) as url, httpx.AsyncClient(base_url=url, headers=AUTHORIZED) as http:
         for method in ("GET", "POST", "PUT", "DELETE"):
             answer = await http.request(method, path, json={"reaction": "ok"})
             assert answer.status_code in (200, 404, 405, 415, 422), (method, path, answer.status_code)

@@ -22,10 +22,10 @@ from contracts.scopes import ALL_SCOPES
 from servicekit.web.application import add_routes, guarded
 from servicekit.web.paths import Segment
 from servicekit.web.routes import GuardedRoute, Routes
-from servicekit.web.server import HttpServer
 from standalone.programs import PROGRAMS
 from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.running_stack import RunningStack, Tokens, exchange
+from tests.support.served import served
 
 PUBLIC, ANY, NOBODY = frozenset({"public"}), frozenset({"any"}), frozenset[str]()
 
@@ -298,10 +298,8 @@ def path_of(conversation: str, turn: str) -> str:
 
 @pytest.fixture(scope="module")
 async def port(stack: RunningStack) -> AsyncIterator[int]:
-    server = HttpServer("127.0.0.1", 0)
-    await server.start(stack.app())
-    yield server.port
-    await server.stop()
+    async with served(stack.app()) as url:
+        yield int(url.rpartition(":")[2])
 
 
 async def test_a_judgement_lands_on_the_turn_it_names(stack: RunningStack, port: int) -> None:

@@ -20,16 +20,16 @@ from standalone.operations.rebuild import rebuild_reporting
 from tests.support.command import COMMAND, HANG_SECONDS, agent_feedback_beside
 from tests.support.erasures import erased
 from tests.support.feedback_memory import MemoryStore
-from tests.support.running_stack import RunningStack, exchange, message
+from tests.support.running_stack import RunningStack, exchange, message, reply
 
 BASE = "/conversations/acme/support"
 
 
 async def judged(stack: RunningStack, conversation: str, *people: str) -> None:
     await stack.publish(*exchange(conversation, "t1"))
-    replies = [message(f"reply of {one}", conversation, senderId=one, content="And on Sundays?") for one in people]
-    about = {"topic": "chat.message.reply.ingested", "originalMessageId": "t1-answer"}
-    await stack.publish(*[one | about | {"occurredAt": "2026-01-01T10:02:00Z"} for one in replies])
+    said = {"content": "And on Sundays?", "occurredAt": "2026-01-01T10:02:00Z"}
+    replies = [message(f"reply of {one}", conversation, senderId=one, **said) for one in people]
+    await stack.publish(*(reply(one, "t1-answer") for one in replies))
     await stack.quiet()
     async with stack.client() as http:
         for person in people:

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -23,7 +22,7 @@ from servicekit.log.records import Message
 from standalone.one_process.replay import ReplayResult, replay
 from tests.support.command import HANG_SECONDS
 from tests.support.recount import CHAT_EVENTS, HOSTILE, needs_samples
-from tests.support.running_stack import RunningStack, exchange
+from tests.support.running_stack import RunningStack, exchange, message, reaction, reply
 from tests.support.waits import PATIENCE_SECONDS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rlhf_consumer.py"
@@ -80,48 +79,22 @@ def asked(conversation: str) -> Sequence[Any]:
     return exchange(conversation, conversation)
 
 
-def thumb(conversation: str, emoji: str = "👍", **fields: Any) -> dict[str, Any]:
-    return {
-        "topic": "chat.message.reaction.ingested",
-        "eventId": str(uuid4()),
-        "occurredAt": "2026-01-01T10:01:00Z",
-        "tenant": "acme",
-        "project": "support",
-        "messageId": f"{conversation}-answer",
-        "conversationId": conversation,
-        "userId": "ann",
-        "userType": "human",
-        "emoji": emoji,
-        **fields,
-    }
-
-
-def reply_to(conversation: str, text: str, **fields: Any) -> dict[str, Any]:
-    return {
-        "topic": "chat.message.reply.ingested",
-        "eventId": str(uuid4()),
-        "occurredAt": "2026-01-01T10:02:00Z",
-        "tenant": "acme",
-        "project": "support",
-        "messageId": f"{conversation}-reply",
-        "originalMessageId": f"{conversation}-answer",
-        "conversationId": conversation,
-        "senderId": "ann",
-        "senderType": "human",
-        "content": text,
-        **fields,
-    }
+def thumb(conversation: str, emoji: str = "👍", **fields: Any) -> Any:
+    return reaction(f"{conversation}-answer", conversation, emoji, **fields)
 
 
 async def test_every_kind_of_feedback_names_question_and_thread(stack: RunningStack, tmp_path: Path, post: Any) -> None:
-    critic = thumb("q-thread", "👎", userId="critic", userType="agent")
+    critic = thumb("q-thread", "👎", user="critic", userType="agent")
     in_thread = [one | {"threadId": "th"} for one in asked("q-thread")]
-    replied = reply_to("q-thread", "That's wrong, it opens at ten.", threadId="th")
+    wrong = message(
+        "q-thread-reply", "q-thread", content="That's wrong, it opens at ten.", occurredAt="2026-01-01T10:02:00Z"
+    )
+    replied = reply(wrong, "q-thread-answer", threadId="th")
     await stack.publish(*in_thread, critic, replied, *asked("q-channel"), thumb("q-channel"))
     await stack.quiet()
     copy = {name: in_thread[1][name] for name in ("messageId", "conversationId", "senderId", "senderType", "content")}
     carrying: dict[str, Any] = {"original": copy, "userType": "guest"}
-    await stack.publish(thumb("q-thread", userId="bob", **carrying))
+    await stack.publish(thumb("q-thread", user="bob", **carrying))
     await post("q-thread", {"reaction": "not_ok"})
     await post("q-channel", {"reaction": "ok"})
     await stack.quiet()
@@ -141,7 +114,7 @@ async def test_every_kind_of_feedback_names_question_and_thread(stack: RunningSt
 
 async def test_what_an_erased_person_said_is_gone(stack: RunningStack, tmp_path: Path) -> None:
     state = tmp_path / "rewards.sqlite"
-    await stack.publish(*asked("r-erased"), thumb("r-erased", userId="eve"))
+    await stack.publish(*asked("r-erased"), thumb("r-erased", user="eve"))
     await stack.quiet()
     assert "eve" in {row["user_id"] for row in await caught_up(stack, state)}
     request: dict[str, Any] = {

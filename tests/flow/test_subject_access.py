@@ -23,7 +23,7 @@ from standalone.programs import PROGRAMS
 from tests.flow.test_erased_columns import _run_now, stack_with_everything
 from tests.support.databases import SCHEMAS
 from tests.support.erasures import erased
-from tests.support.running_stack import RunningStack, message
+from tests.support.running_stack import RunningStack, message, reaction, reply
 
 PEOPLE = [f"person-{letter}" for letter in "abcdefghij"]
 
@@ -53,18 +53,14 @@ async def everybody_talks(stack: RunningStack) -> None:
                 f"n{n}", "c1", turn=f"n{n}", content=f"No, wrong, I meant {said}.", occurredAt=f"{minute}:20Z", **place
             ),
         ]
-        for original, reply in ((f"a{n}", f"r{n}"), ("never-published", f"w{n}")):
-            one = message(reply, "c1", content=f"No: {said}", occurredAt=f"{minute}:30Z", **place)
-            events.append(one | {"topic": "chat.message.reply.ingested", "originalMessageId": original})
+        for original, name in ((f"a{n}", f"r{n}"), ("never-published", f"w{n}")):
+            one = message(name, "c1", content=f"No: {said}", occurredAt=f"{minute}:30Z", **place)
+            events.append(reply(one, original))
         other = PEOPLE[(n + 1) % len(PEOPLE)]
         quoted = message(f"q{(n + 1) % 10}", "c1", senderId=other, content=f"Where is {words_of(other)}?")
         quoted = {name: quoted[name] for name in ("messageId", "conversationId", "senderId", "senderType", "content")}
-        reaction = message(f"q{(n + 1) % 10}", "c1", occurredAt=f"{minute}:40Z")
-        events.append(
-            {name: reaction[name] for name in ("eventId", "occurredAt", "tenant", "project", "messageId")}
-            | {"topic": "chat.message.reaction.ingested", "conversationId": "c1", "userId": user, "emoji": "👎"}
-            | {"original": quoted}
-        )
+        at = f"{minute}:40Z"
+        events.append(reaction(f"q{(n + 1) % 10}", "c1", user=user, occurredAt=at, original=quoted))
     await stack.publish(*events)
     await stack.publish(message("elsewhere", "c9", tenant="globex", senderId=PEOPLE[0], content=words_of(PEOPLE[0])))
     broken = [
@@ -269,8 +265,7 @@ async def everything(stack: RunningStack, conversation: str) -> list[dict[str, A
         said("alone-q", conversation, "2:00", senderId=EVE, content="And on Sundays?"),
         said("alone", conversation, "2:05", agent="bot", intent="hours", strategy="lookup"),
         said("picture", conversation, "3:00", turn="t4", senderId=EVE, content=""),
-        said("r", conversation, "4:00", senderId=EVE, content="Thanks, great!")
-        | {"topic": "chat.message.reply.ingested", "originalMessageId": "a"},
+        reply(said("r", conversation, "4:00", senderId=EVE, content="Thanks, great!"), "a"),
     ]  # fmt: skip
     await stack.publish(*events)
     await stack.quiet()

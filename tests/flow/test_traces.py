@@ -20,7 +20,7 @@ from servicekit.tracing import open_traces
 from tests.flow.test_webhooks import endpoint
 from tests.support.otlp_receiver import OtlpReceiver, SentSpan, otlp_receiver
 from tests.support.receiver import Receiver, receiver
-from tests.support.running_stack import RunningStack, exchange, message, running_stack
+from tests.support.running_stack import RunningStack, exchange, message, reaction, running_stack
 from tests.support.waits import PATIENCE_SECONDS
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -66,12 +66,6 @@ async def publish(stack: RunningStack, *events: dict[str, Any], traceparent: str
     )
 
 
-def reaction(conversation: str, message_id: str) -> dict[str, Any]:
-    event = message("x", conversation, topic="chat.message.reaction.ingested", messageId=message_id)
-    dropped = ("senderId", "senderType", "content")
-    return {key: value for key, value in event.items() if key not in dropped} | {"userId": "ann", "emoji": "👎"}
-
-
 def of_trace(spans: Sequence[SentSpan], trace: str) -> dict[str, SentSpan]:
     """Return the spans of a trace by name."""
     return {one.name: one for one in spans if one.trace == trace}
@@ -82,7 +76,7 @@ async def test_one_trace_leads_from_the_producer_to_the_webhook(postgres_url: st
     async with traced_stack(postgres_url, tmp_path, 1.0) as (stack, collector, hook):
         await publish(stack, *exchange("c1", "t1", content=SAID))
         await stack.quiet()
-        await publish(stack, reaction("c1", "t1-answer"), traceparent=f"00-{TRACE}-{PRODUCER}-01")
+        await publish(stack, reaction("t1-answer", "c1"), traceparent=f"00-{TRACE}-{PRODUCER}-01")
         [taken] = await hook.until("/learner", lambda requests: len(requests) == 1)
         await stack.quiet()
         async with stack.client() as http:
@@ -132,7 +126,7 @@ async def test_what_is_derived_from_a_record_without_a_context_continues_its_bat
     async with traced_stack(postgres_url, tmp_path, 1.0) as (stack, collector, _):
         await publish(stack, *exchange("c1", "t1"))
         await stack.quiet()
-        await publish(stack, reaction("c1", "t1-answer"))
+        await publish(stack, reaction("t1-answer", "c1"))
         await stack.quiet()
     spans = {one.span: one for one in collector.spans}
     [feedback] = [one for one in collector.spans if one.name == "feedback batch" and one.parent in spans]
@@ -149,7 +143,7 @@ async def test_an_unsampled_trace_has_no_spans(
 ) -> None:
     async with traced_stack(postgres_url, tmp_path, share) as (stack, collector, hook):
         await publish(stack, *exchange("c1", "t1"), traceparent=traceparent)
-        await publish(stack, reaction("c1", "t1-answer"), traceparent=traceparent)
+        await publish(stack, reaction("t1-answer", "c1"), traceparent=traceparent)
         [taken] = await hook.until("/learner", lambda requests: len(requests) == 1)
         await stack.quiet()
     assert collector.spans == []

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-import asyncpg
 import pytest
-import uvicorn
-from playwright.async_api import Browser, ConsoleMessage, Page
+from playwright.async_api import Browser, Page
 
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import SystemClock
-from tests.support.chromium import expect, needs_chromium
+from tests.support.chromium import expect, needs_chromium, opened
 from tests.support.reporting_client import application
 from tests.support.reporting_database import empty_read_models
 from tests.support.reporting_events import START, Event, batch, feedback, message
+from tests.support.served import served
 
 pytestmark = needs_chromium
 
@@ -29,7 +27,6 @@ pytestmark = needs_chromium
 class Site:
     url: str
     projector: ProjectionHandler
-    pool: asyncpg.Pool
 
     async def take(self, *events: Event) -> None:
         await self.projector.handle(batch(*events))
@@ -42,39 +39,29 @@ def seconds_ago(seconds: float) -> float:
 
 @pytest.fixture
 async def site(postgres_url: str) -> AsyncIterator[Site]:
-    async with empty_read_models(postgres_url) as pool:
-        app = application([pages_router(PageSources(pool, pool, SystemClock()))])
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.02)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield Site(f"http://127.0.0.1:{port}", ProjectionHandler(PostgresReadModels(pool)), pool)
-        server.should_exit = True
-        await serving
+    async with (
+        empty_read_models(postgres_url) as pool,
+        served(application([pages_router(PageSources(pool, pool, SystemClock()))])) as url,
+    ):
+        yield Site(url, ProjectionHandler(PostgresReadModels(pool)))
 
 
 @pytest.fixture
-def complaints() -> list[str]:
+async def opened_page(browser: Browser) -> AsyncIterator[tuple[Page, list[str]]]:
+    async with opened(browser, viewport={"width": 1280, "height": 900}, color_scheme="light") as (page, complaints):
+        page.on("dialog", lambda _: complaints.append("a dialog opened"))
+        yield page, complaints
+
+
+@pytest.fixture
+def page(opened_page: tuple[Page, list[str]]) -> Page:
+    return opened_page[0]
+
+
+@pytest.fixture
+def complaints(opened_page: tuple[Page, list[str]]) -> list[str]:
     """Return the page's errors and dialogs so far."""
-    return []
-
-
-@pytest.fixture
-async def page(browser: Browser, complaints: list[str]) -> AsyncIterator[Page]:
-    context = await browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    opened = await context.new_page()
-    opened.set_default_timeout(30_000)
-
-    def listen(line: ConsoleMessage) -> None:
-        if line.type == "error":
-            complaints.append(line.text)
-
-    opened.on("console", listen)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("dialog", lambda _: complaints.append("a dialog opened"))
-    yield opened
-    await context.close()
+    return opened_page[1]
 
 
 async def satisfaction_reads(page: Page, text: str) -> None:

@@ -315,6 +315,16 @@ async def history(pool: asyncpg.Pool, neighbour: dict[str, str] | None) -> dict[
         first, second, third = [row["issue_id"] for row in topics]
         assert await merge(pool, AT, second, first, NOW)
         assert await split(pool, AT, third, [("c2", "t2"), ("c5", "t5")], NOW)
+        if neighbour is not None:
+            place = {name: value for name, value in neighbour.items() if name != "thread"}
+            gone: dict[str, Any] = {
+                "turn": "t4",
+                "conversation": f"{neighbour.get('thread', 'c')}4",
+                "user": "u4",
+                "at": 1_000,
+                **place,
+            }
+            await handler.handle(batch(feedback("f4 of theirs", kind="explicit", reaction=None, revision=2, **gone)))
         if neighbour is not None and "tenant" in neighbour:
             await ReportingErasures(pool).erase({Person("globex", "u7"): NOW})
     return await rows_of_ours(pool)

@@ -192,3 +192,26 @@ def exchange(conversation: str, turn: str, *, agent: str = "bot", **fields: Any)
         message(f"{turn}-question", conversation, turn=turn, **fields),
         message(f"{turn}-answer", conversation, turn=turn, agent=agent, **fields),
     )
+
+
+def reaction(message_id: str, conversation: str, emoji: str = "👎", *, user: str = "ann", **fields: Any) -> Any:
+    """Return a person's emoji on a message of acme/support."""
+    return {
+        "topic": "chat.message.reaction.ingested",
+        "eventId": str(uuid4()),
+        "occurredAt": "2026-01-01T10:01:00Z",
+        "tenant": "acme",
+        "project": "support",
+        "messageId": message_id,
+        "conversationId": conversation,
+        "userId": user,
+        "userType": "human",
+        "emoji": emoji,
+    } | fields
+
+
+def reply(event: Any, about: str, **fields: Any) -> Any:
+    """Return the reply event of a message about the message with the id `about`."""
+    return (
+        event | {"topic": "chat.message.reply.ingested", "eventId": str(uuid4()), "originalMessageId": about} | fields
+    )
