@@ -349,18 +349,6 @@ async def test_a_rebuild_raises_no_alert_again_and_an_erasure_ends_none(
     assert [json.loads(one.body)["type"] for one in there.at("/hook")] == ["alert.fired"]
 
 
-async def test_an_alert_does_not_end_before_it_began(read_models: Database, take: Take, there: Receiver) -> None:
-    await set_channels(read_models, there)
-    await set_rules(read_models, BELOW)
-    alerts, slow = Alerts(read_models), Alerts(read_models)
-    await judged(take, 1, 40, 60, agent="bot")
-    await alerts.look()
-    await slow.look(NOW - 20 * DAY)  # a process whose clock is wrong, or the history of the sample
-    rows = await read_models.fetch("select opened_at, over_at from alerts")
-    assert [tuple(row) for row in rows] == [(NOW // MINUTE * MINUTE, None)]
-    assert len(there.at("/hook")) == 1
-
-
 async def test_each_open_alert_has_a_gauge(read_models: Database, take: Take) -> None:
     labels = {"tenant": "acme", "project": "support", "rule": "low", "kind": "satisfaction_below", "agent": "bot",
               "version": "", "issue": ""}  # fmt: skip

@@ -123,26 +123,6 @@ async def test_a_comment_is_not_judged_and_its_post_has_a_transcript(stack: Runn
     assert "The museum opens at nine." in page.text
 
 
-async def test_reports_tell_posts_from_chats(stack: RunningStack) -> None:
-    thumb = {"topic": "chat.message.reaction.ingested", "userId": "eva", "emoji": "👍", "eventId": "eva's thumb"}
-    place = {"occurredAt": "2026-01-01T10:02:00Z", "tenant": "acme", "project": "support", "conversationId": "evas"}
-    await ingest(stack, message("m", "evas", agent="told-apart"), {**thumb, **place, "messageId": "m"})
-    post = published("told", agentId="told-apart")
-    await ingest(stack, post, reacted("told", "👎", 30), reacted("told", "👎", 31, "bob"))
-    await stack.quiet()
-    query = {"agent_id": "told-apart", "start": "2026-01-01T00:00:00Z", "end": "2026-02-01T00:00:00Z"}
-    counted, shown = {}, {}
-    async with stack.client() as http:
-        for source in ("", "chat", "post"):
-            chosen = {"source": source} if source else {}
-            totals = (await http.get(f"{BASE}/feedback/summary", params=query | chosen)).json()["totals"]
-            counted[source] = (totals["ok"], totals["not_ok"])
-            page = {"at": "acme/support", "agent_id": "told-apart", "period": "all", "source": source}
-            shown[source] = (await http.get("/dashboard/feedback", params=page)).text.count("on a post,")
-    assert counted == {"": (1, 2), "chat": (1, 0), "post": (0, 2)}
-    assert shown == {"": 2, "chat": 0, "post": 2}
-
-
 async def test_an_erasure_covers_comments_and_reactions_that_wait_or_come_late(stack: RunningStack) -> None:
     by_dora = (
         commented("erased", "1", 60, "dora", authorType="human", content="Private words of Dora"),

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
-import pytest_asyncio
-
 from contracts.ids import feedback_id
-from tests.support.running_stack import RunningStack, exchange, message, running_stack
-from tests.support.served import served
+from tests.support.running_stack import RunningStack, exchange, message
 
 BASE = "/conversations/acme/support"
 
@@ -153,64 +146,3 @@ async def test_a_review_leaves_the_reviewers_own_feedback_alone(stack: RunningSt
 
 
 # The audit in a browser: drawing answers, reviewing them by keyboard, and the figures that follow.
-
-SCREENSHOTS = os.environ.get("SCREENSHOTS")
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def empty_stack(postgres_url: str) -> AsyncIterator[RunningStack]:
-    """Yield a stack without the answers of other tests, which would be drawn, too."""
-    async with running_stack(postgres_url) as running:
-        yield running
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium needed: apt-get install chromium")
-async def test_a_reviewer_goes_through_the_drawn_answers_by_keyboard(empty_stack: RunningStack) -> None:
-    stack = empty_stack
-    playwright = pytest.importorskip("playwright.async_api")
-    for number, said in enumerate(("No, that is wrong.", "What is the price in euros?", "Where is the shop?")):
-        conversation = f"audit {number}/ü"
-        await stack.publish(*exchange(conversation, "t1"))
-        await stack.publish(
-            message("q2", conversation, content=said, occurredAt="2026-01-01T10:01:00Z"),
-            message("a2", conversation, agent="bot", turn="t2", occurredAt="2026-01-01T10:01:05Z"),
-        )
-    await stack.quiet()
-    async with served(stack.app()) as url, playwright.async_playwright() as started:
-        browser = await started.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
-        page = await browser.new_page(viewport={"width": 390, "height": 800})
-        page.set_default_timeout(10_000)
-        await page.goto(f"{url}/?token=all")
-        await page.goto(f"{url}/dashboard/accuracy?at=acme/support&period=all")
-        for part in ("document.documentElement", "document.querySelector('nav.pages')"):
-            assert await page.evaluate(f"{part}.scrollWidth <= {part}.clientWidth"), part
-        assert await page.get_by_text("There are no drawn answers left for you to review.").count() == 1
-        # A form draws from the last 30 days; these answers are older.
-        async with stack.client() as http:
-            window = {"start": "2026-01-01T00:00:00Z", "end": "2026-02-01T00:00:00Z"}
-            answer = await http.post("/conversations/acme/support/audit/draws", json={"count": 50, **window})
-        assert answer.json() == {"drawn": 3, "pending": 3}
-        await page.reload()
-        await page.get_by_role("link", name="Review the next answer").click()
-        given = []
-        for _ in range(3):
-            await page.wait_for_url("**/dashboard/conversation?*audit=*")
-            rejected = await page.get_by_text("No, that is wrong.").count()
-            given.append("not_ok" if rejected else "neutral")
-            here = page.url
-            await page.keyboard.press("x" if rejected else "n")
-            await page.wait_for_url(lambda one, here=here: one.partition("#")[0] != here.partition("#")[0])
-            await stack.quiet()
-        assert sorted(given) == ["neutral", "neutral", "not_ok"]
-        await page.set_viewport_size({"width": 1280, "height": 800})
-        await page.goto(f"{url}/dashboard/accuracy?at=acme/support&period=all")
-        assert await page.get_by_text("1 of 1 right").count() == 1
-        assert await page.get_by_text("0.0 per 100 answers").count() == 1
-        if SCREENSHOTS:
-            await page.screenshot(path=f"{SCREENSHOTS}/audit.png")
-        await browser.close()
-    rows = await stack.rows("select reaction from reporting.effective where origin = 'reviewer'")
-    assert sorted(row["reaction"] for row in rows if row["reaction"]) >= ["neutral", "neutral", "not_ok"]

@@ -16,12 +16,8 @@ from reporting.pages.visits import PageSources
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.clock import FixedClock
-from tests.support.axe import violations
-from tests.support.chromium import expect, needs_chromium, opened, picture
-from tests.support.perceivable import faint_texts
-from tests.support.reporting_client import application, client
+from tests.support.reporting_client import client
 from tests.support.reporting_events import START, batch, feedback, message
-from tests.support.served import served
 
 HOUR = 3_600
 NOW = FixedClock(START + 10 * 24 * HOUR * 1_000_000)
@@ -167,70 +163,6 @@ async def test_the_latest_versions_are_those_of_one_agent(read_models: asyncpg.P
         assert compared((await http.get("/dashboard/compare?a=8&b=1")).text) == ["8", "1"], "as chosen"
         assert compared((await http.get("/dashboard/compare?a=8&b=8&agent_id=other")).text) == ["7", "8"]
         assert compared((await http.get("/dashboard/compare?agent_id=bot&a=1&b=x")).text) == ["1", "2"], "x has none"
-
-
-@needs_chromium[0]
-@needs_chromium[1]
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_the_pages_are_readable(read_models: asyncpg.Pool, browser: Any, scheme: str) -> None:
-    await two_versions(read_models)
-    app = application([pages_router(PageSources(read_models, read_models, NOW))])
-    async with served(app) as url, opened(browser, color_scheme=scheme) as (page, complaints):
-        await page.context.add_cookies([{"name": "agent_feedback_token", "value": "all", "url": url}])
-        for width in (1280, 390):
-            await page.set_viewport_size({"width": width, "height": 900})
-            for name in ("compare", "feedback?agent_version=2&period=all"):
-                await page.goto(f"{url}/dashboard/{name}")
-                await picture(page, f"{name.partition('?')[0]}-{scheme}-{width}")
-                assert await faint_texts(page) == []
-                assert await violations(page) == []
-                overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                assert await page.evaluate(overflow) == 0, (name, width)
-        await page.goto(f"{url}/?agent_id=bot")
-        await page.get_by_role("link", name="Compare").click()
-        await page.get_by_label("Compare by").select_option("attributes.arm")
-        await expect(page.get_by_text("is not distinguishable from chance").first).to_be_visible()
-        assert "dimension=attributes.arm" in page.url
-        assert complaints == []
-
-
-async def test_every_dimension_is_a_filter_by_selection(read_models: asyncpg.Pool) -> None:
-    await two_versions(read_models)
-    async with visitor(read_models) as http:
-        for path in ("/?period=30d", "/dashboard/feedback?period=30d", "/dashboard/compare?agent_id=bot"):
-            page = (await http.get(path)).text
-            for name, value in (
-                ("bundle_id", "shop1"),
-                ("intent", "buy"),
-                ("attributes.arm", "b"),
-                ("agent_version", "2"),
-            ):
-                field = re.search(rf'<select name="{re.escape(name)}">(.*?)</select>', page, re.DOTALL)
-                assert field is not None, (path, name)
-                assert f'<option value="{value}">' in field[1]
-        listed = (
-            await http.get(
-                "/dashboard/feedback?period=30d&attributes.arm=b&bundle_id=shop1&agent_version=2&feedback_type=verdict"
-            )
-        ).text
-        assert "10 records" in words(listed)
-        assert listed.count('class="row-texts"') == 10
-        assert "attributes.arm=b" in listed, "files and further pages keep the filter"
-        assert '<option value="b" selected>' in listed
-        everything = (await http.get("/dashboard/feedback?period=30d&attributes.arm=b")).text
-        assert "58 records" in words(everything)
-        overview = (await http.get("/?period=30d&attributes.arm=b&agent_version=1")).text
-        assert "<b>27</b>" in overview
-        summary = (await http.get(f"{PROJECT}/feedback/summary?attributes.arm=b&start=2026-09-01T00:00:00Z")).json()
-        assert summary["totals"]["total"] == 58
-        for route in ("agents", "calibration", "reasons", "compare"):
-            compared = "&by=version&a=1&b=2" if route == "compare" else ""
-            filtered = await http.get(f"{PROJECT}/feedback/{route}?attributes.arm=b{compared}")
-            assert filtered.status_code == 200, filtered.text
-        wrong = await http.get(f"{PROJECT}/feedback/summary?attribute.arm=b")
-        assert (wrong.status_code, "attribute.arm: an unknown field" in wrong.text) == (422, True)
-        one = (await http.get(f"{PROJECT}/feedback/agents?bundle_id=shop0&min_votes=1")).json()
-        assert one["agents"][0]["total"] == 40
 
 
 async def test_a_cell_of_the_matrix_lists_its_verdicts(read_models: asyncpg.Pool) -> None:

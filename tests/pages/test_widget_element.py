@@ -160,21 +160,6 @@ async def test_the_platform_is_where_the_script_is_or_else_the_page(platform: Pl
     assert [one.path for one in platform.asked] == [folder + FEEDBACK]
 
 
-async def test_an_incomplete_place_is_not_asked_for(platform: Platform) -> None:
-    for name in ("tenant", "project", "conversation", "turn"):
-        for value in ("null", "undefined", "''"):
-            has = await platform.run(f"(window.one = add({{{name}: {value}}})).hasAttribute('{name}')")
-            assert has == (value == "''")
-            assert await platform.run(f"one.{name}") == ("" if value == "''" else None)
-    await platform.run("load({turn: 't-2'})")
-    assert [one.path for one in platform.taken()] == [FEEDBACK.replace("t-1", "t-2")]
-    await platform.run("(one.turn = 't-3', event(one, 'feedback-loaded'))")
-    assert [one.path for one in platform.taken()] == [FEEDBACK.replace("t-1", "t-3")]
-    await platform.run("(one.turn = null, load({turn: 't-4'}))")
-    assert [one.path for one in platform.taken()] == [FEEDBACK.replace("t-1", "t-4")]
-    assert platform.complaints == []
-
-
 FIVE = ["1", "2", "3", "4", "5"]
 
 

@@ -357,15 +357,3 @@ async def test_processes_that_race_end_with_the_same_verdicts(group: Group) -> N
         await asyncio.gather(*(group.take(detector) for detector in (OLD, NEW, WORDS, OLD)))
         assert group.standing["q2"] == ("accepted", NEW.version)
         assert group.standing.get("q3", (None, None))[0] is None
-
-
-async def test_another_language_model_is_another_detector(group: Group) -> None:
-    unasked: Any = None  # every verdict of these detectors is settled
-    versions = []
-    for model in ("small", "large"):
-        handler = await group.handler(OLD, LlmGate(unasked, unasked, unasked, model=model, seconds=1))
-        await handler.handle(batch(*CHAT))
-        versions.append(handler.judging.version)
-    assert len({*versions, OLD.version}) == 3
-    await group.take(KnownDetector(OLD.version, NEW.words))
-    assert group.standing["q2"][0] == "rejected", "a process that lacks the model overrides nothing"

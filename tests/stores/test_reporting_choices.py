@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from contracts.instants import DAY
-from reporting.figures.dimension_votes import filter_choices, known_dimensions
+from reporting.figures.dimension_votes import filter_choices
 from reporting.model.selection import Project, TimeSpan
 from reporting.read_models.rollups import Rollups
 from servicekit.clock import SystemClock
@@ -63,18 +63,3 @@ async def test_a_dimension_shows_100_values_and_hides_no_other_dimension(read_mo
     found = {by.name: values for by, values in await filter_choices(read_models, AT, WEEK, None)}
     assert found["bundle"] == [f"b{n:03}" for n in range(100)]
     assert found["user_type"] == ["human"]
-
-
-async def test_version_model_and_agent_come_first_whether_they_have_values_or_not(
-    read_models: asyncpg.Pool, take: Take
-) -> None:
-    async def names(agent: str | None = None, span: TimeSpan = WEEK) -> list[str]:
-        return [by.name for by in await known_dimensions(read_models, AT, span, agent)]
-
-    always = ["version", "model", "agent"]
-    assert await names() == always
-    await take(given("f1", "gold"), given("f2", "iron", agent="agent-b", project="other"))
-    for _ in ("stale", "counted"):
-        assert await names() == [*always, "bundle", "user_type"]
-        assert await names("agent-b") == await names(span=TimeSpan(START + 3 * DAY, START + 4 * DAY)) == always
-        await roll_up(read_models)

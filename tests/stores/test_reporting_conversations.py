@@ -113,19 +113,6 @@ async def pages(
             meanwhile = None
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3])
-async def test_later_pages_show_a_conversation_by_its_own_newest_reaction_alone(
-    http: httpx.AsyncClient, take: Take, limit: int
-) -> None:
-    await take(
-        *(feedback(f"new{n}", conversation=f"c{n}", turn="t1", at=100 + n) for n in range(4)),
-        *(feedback(f"old{n}", conversation=f"c{n}", turn="t2", at=n) for n in range(4)),
-        feedback("f8", tenant="globex", conversation="c0", at=200),
-        feedback("f9", project="sales", conversation="c0", at=200),
-    )
-    assert [one for page in await pages(http, limit) for one in page] == ["c3", "c2", "c1", "c0"]
-
-
 async def test_a_conversation_that_falls_back_while_paging_does_not_come_twice(
     http: httpx.AsyncClient, take: Take
 ) -> None:

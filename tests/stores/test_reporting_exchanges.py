@@ -19,7 +19,7 @@ from reporting.model.selection import ALWAYS, ConversationScope, Filters, Projec
 from reporting.pages.conversation import transcript
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
-from reporting.read_models.store_postgres import PostgresReadModels, settle_answers
+from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.turns.turns import turns_with_feedbacks
 from servicekit.db.database import Database
 from tests.support.channels import Channel, channel_of, shuffled
@@ -67,11 +67,6 @@ def verdict(name: str, about: str, at: float, reaction: str = "ok", **fields: An
 TWO_ANSWERS = {
     "turns of their own": [question(), answer("a1", 2), answer("a2", 5)],
     "one turn": [question(turn="t"), answer("a1", 2, turn="t"), answer("a2", 5, turn="t")],
-    "both reply to the question": [
-        question(),
-        answer("a1", 2, reply_to_message_id="q"),
-        answer("a2", 5, reply_to_message_id="q"),
-    ],
     "both reply to the question in one turn": [
         question(turn="t"),
         answer("a1", 2, turn="t", reply_to_message_id="q"),
@@ -225,30 +220,6 @@ async def test_concurrent_batches_see_each_other(read_models: Database) -> None:
         )
     rows = await read_models.fetch("select question_message_id from feedbacks")
     assert [row["question_message_id"] for row in rows] == ["q"] * 10
-
-
-async def test_without_statistics_an_answer_is_looked_up_in_its_conversation(read_models: Database) -> None:
-    # A fresh database has no statistics until the first autovacuum.
-    await read_models.execute("alter table messages set (autovacuum_enabled = false)")
-    pairs_of_messages = [
-        (question(f"q{n}", conversation=f"c{n // 10}"), answer(f"a{n}", conversation=f"c{n // 10}")) for n in range(500)
-    ]
-    await take(read_models, *(event for pair in pairs_of_messages for event in pair))
-    keys = [("acme", "support", f"c{n // 10}", f"{kind}{n}") for n in range(40) for kind in "qa"]
-    async with read_models.acquire() as connection:
-        before = await index_scans(connection)
-        await settle_answers(connection, keys)
-        scans = await index_scans(connection)
-    used = {index for index, count in scans.items() if count > before[index]}
-    assert "messages_of_thread" in used
-    assert not used & {"messages_answers", "messages_person"}
-
-
-async def index_scans(connection: Any) -> dict[str, int]:
-    """Return the number of scans of each index of the table `messages`."""
-    await connection.execute("select pg_stat_force_next_flush()")
-    rows = await connection.fetch("select indexrelname, idx_scan from pg_stat_user_indexes where relname = 'messages'")
-    return {row["indexrelname"]: row["idx_scan"] for row in rows}
 
 
 # A recount from the raw events equals every view, whatever the order of arrival.

@@ -352,21 +352,6 @@ async def test_an_edited_or_erased_text_is_found_no_longer(http: httpx.AsyncClie
     assert await word_names(http, words="mind") == ["f4", "f1"]
 
 
-async def test_the_indexes_answer_the_search(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(*EVENTS)
-    async with read_models.acquire() as connection, connection.transaction():
-        await connection.execute("set local enable_seqscan = off")
-        for table, text in (
-            ("messages", "content"),
-            ("feedbacks", "coalesce(text, '') || ' ' || coalesce(correction, '')"),
-        ):
-            rows = await connection.fetch(
-                f"explain select from {table} where search_terms(tenant, project, {text}) @@ 'train'"
-                + ("" if table == "messages" else " and (text is not null)")
-            )
-            assert f"{table}_terms" in "\n".join(row[0] for row in rows)
-
-
 async def test_a_long_text_is_stored_and_found_by_its_beginning(http: httpx.AsyncClient, take: Take) -> None:
     words = " ".join(f"w{n:05}" for n in range(25_000))
     await take(

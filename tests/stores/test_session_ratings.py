@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import sqlite3
 import stat
 import subprocess
@@ -388,32 +387,6 @@ async def taken(limit: PersonLimit, person: Person, times: int) -> int:
 async def later(pool: Database, seconds: float) -> None:
     """Let time pass for the buckets."""
     await pool.execute("update buckets set full_at = full_at - make_interval(secs => $1)", float(seconds))
-
-
-@pytest.mark.parametrize("people", [1_000, pytest.param(10_000, marks=pytest.mark.real)])
-async def test_of_many_people_those_above_the_limit_are_refused_and_nobody_else(
-    limit_pool: Database, people: int
-) -> None:
-    """With a limit of one judgement a minute no token flows in during the test."""
-    choose = random.Random(1)
-    attempts = {Person(choose.choice(["acme", "globex"]), f"p{n}"): choose.choice([1, 1, 1, 2]) for n in range(people)}
-    limit = PersonLimit(limit_pool, 1)
-    waiting = list(attempts)
-    accepted: dict[Person, int] = {}
-
-    async def work() -> None:
-        while waiting:
-            person = waiting.pop()
-            accepted[person] = await taken(limit, person, attempts[person])
-
-    async with asyncio.timeout(55):
-        await asyncio.gather(*(work() for _ in range(8)))
-    assert set(accepted.values()) == {1}
-    assert people / 5 < sum(one > 1 for one in attempts.values()) < people / 3.3
-    assert await limit_pool.fetchval("select count(*) from buckets") == people
-    await later(limit_pool, 60)
-    await limit.purge()
-    assert await limit_pool.fetchval("select count(*) from buckets") == 0, "full buckets need no row"
 
 
 async def test_a_bucket_holds_the_limit_and_fills_within_a_minute(limit_pool: Database) -> None:
