@@ -55,16 +55,12 @@ def chat_events(place: Place) -> Sequence[Any]:
         fields = where | {"eventId": f"event of {name}", "occurredAt": at, "content": text} | (made if agent else {})
         return running_stack.message(name, place.conversation, turn=turn, agent=agent, **fields)
 
-    def about(topic: str, at: str, **fields: Any) -> Any:
-        event = {"topic": topic, "eventId": f"{topic}-{at}", "conversationId": place.conversation, "occurredAt": at}
-        return event | where | fields
-
     def thumb(message_id: str, user: str, at: str, emoji: str) -> Any:
-        person = {"userId": user, "userType": "human", "emoji": emoji, "messageId": message_id}
-        return about("chat.message.reaction.ingested", at, **person)
+        given = where | {"occurredAt": at, "eventId": f"thumb at {at}"}
+        return running_stack.reaction(message_id, place.conversation, emoji, user=user, **given)
 
+    comment = {"content": place.says("I see."), "occurredAt": "2026-01-01T10:02:20Z", "senderId": BOB, **where}
     first, second = ("👍", "👎") if place == OURS else ("👎", "👍")
-    reply = {"messageId": "r1", "originalMessageId": "a2", "senderId": BOB, "senderType": "human"}
     rejection = "No, that is wrong." if place == OURS else "Thanks, that was helpful!"
     events = [
         said("q1", "t1", "2026-01-01T10:00:00Z", "When does it open?"),
@@ -73,7 +69,7 @@ def chat_events(place: Place) -> Sequence[Any]:
         said("a2", "t2", "2026-01-01T10:01:05Z", place.says("Then at ten."), BOT),
         thumb("a1", BOB, "2026-01-01T10:02:00Z", first),
         thumb("a2", ANN, "2026-01-01T10:02:10Z", second),
-        about("chat.message.reply.ingested", "2026-01-01T10:02:20Z", content=place.says("I see."), **reply),
+        running_stack.reply(running_stack.message("r1", place.conversation, **comment), "a2", eventId="event of r1"),
     ]
     if place == OURS:
         return [*events, thumb(NEVER_SENT, ANN, "2026-01-01T10:03:00Z", "👍")]

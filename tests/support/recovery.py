@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ from contracts.feedback import FeedbackCreated
 from standalone.operations.ledger import Ledger, read_on
 from tests.support.command import agent_feedback, said_at
 from tests.support.recount import Said, recount
+from tests.support.running_stack import message, reaction, reply
 
 ALL_TIME = "earliest"
 
@@ -28,13 +29,12 @@ def events(first: int, last: int, *, takes_back: bool = False) -> list[dict[str,
     found: list[dict[str, Any]] = []
     for n in range(first, last):
         at = f"2026-01-01T{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}"
-        ann = {"senderId": f"ann{n}", "senderType": "human"}
-        bot = {"senderId": "bot", "senderType": "agent", "agentId": "bot", "turnId": f"t{n}"}
-        wrong = "No, that is wrong. It opens at ten."
+        wrong = {"content": "No, that is wrong. It opens at ten.", "senderId": f"ann{n}", "occurredAt": f"{at}.4Z"}
+        asked = {"senderId": f"ann{n}", "occurredAt": f"{at}.0Z", "eventId": f"e-q{n}"}
         found += [
-            _message(n, f"q{n}", f"{at}.0Z", "When does the museum open?", ann),
-            _message(n, f"a{n}", f"{at}.1Z", "It opens at nine.", bot),
-            _message(n, f"r{n}", f"{at}.4Z", wrong, ann | {"originalMessageId": f"a{n}"}),
+            message(f"q{n}", f"c{n}", **asked),
+            message(f"a{n}", f"c{n}", turn=f"t{n}", agent="bot", occurredAt=f"{at}.1Z", eventId=f"e-a{n}"),
+            reply(message(f"r{n}", f"c{n}", **wrong), f"a{n}", eventId=f"e-r{n}"),
             _reaction(n, f"{at}.5Z", "added"),
         ]
     if takes_back:
@@ -42,34 +42,9 @@ def events(first: int, last: int, *, takes_back: bool = False) -> list[dict[str,
     return found
 
 
-def _message(n: int, id_: str, at: str, content: str, fields: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "topic": "chat.message.reply.ingested" if "originalMessageId" in fields else "chat.message.ingested",
-        "eventId": f"e-{id_}",
-        "occurredAt": at,
-        "tenant": "acme",
-        "project": "support",
-        "conversationId": f"c{n}",
-        "messageId": id_,
-        "content": content,
-        **fields,
-    }
-
-
-def _reaction(n: int, at: str, action: str) -> dict[str, Any]:
-    return {
-        "topic": "chat.message.reaction.ingested",
-        "eventId": f"re{n}{action}",
-        "occurredAt": at,
-        "tenant": "acme",
-        "project": "support",
-        "conversationId": f"c{n}",
-        "messageId": f"a{n}",
-        "userId": f"ann{n}",
-        "userType": "human",
-        "emoji": "👎" if n % 3 else "👍",
-        "action": action,
-    }
+def _reaction(n: int, at: str, action: str) -> Any:
+    given = {"user": f"ann{n}", "occurredAt": at, "eventId": f"re{n}{action}", "action": action}
+    return reaction(f"a{n}", f"c{n}", "👎" if n % 3 else "👍", **given)
 
 
 class Kafka(Protocol):
