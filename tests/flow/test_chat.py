@@ -12,14 +12,11 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pexpect
 import pytest_asyncio
 
 import agent_feedback_kit as kit
 from agent_feedback_kit.sessions.ending import FAREWELL
-from agent_feedback_kit.sessions.record import opaque
-from tests.support.command import HANG_SECONDS
 from tests.support.running_stack import RunningStack, message, reaction, reply
 from tests.support.served import served
 
@@ -129,42 +126,6 @@ async def test_a_conversation_with_its_feedback(stack: RunningStack, url: str) -
         await person.sees(FAREWELL)
         assert await person.ends() == 0
         assert (await platform.memory_status(person.conversation))["session_feedback_count"] == 1
-
-
-async def test_lines_may_come_through_a_pipe(stack: RunningStack, url: str) -> None:
-    said = await piped(url, b"When do you open?\n/up\n/end\ns\n")
-    assert "museum-guide> The museum opens at nine" in said
-    assert "Noted: good." in said and FAREWELL in said
-    assert await source_of_rating(stack, said) == "cli_end"
-    said = await piped(url, b"When do you open?\xff\n/down \xff\n")
-    assert "Noted: wrong." in said and FAREWELL in said
-    said = await piped(url, b"When do you open?\n/exit\ny\ny\n")
-    assert await source_of_rating(stack, said) == "cli_exit"
-
-
-async def source_of_rating(stack: RunningStack, said: str) -> str:
-    [conversation] = re.findall(r"Conversation (chat-\w+)\.", said)
-    connection = await asyncpg.connect(stack.database_url)
-    try:
-        query = "select source from feedback.session_feedback where session_id_opaque = $1"
-        return str(await connection.fetchval(query, opaque(conversation)))
-    finally:
-        await connection.close()
-
-
-async def piped(url: str, lines: bytes, *options: str) -> str:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "examples.chat", "--url", url, "--token", "all", "--user", "ann", *PATIENT, *options),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=ROOT,
-    )
-    out, err = await asyncio.wait_for(process.communicate(lines), HANG_SECONDS)
-    assert process.returncode == 0, err.decode()
-    assert "Traceback" not in err.decode()
-    return out.decode()
 
 
 # Two threads in one channel, as Slack names them, are separate conversations from the chat to the reports.

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 import feedback.service
 import inference.service
@@ -257,29 +256,3 @@ async def test_more_messages_than_one_statement_blanks_are_blanked(own_database:
                 f"select tenant, sender_id, {at} from messages where {text} <> '' order by message_id"
             )
             assert [tuple(row) for row in left] == kept
-
-
-@pytest.mark.parametrize("ids", ["keep", "pseudonym"])
-async def test_what_was_announced_of_a_message_is_forgotten_with_its_writers_id(own_database: str, ids: Any) -> None:
-    """Nothing of a person without an id is left to retract."""
-    pseudonyms = Pseudonyms(ErasureSettings(ids=ids, key=SecretStr("k" * 32)))
-    async with schema_of(own_database, inference.service) as pool:
-        row = {
-            "tenant": "acme",
-            "sender_id": "eve",
-            "role": "human",
-            "emitted_turn_id": "t1",
-            "emitted_agent_id": "bot",
-        }
-        version = b"\x01" + NOW.to_bytes(8, "big") + b"\0"
-        silent, said = (
-            {"message_id": name, "text": text, "version": version} for name, text in (("m1", ""), ("m2", "No"))
-        )
-        await insert(pool, "messages", row | silent, row | said)
-        erasures = InferenceErasures(pool, None, pseudonyms)  # type: ignore[arg-type]
-        assert await erasures.erase(EVE) == (1 if ids == "keep" else 2)
-        assert await erasures.erase(EVE) == 0
-        [eve] = EVE
-        rows = await pool.fetch("select sender_id, text, emitted_turn_id, emitted_agent_id from messages")
-        expected = ("eve", "", "t1", "bot") if ids == "keep" else (pseudonyms(eve), "", None, None)
-        assert {tuple(one) for one in rows} == {expected}

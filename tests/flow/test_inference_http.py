@@ -188,24 +188,6 @@ async def test_detect_lists_strategies_that_somebody_said_worked(stack: RunningS
     assert await listed(text="Translate this letter into French", agent_id="bot") == ([], "")
 
 
-async def test_a_message_is_called_by_its_turn_or_else_by_its_id(stack: RunningStack) -> None:
-    await stack.publish(*turn_of("c-names", 1, 0, "When does it open?", "It opens at nine."))
-    await stack.quiet()
-    body = {"text": "That's wrong, it opens at ten.", "ts": "2026-01-01T10:05:00Z", "user_id": "ann"}
-    for ids, shown in (
-        ({}, "`new message`"),
-        ({"message_id": "m9"}, "m9"),
-        ({"turn_id": "t9"}, "t9"),
-        ({"message_id": "m9", "turn_id": "t9"}, "t9"),
-        ({"message_id": "m9", "thread_id": "m9"}, "m9"),  # it begins the thread, so it is in the channel
-    ):
-        found = (await post(stack, "c-names/detect", body | ids)).json()
-        assert found["target"]["turn_id"] == "t1"
-        assert f"**Detected:** Turn {shown} detected that Turn t1 was rejected\n" in found["planner_markdown"]
-    in_thread = (await post(stack, "c-names/detect", body | {"message_id": "m9", "thread_id": "th"})).json()
-    assert (in_thread["target"], in_thread["planner_markdown"]) == (None, None)
-
-
 async def test_a_published_message_is_judged_in_its_thread(stack: RunningStack) -> None:
     """The channel has an answer too, and the request names neither thread nor time."""
     thread = {"threadId": "d-root"}

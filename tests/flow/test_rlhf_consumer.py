@@ -19,9 +19,6 @@ from aiokafka import ConsumerRecord
 
 from contracts.topics import ERASURE_REQUESTED
 from servicekit.log.records import Message
-from standalone.one_process.replay import ReplayResult, replay
-from tests.support.command import HANG_SECONDS
-from tests.support.recount import CHAT_EVENTS, HOSTILE, needs_samples
 from tests.support.running_stack import RunningStack, exchange, message, reaction, reply
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -202,22 +199,6 @@ def test_sixty_replies_and_emoji_of_a_person_in_a_minute_count(tmp_path: Path) -
         shown = {row["feedback_id"] for row in (*rewards.effective(), *rewards.replies())}
     first = {f"f{n:03}-{'implicit' if n % 2 else 'reaction'}" for n in range(60)}
     assert shown == first | {"f200-reaction", "f201-explicit", "f202-reaction", "f203-inferred"}
-
-
-@needs_samples
-@pytest.mark.samples
-async def test_the_samples_come_to_the_same_as_in_store_and_reports(stack: RunningStack, tmp_path: Path) -> None:
-    await replay([CHAT_EVENTS, HOSTILE], stack.stack.log, ReplayResult())
-    async with asyncio.timeout(HANG_SECONDS):
-        await stack.stack.quiet()
-    state = tmp_path / "rewards.sqlite"
-    counted = await caught_up(stack, state)
-    assert by_id(counted) == by_id(await reported(stack))
-    assert len(counted) > 1_000
-    totals = await stack.stack.services["feedback"].parts.store.totals()
-    rows = sqlite3.connect(state).execute("select feedback_type, count(*) from feedback_shown group by 1")
-    stored = dict(rows.fetchall())
-    assert sum(stored.values()) == totals.stored
 
 
 def _taken(state: Path) -> int:

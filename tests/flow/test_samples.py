@@ -4,7 +4,6 @@ once."""
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -68,32 +67,6 @@ async def test_what_people_said_equals_a_recount(once: tuple[dict[str, Any], set
     assert facts["report"]["user"] == kinds["reaction"]
     report = facts["report"]
     assert report["total"] == report["user"] + report["machine"] == sum(report[n] for n in ("ok", "not_ok", "neutral"))
-
-
-async def test_the_same_file_twice_changes_nothing(once: tuple[dict[str, Any], set[Said], Path]) -> None:
-    facts, stored, state = once
-    ended = await _run(state, CHAT_EVENTS)
-    assert (ended.facts["report"], await said_in(state)) == (facts["report"], stored)
-
-
-async def test_neither_shuffling_nor_splitting_matters(
-    once: tuple[dict[str, Any], set[Said], Path], tmp_path: Path
-) -> None:
-    lines = lines_of(CHAT_EVENTS)
-    rng = random.Random(17)
-    windows = [lines[start : start + 50] for start in range(0, len(lines), 50)]
-    for window in windows:
-        rng.shuffle(window)
-    shuffled = [line for window in windows for line in window]
-    halves = [tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
-    middle = len(shuffled) // 2
-    for half, part in zip(halves, (shuffled[:middle], shuffled[middle:]), strict=True):
-        half.write_bytes(b"\n".join(part))
-    async with state_folder() as state:
-        for half in halves:
-            ended = await _run(state, half)
-            assert ended.code == 0, ended.err
-        assert (ended.facts["report"], await said_in(state)) == (once[0]["report"], once[1])
 
 
 async def test_every_hostile_line_ends_as_it_should(tmp_path: Path) -> None:

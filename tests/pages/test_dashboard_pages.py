@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 import asyncpg
@@ -255,14 +254,6 @@ async def test_while_the_issuer_does_not_answer_a_browser_gets_a_page_and_others
         assert answer.json() == {"detail": "The issuer of tokens is not available; send this again later."}
 
 
-async def test_a_period_with_nothing_before_it_is_compared_with_nothing(read_models: asyncpg.Pool, take: Take) -> None:
-    await take(feedback("f1"))
-    async with visitor(read_models) as http:
-        assert "There is no earlier period to compare with" in (await http.get("/")).text
-        await take(feedback("f2", turn="t2", at=-10 * 86_400))
-        assert "No agent or version changed significantly" in (await http.get("/")).text
-
-
 async def test_the_overview_lists_twelve_agents_and_on_request_all(read_models: asyncpg.Pool, take: Take) -> None:
     def listed(page: str) -> int:
         return page.partition('id="agents"')[2].partition("</section>")[0].count('<th scope="row">')
@@ -275,25 +266,6 @@ async def test_the_overview_lists_twelve_agents_and_on_request_all(read_models: 
         page = (await http.get("/")).text
         assert (listed(page), "every=1" in page) == (12, True)
         assert listed((await http.get("/?every=1")).text) == 13
-
-
-async def test_the_chart_shows_the_side_that_has_verdicts_or_was_chosen(read_models: asyncpg.Pool, take: Take) -> None:
-    def charted(page: str) -> str | None:
-        found = re.search(r'<h2 id="chart-title">(.*?), by', page)
-        return found and html.unescape(found[1])
-
-    async with visitor(read_models) as http:
-        await take(feedback("m1", kind="inferred", turn="t1"))
-        assert charted((await http.get("/")).text) == "Machine verdicts"
-        assert charted((await http.get("/?origin=user")).text) == "People's verdicts"
-        await take(feedback("f1", turn="t2"))
-        for query, expected in (
-            ("", "People's verdicts"),
-            ("?origin=machine", "Machine verdicts"),
-            ("?origin=reviewer", "Reviews"),
-            ("?origin=user", "People's verdicts"),
-        ):
-            assert charted((await http.get(f"/{query}")).text) == expected, query
 
 
 # The search, oldest feedback first.
