@@ -255,7 +255,8 @@ def test_scores_of_langfuse() -> None:
     span = event_of(mapping, LANGFUSE | {"observationId": "o1"})
     assert (span.conversation_id, span.turn_id, span.trace_id) == ("t1", "o1", "t1"), "an answer within the trace"
     assert reason(mapping, LANGFUSE | {"source": "EVAL"}) == "not by a person"
-    assert reason(mapping, LANGFUSE | {"source": "ELSE"}) == reason(mapping, LANGFUSE | {"source": ""})
+    assert reason(mapping, LANGFUSE | {"source": "ELSE"}) == "its author is unknown"
+    assert reason(mapping, LANGFUSE | {"source": ""}) == "its author is unknown"
     assert reason(mapping, LANGFUSE | {"name": "toxicity"}) == "another score's name"
     review = event_of(mapping, LANGFUSE | {"source": "ANNOTATION", "authorUserName": "Rita"})
     assert (review.user_id, review.reviews) == ("Rita", "t1")
@@ -522,31 +523,6 @@ def test_further_facts_of_a_row_are_kept() -> None:
     more = {Fact.agent_version: "v", Fact.model: "llm", Fact.trace: "tr", Fact.correction: "fix"}
     event = event_of(mapped(columns=OWN | more), ROW | {"v": "2", "llm": "m9", "tr": "t7", "fix": "At ten."})
     assert (event.agent_version, event.model, event.trace_id, event.correction) == ("2", "m9", "t7", "At ten.")
-
-
-@pytest.mark.parametrize(
-    ("source", "kind", "giver"),
-    [
-        ("API", "HUMAN", "user"),
-        ("APP", "HUMAN", "reviewer"),
-        ("APP", "LLM", "machine"),
-        ("", "", None),
-        ("ELSE", "HUMAN", None),
-    ],
-)
-def test_the_author_of_a_score_is_the_most_certain_one(source: str, kind: str, giver: str | None) -> None:
-    columns = {Fact.person: "identifier"}
-    constants = {Fact.agent: "helper", Fact.reviewer: "rita"}
-    mapping = tool("phoenix", "thumb", verdicts=verdicts_of([("up", "ok")]), columns=columns, constants=constants)
-    found = mapping.event_of(PHOENIX | {"source": source, "annotator_kind": kind}, NOW)
-    match giver:
-        case "machine":
-            assert found == SkippedRow("not by a person")
-        case None:
-            assert found == RejectedRow("its author is unknown")
-        case _:
-            assert isinstance(found, FeedbackExplicitReceived)
-            assert (found.reviews is not None) is (giver == "reviewer")
 
 
 @pytest.mark.parametrize(
