@@ -44,7 +44,6 @@ from reporting.outbox.sending import CheckedHttp
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.parts import SCHEMA
-from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import tenant_in_sight
@@ -52,6 +51,7 @@ from servicekit.garbage_collection import tune_gc
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import Caller
 from standalone.embedded.postgres import EmbeddedPostgres
+from tests.support.hand_clock import FixedClock
 
 Read = Callable[[], Awaitable[Any]]
 _OF: Final = "at=acme/support"

@@ -32,19 +32,6 @@ class SystemClock:
         return time.monotonic()
 
 
-class FixedClock:
-    """Clock whose current time is fixed, for processing old data. Its monotonic time still advances."""
-
-    def __init__(self, now: int) -> None:
-        self._now = now
-
-    def now(self) -> int:
-        return self._now
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-
 Stage = Literal["read", "detector", "encoder", "gate", "database", "produce", "commit"]
 
 

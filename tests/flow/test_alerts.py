@@ -27,8 +27,8 @@ from reporting.outbox.store import Deliveries
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.read_models.generation import Generation
-from servicekit.clock import FixedClock
 from servicekit.db.database import Database
+from tests.support.hand_clock import FixedClock
 from tests.support.issue_turns import TOPICS, issue_job, rejected_turn
 from tests.support.receiver import Receiver, Taken, receiver
 from tests.support.reporting_client import client

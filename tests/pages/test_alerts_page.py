@@ -22,8 +22,8 @@ from reporting.model.selection import Project
 from reporting.outbox.sending import CheckedHttp
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
-from servicekit.clock import FixedClock
 from servicekit.db.database import Database
+from tests.support.hand_clock import FixedClock
 from tests.support.receiver import Receiver, receiver
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback

@@ -14,10 +14,10 @@ from reporting.pages.erasure import ERASE, erasure_router
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.service import PROGRAM
-from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded
 from servicekit.web.auth import COOKIE
 from servicekit.web.failures import REQUEST_SECONDS
+from tests.support.hand_clock import FixedClock
 from tests.support.issuer import Issuer, accepting, issuer
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback, message

@@ -16,8 +16,8 @@ from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import FixedClock
 from servicekit.db.database import Database
+from tests.support.hand_clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, batch, feedback, message
 

@@ -18,9 +18,9 @@ from reporting.pages import issues as issue_pages
 from reporting.pages.changes import growing_issues
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
-from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from tests.support.chromium import expect, launched, needs_chromium, opened
+from tests.support.hand_clock import FixedClock
 from tests.support.issue_turns import AT, NOW, issue_job, rejected_turns
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import application, client

@@ -11,9 +11,9 @@ import pytest_asyncio
 
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
-from servicekit.clock import FixedClock
 from servicekit.db.database import Database
 from tests.support.chromium import expect, needs_chromium, opened, picture
+from tests.support.hand_clock import FixedClock
 from tests.support.perceivable import faint_texts
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, feedback

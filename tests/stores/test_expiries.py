@@ -26,11 +26,11 @@ from chat_bridge.store_postgres import PostgresMessageStore
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
-from servicekit.clock import FixedClock
 from servicekit.db.retention import BATCH, Expiry, Retention
 from servicekit.log.delivery import GroupOutcomes
 from tests.support.databases import empty_schema
 from tests.support.filled_rows import insert
+from tests.support.hand_clock import FixedClock
 from tests.support.logs import RecordingLog, example
 
 DAY = 86_400_000_000

@@ -8,8 +8,8 @@ from prometheus_client import REGISTRY
 from contracts.instants import DAY
 from reporting.figures import gauges as module
 from reporting.figures.gauges import FeedbackMetrics
-from servicekit.clock import FixedClock
 from servicekit.db.database import Database
+from tests.support.hand_clock import FixedClock
 from tests.support.reporting_events import START, Take, feedback
 
 NOW = START + DAY

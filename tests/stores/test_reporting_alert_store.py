@@ -29,9 +29,9 @@ from reporting.outbox.endpoints import EndpointSettings, WebhookEndpoint
 from reporting.outbox.handlers import WebhookHandler
 from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.store import Count, Deliveries, Receiver
-from servicekit.clock import FixedClock
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
+from tests.support.hand_clock import FixedClock
 from tests.support.reporting_events import feedback, feedback_id
 from tests.support.waits import PATIENCE_SECONDS
 

@@ -20,8 +20,9 @@ from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import FixedClock, SystemClock
+from servicekit.clock import SystemClock
 from servicekit.db.database import Database
+from tests.support.hand_clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Event, Take, batch, feedback, feedback_id, message
 

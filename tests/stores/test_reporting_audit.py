@@ -18,8 +18,8 @@ from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.reviews import sample
 from reporting.reviews.sample import pending, pending_count, samples
-from servicekit.clock import FixedClock
 from servicekit.db.database import Database
+from tests.support.hand_clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Event, Take, feedback, message
 

@@ -17,8 +17,7 @@ from reporting.pages.conversation import Transcript, transcript
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.projects import projects
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import FixedClock
-from tests.support.hand_clock import HandClock
+from tests.support.hand_clock import FixedClock, HandClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, batch, feedback, feedback_id, message
 

@@ -21,8 +21,8 @@ from reporting.issues.store import AgentScope, IssueChange, change, merge, recou
 from reporting.issues.worker import IssueWorker
 from reporting.read_models.erasure import ReportingErasures
 from reporting.sql.connection import Connection
-from servicekit.clock import FixedClock
 from tests.support.filled_rows import insert
+from tests.support.hand_clock import FixedClock
 from tests.support.issue_turns import AT, NOW, TopicEncoder, issue_job, rejected_turns
 from tests.support.reporting_database import empty_read_models, truncate
 from tests.support.reporting_events import START, Event, Take, feedback, message

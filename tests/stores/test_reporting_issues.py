@@ -25,8 +25,8 @@ from reporting.pages.visits import PageSources
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import FixedClock
 from servicekit.db.database import Database
+from tests.support.hand_clock import FixedClock
 from tests.support.issue_turns import AT, NOW, TOPICS, TopicEncoder, issue_job, rejected_turn, rejected_turns
 from tests.support.reporting_client import client
 from tests.support.reporting_database import empty_read_models

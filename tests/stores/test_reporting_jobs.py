@@ -26,10 +26,10 @@ from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import FixedClock
 from servicekit.db.pools import open_existing_pool
 from servicekit.log.records import Message, Written
 from tests.support.databases import new_database
+from tests.support.hand_clock import FixedClock
 from tests.support.issue_turns import NOW, TopicEncoder, rejected_turns
 from tests.support.reporting_events import START, batch
 from tests.support.waits import PATIENCE_SECONDS

@@ -20,10 +20,9 @@ from reporting.mirror.store_setting import set_store
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import FixedClock
 from servicekit.errors import StartError, Unavailable
 from servicekit.log.records import Message, Written
-from tests.support.hand_clock import HandClock
+from tests.support.hand_clock import FixedClock, HandClock
 from tests.support.object_stores import AnyStore, object_store
 from tests.support.reporting_client import client
 from tests.support.reporting_database import empty_read_models

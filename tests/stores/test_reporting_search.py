@@ -20,10 +20,10 @@ from reporting.model.words import patterns
 from reporting.parts import SCHEMA
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import FixedClock
 from servicekit.db.pools import open_pool
 from servicekit.db.row_security import EVERY_TENANT, tenant_in_sight
 from tests.support.databases import new_database
+from tests.support.hand_clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, Take, batch, feedback, feedback_id, message
 

@@ -16,9 +16,9 @@ from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.clock import FixedClock
 from servicekit.log.outcome import Outcome
 from servicekit.web.auth import Caller
+from tests.support.hand_clock import FixedClock
 from tests.support.reporting_client import CALLERS, client
 from tests.support.reporting_events import START, batch, feedback
 

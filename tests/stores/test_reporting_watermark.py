@@ -15,8 +15,8 @@ from reporting.model.projection import feedback_row, newest_feedbacks
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.turns.snapshots import Snapshot, snapshot_of
-from servicekit.clock import FixedClock
 from tests.support.databases import OneConnection
+from tests.support.hand_clock import FixedClock
 from tests.support.reporting_client import client
 from tests.support.reporting_events import START, batch, feedback
 

@@ -1,6 +1,8 @@
-"""A clock that tests set."""
+"""Clocks that tests set."""
 
 from __future__ import annotations
+
+import time
 
 
 class HandClock:
@@ -17,3 +19,16 @@ class HandClock:
 
     def forward(self, seconds: float) -> None:
         self._seconds += seconds
+
+
+class FixedClock:
+    """Clock whose current time is fixed. Its monotonic time still advances."""
+
+    def __init__(self, now: int) -> None:
+        self._now = now
+
+    def now(self) -> int:
+        return self._now
+
+    def monotonic(self) -> float:
+        return time.monotonic()

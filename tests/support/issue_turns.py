@@ -12,7 +12,7 @@ from contracts.instants import DAY
 from detector.encoders.embedder import Vectors
 from reporting.issues.job import IssueJob
 from reporting.model.selection import Project
-from servicekit.clock import FixedClock
+from tests.support.hand_clock import FixedClock
 from tests.support.reporting_events import START, Event, feedback, message
 
 AT: Final = Project("acme", "support")

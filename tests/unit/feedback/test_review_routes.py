@@ -20,10 +20,10 @@ from feedback.model import Record
 from feedback.registry import TurnAnswer, TurnFacts
 from feedback.reward import DEFAULT_REWARDS
 from feedback.submission import ExplicitIntake
-from servicekit.clock import FixedClock
 from servicekit.web.application import add_routes, application, guarded
 from tests.support.feedback_events import RecordingProducer, batch, explicit, inferred
 from tests.support.feedback_memory import MemoryStore
+from tests.support.hand_clock import FixedClock
 from tests.support.linear import doubles
 from tests.support.logs import NOW, RecordingLog
 from tests.support.reporting_client import Tokens

@@ -13,8 +13,8 @@ from contracts.provenance import Provenance
 from feedback.registry import TurnAnswer, TurnFacts
 from feedback.reward import explicit_key
 from feedback.submission import ExplicitIntake, TurnJudgement, explicit_event
-from servicekit.clock import FixedClock
 from servicekit.errors import RequestRefused
+from tests.support.hand_clock import FixedClock
 from tests.support.logs import NOW, RecordingLog
 
 KEY = TurnKey("acme", "support", "c1", "t1")

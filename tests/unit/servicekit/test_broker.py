@@ -7,12 +7,12 @@ from faststream import AckPolicy
 from faststream.kafka.subscriber.usecase import BatchSubscriber
 
 from contracts.topics import TOPICS, Consumer
-from servicekit.clock import FixedClock
 from servicekit.log.broker import build_broker
 from servicekit.log.cluster import Cluster
 from servicekit.log.delivery import Delivery
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
 from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
+from tests.support.hand_clock import FixedClock
 from tests.support.logs import NOW, RecordingLog
 from tests.support.unit_handlers import NoWork
 

@@ -17,7 +17,6 @@ from structlog.testing import capture_logs
 from contracts.base import SHORTEST_EVENT
 from contracts.topics import TOPICS, Consumer, Topic
 from servicekit import metrics
-from servicekit.clock import FixedClock
 from servicekit.errors import LogUnavailable, Permanent, Unavailable
 from servicekit.log.backoff import Backoff, Interrupted
 from servicekit.log.delivery import BISECT_AFTER, BLAME_AFTER, Delivery
@@ -26,7 +25,7 @@ from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import Message, RawRecord, Received, Written
 from servicekit.log.settings import MESSAGE_LIMIT
 from servicekit.otlp import ServiceTracing
-from tests.support.hand_clock import HandClock
+from tests.support.hand_clock import FixedClock, HandClock
 from tests.support.logs import NOW, RecordingLog, example, raw
 from tests.support.waits import PATIENCE_SECONDS
 

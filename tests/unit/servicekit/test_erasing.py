@@ -13,7 +13,6 @@ from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person, latest
 from contracts.feedback import FeedbackCreated, FeedbackErased
 from contracts.headers import REVISION, Headers
 from contracts.topics import COMPACTED, Consumer, consumed_by
-from servicekit.clock import FixedClock
 from servicekit.errors import StartError
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import ErasingHandler, Handler, PersonErased, guard_values
@@ -21,6 +20,7 @@ from servicekit.log.outcome import ERASED, Observation, Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received, is_tombstone, read, read_tombstone
 from servicekit.pseudonyms import ErasureSettings, Pseudonyms
 from servicekit.settings import read_settings
+from tests.support.hand_clock import FixedClock
 from tests.support.logs import NOW, RecordingLog, example, raw
 from tests.support.unit_handlers import NoWork
 

@@ -19,7 +19,6 @@ from aiokafka.record.util import calc_crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servicekit.clock import FixedClock
 from servicekit.log import limits
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetch import raw_record
@@ -33,6 +32,7 @@ from servicekit.log.limits import (
     bound_fetching,
 )
 from servicekit.log.records import UNPACKED_LIMIT, RefusedBatch
+from tests.support.hand_clock import FixedClock
 from tests.support.logs import NOW, RecordingLog
 from tests.support.unit_handlers import NoWork
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from servicekit.clock import FixedClock, StageTimes, current_times, stage
+from servicekit.clock import StageTimes, current_times, stage
 from servicekit.log.delivery import Delivery
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
+from tests.support.hand_clock import FixedClock
 from tests.support.logs import NOW, RecordingLog, example, raw
 
 SECOND = 1_000_000

@@ -13,7 +13,6 @@ import pytest
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.instants import format_instant, parse_instant
 from contracts.topics import EXPLICIT_RECEIVED
-from servicekit.clock import FixedClock
 from servicekit.errors import LogUnavailable
 from servicekit.log.records import Message, Written
 from standalone.data_import.formats import FORMATS, Fact
@@ -22,6 +21,7 @@ from standalone.data_import.rows import header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid, Verdict, verdicts_of
 from standalone.operations import data_import
 from tests.support.command import agent_feedback_here
+from tests.support.hand_clock import FixedClock
 from tests.support.logs import RecordingLog
 
 NOW = parse_instant("2026-06-01T00:00:00Z")
