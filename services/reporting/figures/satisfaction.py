@@ -10,10 +10,9 @@ from pydantic import Field
 from contracts.instants import format_instant
 from reporting.figures.counts import counts_of
 from reporting.figures.ratings import ScaleFigures, ratings
-from reporting.figures.replies import reply_count
 from reporting.figures.rollup_counts import votes
 from reporting.model.responses import Counts, ResponseModel, Time, Window
-from reporting.model.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan
+from reporting.model.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
 _MOST_GROUPS: Final = 1_000
@@ -76,7 +75,7 @@ async def summary(pool: asyncpg.Pool, project: Project, span: TimeSpan, bucket: 
         window=window_of(span),
         bucket=bucket,
         totals=Figures(**_figures(total)),
-        replies=await reply_count(pool, project, span, filters),
+        replies=await _replies(pool, project, span, filters),
         ratings=await ratings(pool, project, span, filters),
         buckets=sorted(
             (
@@ -90,6 +89,15 @@ async def summary(pool: asyncpg.Pool, project: Project, span: TimeSpan, bucket: 
         by_agent_version=_named(rows, "of_version", "agent_version"),
         by_origin=_named(rows, "of_origin", "origin"),
     )
+
+
+async def _replies(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> int:
+    """Count the replies in a time window: 0 if the filters select only verdicts."""
+    if not filters.has_replies:
+        return 0
+    # All replies are people's. With a filter by origin, PostgreSQL may scan the table.
+    condition, values = where(project, span, filters.replace(feedback_type=None, origins=None))
+    return int(await pool.fetchval(*SQL.count_replies.filled(where=condition)(**values)))
 
 
 def window_of(span: TimeSpan) -> Window:

@@ -14,12 +14,10 @@ from fastapi import Response
 from markupsafe import Markup
 
 from contracts.base import Origin
-from reporting.feedback.found_counts import COUNTED
 from reporting.figures.answered import AnsweredTurns, answered_by_agent
 from reporting.figures.ranking import ENOUGH_VOTES, AgentEvidence
 from reporting.figures.ratings import ratings
 from reporting.figures.reasons import reasons
-from reporting.figures.replies import reply_count
 from reporting.figures.votes import SatisfactionChange, Votes
 from reporting.model.selection import Bucket, Filters, Project, TimeSpan
 from reporting.pages import charts
@@ -136,11 +134,10 @@ async def show_overview(sources: PageSources, visit: Visit) -> Response:
     pool, view, filters = sources.reports, visit.view, visit.view.filters
     span = await sources.span(visit)
     # Independent statements run at the same time on several connections.
-    figures, why, recent, replies, scales, controls = await asyncio.gather(
+    figures, why, recent, scales, controls = await asyncio.gather(
         overview(pool, visit.project, view, span, visit.link),
         reasons(pool, visit.project, span, filters, _REASONS, rules=False),
         changes(pool, visit.project, span, view.before(span), filters),
-        reply_count(pool, visit.project, span, filters, COUNTED + 1),
         ratings(pool, visit.project, span, filters),
         sources.controls(visit, span),
     )
@@ -149,8 +146,6 @@ async def show_overview(sources: PageSources, visit: Visit) -> Response:
         o=figures,
         reasons=[reason for reason in why.reasons if reason.not_ok],
         changes=recent,
-        replies=min(replies, COUNTED),
-        more_replies=replies > COUNTED,
         ratings=scales,
         **controls,
     )

@@ -70,7 +70,7 @@ select detector, decided_by, count(*) as verdicts from (
 group by detector, decided_by order by verdicts desc, detector, decided_by limit 100
 
 -- name: count_replies(where)
-select count(*) from (select from feedbacks e where {where} and e.feedback_type = 'implicit' and e.value is not null limit :most) replies
+select count(*) from feedbacks e where {where} and e.feedback_type = 'implicit' and e.value is not null
 
 -- name: count_ratings(view, where)
 select e.worst_rating, e.best_rating, count(*) as ratings, avg(e.rating)::float as mean from {view} e
