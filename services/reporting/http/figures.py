@@ -17,8 +17,7 @@ from reporting.figures.ranking import Ranking, ranking
 from reporting.figures.reasons import Reasons, reasons
 from reporting.figures.satisfaction import Summary, summary
 from reporting.figures.sessions import SessionRatings, session_ratings
-from reporting.http.paths import FAILURES, PROJECT, ProjectPath
-from reporting.http.query_parameters import (
+from reporting.http.bodies import (
     ComparisonQuestion,
     FilteredQuestion,
     PagedQuestion,
@@ -26,6 +25,7 @@ from reporting.http.query_parameters import (
     SessionsBody,
     SummaryQuestion,
 )
+from reporting.http.paths import FAILURES, PROJECT, ProjectPath
 from reporting.model.dimensions import dimension
 from servicekit.clock import Clock
 from servicekit.web.routes import Routes

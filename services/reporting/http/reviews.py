@@ -12,9 +12,8 @@ from pydantic import Field, model_validator
 
 from contracts.scopes import READ, REVIEW
 from reporting.figures.satisfaction import window_of
-from reporting.http.bodies import RequestBody
+from reporting.http.bodies import RequestBody, WindowQuestion
 from reporting.http.paths import FAILURES, PROJECT, ProjectPath
-from reporting.http.query_parameters import WindowQuestion
 from reporting.model.responses import InstantTime, ResponseModel
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Audit
