@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -349,6 +350,7 @@ async def test_evaluate_measures_the_detector_with_the_model_behind_it(
     file.write_text("\n".join(json.dumps(fields | row) for row in rows))
     server.respond = lambda request: completion(REJECTED)
     monkeypatch.setenv("INFERENCE_GATE_KEY", key)
+    monkeypatch.setattr("servicekit.logging.configure_logging", lambda **_: None)
     command = partial(evaluate, [file], "", 0, False, None, None, sentence_encoder="none", as_json=True)
     reports = []
     for gate in ("", server.url):
@@ -357,3 +359,17 @@ async def test_evaluate_measures_the_detector_with_the_model_behind_it(
     assert [report["at_emission"]["rejected"]["announced"] for report in reports] == [1, 2]
     assert [report["decided_by"]["llm"] for report in reports] == [0, 1]
     assert (server.messages(), server.authorizations) == ([rows[0]["message"]], {f"Bearer {key}"})
+
+
+async def test_evaluate_says_on_stderr_that_the_model_does_not_answer(server: LlmServer, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    row = {"previous_assistant": "The 4.", "message": "the 5 says the lady here", "source": "hand"}
+    file.write_text(json.dumps(row | {"label": "rejected", "gate": "not_ok"}))
+    server.respond = lambda request: completion("no JSON")
+    program = [sys.executable, "-m", "standalone", "evaluate", str(file), "--json", "--sentence-encoder", "none"]
+    command = [*program, "--gate", server.url, "--gate-model", "small"]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+    out, errors = await process.communicate()
+    assert json.loads(out)["decided_by"]["llm"] == 0
+    assert b'"fell_back"' in errors

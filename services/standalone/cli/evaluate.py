@@ -125,7 +125,9 @@ def _judge(encoder: str, gate: str, model: str) -> Judge:
         raise typer.BadParameter("--gate needs --gate-model.")
     from inference.llm_gate.measured import GatedDetector
     from servicekit.clock import SystemClock
+    from servicekit.logging import configure_logging
 
+    configure_logging(quiet=True)
     return GatedDetector(detector, SystemClock(), gate, model, os.environ.get("INFERENCE_GATE_KEY", ""))
 
 
