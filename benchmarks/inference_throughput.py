@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from detector.detector import Detector
+from detector.encoders import EncoderChoice
 from detector.encoders.choice import sentence_encoder
 from detector.encoders.minilm_files import present
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role
@@ -124,7 +125,7 @@ def _process(options: list[str]) -> dict[str, Any]:
     return run
 
 
-def measure(items: list[Neighbourhood], batch: int, encoder: str) -> dict[str, Any]:
+def measure(items: list[Neighbourhood], batch: int, encoder: EncoderChoice) -> dict[str, Any]:
     """Return the figures of a detector with this sentence encoder."""
     texts = {m.text for item in items for m in (*item.before, item.message)}
     words = {word for text in texts for word in prepare(text).words}

@@ -8,6 +8,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from chat_completions.setting_types import EndpointKey, EndpointUrl
+from detector.encoders import EncoderChoice
 from servicekit.settings import ReadSettings
 
 
@@ -16,7 +17,7 @@ class InferenceSettings(ReadSettings):
 
     `broker` is host:port[,host:port] and `database_url` a PostgreSQL URL.
 
-    - `sentence_encoder`: see `encoders.choice.exchange_reader`. All processes of a group need the same one.
+    - `sentence_encoder`: see `detector.encoders.EncoderChoice`. All processes of a group need the same one.
     - `gate_url`, `gate_model`: the base URL (up to /v1) of an OpenAI-compatible endpoint and the name of its model,
       which is asked about messages that no rule decides. An empty URL disables the language model.
     - `gate_seconds`, `gate_batch_seconds`: the timeouts of a single question and of a batch of questions. By default,
@@ -31,7 +32,7 @@ class InferenceSettings(ReadSettings):
     model_config = SettingsConfigDict(env_prefix="INFERENCE_")
 
     broker: str = "localhost:9092"
-    sentence_encoder: str = "auto"
+    sentence_encoder: EncoderChoice = "auto"
     index_seconds: float = Field(default=2, gt=0, le=60)
     conversation_days: float = Field(default=365, ge=0)
     turn_days: float = Field(default=730, ge=0)

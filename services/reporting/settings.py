@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import AliasChoices, Field, StringConstraints
 from pydantic_settings import SettingsConfigDict
 
+from detector.encoders import EncoderChoice
 from servicekit.settings import ReadSettings
 
 ProjectPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}$")]
@@ -30,7 +31,7 @@ class ReportingSettings(ReadSettings):
     read_database_url: str | None = None
     """PostgreSQL URL of a streaming replica for reports and exports (docs/operations.md). If it is None, the primary is
     used."""
-    sentence_encoder: str = "auto"
+    sentence_encoder: EncoderChoice = "auto"
     """Sentence encoder for rejected turns, with the same values as INFERENCE_SENTENCE_ENCODER. Word vectors are used
     with `none`, and with `auto` if this machine has no encoder."""
     message_days: float = Field(default=0, ge=0)

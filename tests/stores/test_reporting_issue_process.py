@@ -181,15 +181,21 @@ async def test_an_interrupted_call_ends_its_process(issues: Issues, blocked: Con
     assert await issues.placed() == 0
 
 
-async def test_a_missing_encoder_is_told_with_what_to_do(postgres_url: str, capfd: pytest.CaptureFixture[str]) -> None:
-    async with opened(postgres_url, "no-such/model") as issues:
+async def test_a_missing_encoder_is_told_with_what_to_do(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    no_folder = tmp_path / "file"
+    no_folder.touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(no_folder))
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    async with opened(postgres_url, "minilm") as issues:
         await issues.reject(0, 3)
         with pytest.raises(StartError) as told:
             await issues.catch_up()
-    (logged,) = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    logged = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")][-1]
     assert (logged["event"], logged["error"]) == ("child_call_failed", "StartError")
     assert logged["why"] == str(told.value)
-    assert "no-such/model" in logged["why"]
+    assert "cannot be fetched from Maven Central" in logged["why"]
 
 
 async def test_another_error_is_told_by_its_class_only(

@@ -59,8 +59,8 @@ class SentenceEncoder(Embedder, Protocol):
     """Encoder that reads each text as a whole. It is slower than summing word vectors."""
 
     @property
-    def exchanges(self) -> ExchangeNetwork | None:
-        """Network for the detector that is based on this encoder, or None if there is none."""
+    def exchanges(self) -> ExchangeNetwork:
+        """Network for the detector that is based on this encoder."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:

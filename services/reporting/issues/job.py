@@ -13,6 +13,7 @@ import asyncpg
 import structlog
 
 from contracts.instants import DAY
+from detector.encoders import EncoderChoice
 from reporting.issues.store import AgentScope
 from reporting.sql import SQL
 from servicekit.clock import Clock
@@ -154,7 +155,7 @@ def is_due(waiting: int, left_waiting: int, placed: int, grouped_at: int | None,
     return grouped_at is not None and now // DAY > grouped_at // DAY
 
 
-def issue_encoder(choice: str) -> Embedder:
+def issue_encoder(choice: EncoderChoice) -> Embedder:
     """Load the chosen sentence encoder, or word vectors if none is chosen.
 
     Raises:
@@ -170,6 +171,6 @@ def issue_encoder(choice: str) -> Embedder:
         raise StartError(str(error)) from None
 
 
-def open_work(pool: asyncpg.Pool, clock: Clock, sentence_encoder: str) -> Callable[..., Awaitable[int]]:
+def open_work(pool: asyncpg.Pool, clock: Clock, sentence_encoder: EncoderChoice) -> Callable[..., Awaitable[int]]:
     """Return the function that a child process of the service calls, `IssueJob.catch_up`."""
     return IssueJob(pool, clock, partial(issue_encoder, sentence_encoder)).catch_up

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from detector.encoders import EncoderChoice
 from standalone.terminal import FAILED, AsJson, print_json, say, show
 
 if TYPE_CHECKING:
     from detector.detector import Detector
 
 Encoder = Annotated[
-    str, typer.Option(help="Request encoder: none (by words), minilm, auto, or a sentence-transformers model.")
+    EncoderChoice, typer.Option(help="Sentence encoder: none, minilm, or auto (minilm if it is on this machine).")
 ]
 
 
-def detector_with(encoder: str) -> Detector:
+def detector_with(encoder: EncoderChoice) -> Detector:
     from detector.detector import Detector
     from detector.encoders.choice import sentence_encoder
     from detector.encoders.minilm_files import ModelMissing

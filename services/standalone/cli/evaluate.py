@@ -17,6 +17,7 @@ from standalone.terminal import FAILED, AsJson, harmless, print_json, say, with_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from detector.encoders import EncoderChoice
     from detector.evaluation.messages import By
     from detector.evaluation.rows import Judge
 
@@ -116,7 +117,7 @@ def _print_report(console: Console, report: dict[str, Any]) -> None:
     print_errors(report.get("errors", []))
 
 
-def _judge(encoder: str, gate: str, model: str) -> Judge:
+def _judge(encoder: EncoderChoice, gate: str, model: str) -> Judge:
     """Return the detector, with the language model at `gate` behind it if there is one."""
     detector = detector_with(encoder)
     if not gate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from contracts.message_fields import TurnKey
+from detector.encoders import EncoderChoice
 from detector.model import Message
 from inference.detector_setup import open_detector
 from inference.judging import PIECE, Judging
@@ -143,7 +145,7 @@ def test_a_turn_that_is_known_comes_once(known: Turn) -> None:
 
 @pytest.mark.parametrize(("encoder", "told"), [("auto", 1), ("none", 0)])
 async def test_an_operator_hears_of_an_encoder_that_is_not_there_unless_none_is_wanted(
-    encoder: str, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    encoder: EncoderChoice, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     heard: list[str] = []
@@ -153,8 +155,10 @@ async def test_an_operator_hears_of_an_encoder_that_is_not_there_unless_none_is_
     assert detector.judge([]) == []
 
 
-async def test_an_encoder_that_cannot_be_had_stops_the_start() -> None:
-    heard: list[str] = []
-    with pytest.raises(StartError, match="no-such/model"):
-        await open_detector(InferenceSettings(sentence_encoder="no-such/model"), heard.append)
-    assert heard == []
+async def test_an_encoder_that_cannot_be_fetched_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jgo.constants", None)
+    with pytest.raises(StartError, match="the package jgo"):
+        await open_detector(InferenceSettings(sentence_encoder="minilm"), print)
