@@ -5,13 +5,15 @@ begin
     return query
     with wanted as (
         select * from unnest({parked_key_arrays}, {parked_arrays}) as p ({parked_key_columns}, {parked_columns})
+    ), sizes as materialized (
+        select p.tenant, sum(octet_length(p.value)) as bytes from parked p
+        where p.tenant = any(:tenant::text[]) group by p.tenant
     ), added as (
         insert into parked ({parked_key_columns}, {parked_columns})
         select {parked_key_columns}, {parked_columns}
         from (select w.*, sum(octet_length(w.value)) over (partition by w.tenant order by w.log_time, w.cause) as bytes
               from wanted w) w
-        where w.bytes + (select coalesce(sum(octet_length(p.value)), 0) from parked p where p.tenant = w.tenant)
-            <= :most_bytes::bigint
+        where w.bytes + coalesce((select s.bytes from sizes s where s.tenant = w.tenant), 0) <= :most_bytes::bigint
         on conflict do nothing returning {parked_key_columns}, cause
     )
     select * from added

@@ -1,10 +1,13 @@
-"""Number of source files that a reaction enters, from its topic to its row in reporting: a reader has to know them."""
+"""Source files that a reaction enters from its topic to its row in reporting, and those of the feedback list.
+
+A reader has to know them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -14,7 +17,6 @@ import pytest
 from tests.support.running_stack import exchange, running_stack
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (f"{ROOT}/libs/", f"{ROOT}/services/")
 CONSUMER = "LogicSubscriber._run_consume_loop"
 """Name of the tasks that read the log, handle its records and commit them."""
 MOST = {
@@ -24,17 +26,20 @@ MOST = {
     "services/feedback": 5,
     "services/reporting": 3,
 }
-"""Greatest number of files by package. May only fall."""
+"""Greatest number of files that a reaction enters, by package. May only fall."""
+MOST_OF_LIST = 15
+"""Greatest number of reporting's files that the page with the feedback list enters. May only fall."""
 
 
 @contextmanager
-def entered_files() -> Iterator[set[str]]:
-    """Collect the files of libs and services in which the consumers' tasks call a function."""
+def entered_files(counts: Callable[[], bool] = lambda: True) -> Iterator[set[str]]:
+    """Collect the Python files of libs and services in which a function is called, while `counts` is true."""
     files: set[str] = set()
+    folders = (f"{ROOT}/libs/", f"{ROOT}/services/")
 
     def enter(frame: FrameType, event: str, _: object) -> None:
         name = frame.f_code.co_filename
-        if event == "call" and name.startswith(FOLDERS) and name.endswith(".py") and _is_in_consumer():
+        if event == "call" and name.startswith(folders) and name.endswith(".py") and counts():
             files.add(Path(name).relative_to(ROOT).as_posix())
 
     sys.setprofile(enter)
@@ -52,7 +57,9 @@ def _is_in_consumer() -> bool:
     return task is not None and getattr(task.get_coro(), "__qualname__", "") == CONSUMER
 
 
-async def test_a_reaction_enters_few_files(postgres_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_reaction_and_the_feedback_list_enter_few_files(
+    postgres_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     messages = exchange("c1", "t1")
     reaction = {
         "topic": "chat.message.reaction.ingested",
@@ -68,13 +75,21 @@ async def test_a_reaction_enters_few_files(postgres_url: str, capsys: pytest.Cap
     async with running_stack(postgres_url) as stack:
         await stack.publish(*messages)
         await stack.quiet()
-        with entered_files() as files:
+        with entered_files(_is_in_consumer) as files:
             await stack.publish(reaction)
             await stack.quiet()
         assert [row["value"] for row in await stack.rows("select value from reporting.feedbacks")] == [-0.6]
+        async with stack.client() as http:
+            url = "/dashboard/feedback?at=acme/support&period=all"
+            await http.get(url)  # what is imported, compiled or cached once
+            with entered_files() as of_list:
+                assert "👎" in (await http.get(url)).text
     counts = {package: sorted(file for file in files if file.startswith(f"{package}/")) for package in MOST}
     with capsys.disabled():
         for package, names in counts.items():
             print(f"\n{package} {len(names)}: {' '.join(name.removeprefix(f'{package}/') for name in names)}", end="")
+        names = sorted(file for file in of_list if file.startswith("services/reporting/"))
+        print(f"\nlist {len(names)}: {' '.join(name.removeprefix('services/reporting/') for name in names)}")
+    assert 0 < len(names) <= MOST_OF_LIST
     assert {package for package, names in counts.items() if len(names) > MOST[package]} == set()
     assert all(counts.values())
