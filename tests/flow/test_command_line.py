@@ -127,7 +127,7 @@ def test_a_batch_gives_up_on_what_does_not_answer(
     command: tuple[str, ...], dead: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A service waits without limit. A batch job says what it waits for, then that it gives up, and ends."""
-    for module in ("one_process.up", "operations.log_access"):
+    for module in ("one_process.options", "operations.log_access"):
         monkeypatch.setattr(f"standalone.{module}.ANSWER_SECONDS", 3.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
