@@ -9,7 +9,7 @@ from typing import Any
 from contracts.instants import DAY, MINUTE
 from reporting.alerts.decisions import BEFORE_DAYS, AlertEvidence, Counts, IssueFacts, Subject
 from reporting.alerts.rules import AlertRule, IssueRuleSettings, JudgedBy, ShareRuleSettings, Silence
-from reporting.figures.rollup_counts import votes
+from reporting.figures.rollup_counts import counted_votes, votes
 from reporting.figures.votes import Votes
 from reporting.model.selection import HOUR, Filters, Project, TimeSpan
 from reporting.sql import SQL
@@ -37,13 +37,14 @@ async def _issues(pool: Any, project: Project) -> list[IssueFacts]:
 async def counts_by_day(pool: Any, project: Project, days: int, now: int) -> Counts:
     """Count the verdicts of the last `days` UTC days, including today up to `now`."""
     daily: defaultdict[tuple[JudgedBy, Subject], defaultdict[int, Votes]] = defaultdict(lambda: defaultdict(Votes))
-    source = votes(project, TimeSpan((now // DAY - days + 1) * DAY, now), Filters())
-    for row in await pool.fetch(*SQL.count_by_day.filled(source=source.sql)(**source.values)):
-        by: JudgedBy = "people" if row["origin"] == "user" else "machine"
-        counted = Votes(row["ok"], row["neutral"], row["not_ok"])
-        daily[by, Subject(row["agent_id"])][row["day"]] += counted
-        if row["agent_version"] is not None:
-            daily[by, Subject(row["agent_id"], row["agent_version"])][row["day"]] += counted
+    first = now // DAY - days + 1
+    source = votes(project, TimeSpan(first * DAY, now), Filters(origins=("user", "machine")))
+    later_days = range((first + 1) * DAY, now + 1, DAY)
+    for row in await counted_votes(pool, source, later_days, by_version=True):
+        by: JudgedBy = "people" if row.origin == "user" else "machine"
+        daily[by, Subject(row.agent_id)][first + row.step] += row.votes
+        if row.agent_version is not None:
+            daily[by, Subject(row.agent_id, row.agent_version)][first + row.step] += row.votes
     return daily
 
 
@@ -56,5 +57,4 @@ async def _silent(pool: Any, project: Project, rule: Silence, now: int) -> tuple
 
 async def _count(pool: Any, project: Project, rule: Silence, span: TimeSpan) -> int:
     source = votes(project, span, Filters(agent_id=rule.agent))
-    counted: int = await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values))
-    return counted
+    return sum(row.votes.total for row in await counted_votes(pool, source))

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from reporting.feedback.search import found, looked_up, narrowed
-from reporting.figures.rollup_counts import is_rolled, votes
+from reporting.figures.rollup_counts import counted_votes, is_rolled, votes
 from reporting.model.selection import Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
@@ -67,8 +67,8 @@ async def _count(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: 
     span = await narrowed(pool, project, span, filters)
     verdicts, verdict_filters = 0, filters.replace(feedback_type=None)
     if filters.feedback_type in (None, "verdict") and is_rolled(verdict_filters):
-        source = votes(project, span, verdict_filters)
-        verdicts = await pool.fetchval(*SQL.count_verdicts.filled(source=source.sql)(**source.values))
+        counted = await counted_votes(pool, votes(project, span, verdict_filters))
+        verdicts = sum(row.votes.total for row in counted)
         if not filters.has_replies:
             return FoundCount(verdicts, True)
         filters = filters.replace(feedback_type="implicit")

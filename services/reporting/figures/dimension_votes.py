@@ -152,8 +152,11 @@ async def first_verdicts(pool: asyncpg.Pool, project: Project, agent_id: str) ->
     Times are in microseconds, rounded down to the hour.
     """
     source = votes(project, ALWAYS, Filters(agent_id=agent_id), by_days=False)
-    rows = await pool.fetch(*SQL.first_verdicts.filled(source=source.sql)(**source.values))
-    return {row["agent_version"]: row["first_at"] for row in rows}
+    statement = SQL.count_values.filled(source=source.sql, value="e.agent_version", narrowed="true")
+    first_at: dict[str, int] = {}
+    for row in await pool.fetch(*statement(**source.values)):
+        first_at[row["value"]] = min(row["first_at"], first_at.get(row["value"], row["first_at"]))
+    return first_at
 
 
 def _value_votes(value: str, rows: list[asyncpg.Record]) -> ValueVotes:

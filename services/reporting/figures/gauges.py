@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from contracts.base import Origin
 from contracts.instants import DAY, MINUTE
 from reporting import metrics
-from reporting.figures.rollup_counts import votes
+from reporting.figures.rollup_counts import CountedVotes, counted_votes, votes
 from reporting.figures.votes import Votes
 from reporting.model.selection import Filters, Project, TimeSpan
 from reporting.read_models.projects import projects
@@ -49,8 +49,8 @@ class FeedbackMetrics:
         span = TimeSpan(now - DAY, now + _AHEAD)
         votes_by_agent: dict[AgentLabels, dict[Origin, Votes]] = defaultdict(dict)
         for project in await projects(self._pool):
-            for agent, origin, counted in await self._project(project, span):
-                votes_by_agent[AgentLabels(*project, agent)][origin] = counted
+            for row in await self._project(project, span):
+                votes_by_agent[AgentLabels(*project, row.agent_id or "")][row.origin] = row.votes
         self._publish(votes_by_agent)
 
     async def _show_alerts(self) -> None:
@@ -62,12 +62,10 @@ class FeedbackMetrics:
             metrics.ALERTS.remove(*labels)
         self._alerts = alerts
 
-    async def _project(self, project: Project, span: TimeSpan) -> list[tuple[str, Origin, Votes]]:
-        source = votes(project, span, Filters())
+    async def _project(self, project: Project, span: TimeSpan) -> list[CountedVotes]:
         async with self._pool.acquire() as connection, connection.transaction():
             await self._pool.plan_freely(connection)
-            rows = await connection.fetch(*SQL.count_by_origin.filled(source=source.sql)(**source.values))
-        return [(row["agent_id"], row["origin"], Votes(row["ok"], row["neutral"], row["not_ok"])) for row in rows]
+            return await counted_votes(connection, votes(project, span, Filters()))
 
     def _publish(self, votes_by_agent: Mapping[AgentLabels, Mapping[Origin, Votes]]) -> None:
         """Set the gauges of the MOST_AGENTS agents with the most verdicts, and remove those of all other agents."""

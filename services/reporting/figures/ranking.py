@@ -6,20 +6,19 @@ Agents are ranked by people's verdicts or by machine verdicts, never by their su
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-import asyncpg
 from pydantic import Field, TypeAdapter
 
-from contracts.base import Id
-from reporting.figures.rollup_counts import votes
+from contracts.base import Id, Origin
+from reporting.figures.rollup_counts import counted_votes, votes
 from reporting.figures.satisfaction import window_of
 from reporting.figures.votes import Votes
 from reporting.model.cursor import Moment, decode, encode, question
 from reporting.model.responses import Counts, ResponseModel, Window
 from reporting.model.selection import Filters, Project, TimeSpan
-from reporting.sql import SQL
 
 ENOUGH_VOTES: Final = 10
 """Minimum number of verdicts by one side (people or the machine) that are needed to rank an agent by that side."""
@@ -160,36 +159,29 @@ async def ranking(
     after = None if cursor is None else decode(cursor, query, _PLACE)
     span = span if after is None else TimeSpan(*after[:2])
     source = votes(project, span, filters)
-    rows: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await pool.fetch(*SQL.count_by_origin.filled(source=source.sql)(**source.values)):
-        rows[row["agent_id"]].append(row)
-
-    agents = sorted((_evidence(agent, some) for agent, some in rows.items()), key=lambda agent: agent.rank(min_votes))
+    by_agent: dict[str, dict[Origin, Votes]] = defaultdict(dict)
+    for row in await counted_votes(pool, source):
+        by_agent[row.agent_id or ""][row.origin] = row.votes
+    agents = sorted(
+        (
+            AgentEvidence(agent, by_origin.get("user", Votes()), by_origin.get("machine", Votes()))
+            for agent, by_origin in by_agent.items()
+        ),
+        key=lambda agent: agent.rank(min_votes),
+    )
     left = agents if after is None else [agent for agent in agents if agent.rank(min_votes) > after[2:]]
     return Ranking(
         tenant=project.tenant,
         project=project.project,
         window=window_of(span),
         min_votes=min_votes,
-        agents=[_ranked(evidence, rows[evidence.agent_id], min_votes) for evidence in left[:limit]],
+        agents=[_ranked(evidence, by_agent[evidence.agent_id], min_votes) for evidence in left[:limit]],
         next_cursor=encode(query, (*span, *left[limit - 1].rank(min_votes))) if len(left) > limit else None,
     )
 
 
-def _evidence(agent_id: str, rows: list[asyncpg.Record]) -> AgentEvidence:
-    people, machine = (
-        sum((_votes(row) for row in rows if row["origin"] == origin), Votes()) for origin in ("user", "machine")
-    )
-    return AgentEvidence(agent_id, people, machine)
-
-
-def _votes(row: asyncpg.Record) -> Votes:
-    return Votes(row["ok"], row["neutral"], row["not_ok"])
-
-
-def _ranked(agent: AgentEvidence, rows: list[asyncpg.Record], least: int) -> RankedAgent:
-    by_origin = {row["origin"]: _votes(row).total for row in rows}
-    counted, shown = sum((_votes(row) for row in rows), Votes()), agent.of(agent.shown(least))
+def _ranked(agent: AgentEvidence, by_origin: Mapping[Origin, Votes], least: int) -> RankedAgent:
+    counted, shown = sum(by_origin.values(), Votes()), agent.of(agent.shown(least))
     judged_by = agent.judged_by(least)
     return RankedAgent(
         agent_id=agent.agent_id,
@@ -202,8 +194,8 @@ def _ranked(agent: AgentEvidence, rows: list[asyncpg.Record], least: int) -> Ran
         enough=judged_by is not None,
         total=counted.total,
         user=agent.people.total,
-        machine=by_origin.get("machine", 0),
-        reviewer=by_origin.get("reviewer", 0),
+        machine=agent.machine.total,
+        reviewer=by_origin.get("reviewer", Votes()).total,
         ok=counted.ok,
         not_ok=counted.not_ok,
         neutral=counted.neutral,

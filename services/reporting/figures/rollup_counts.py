@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
+from contracts.base import Origin
 from contracts.instants import DAY
+from reporting.figures.votes import Votes
 from reporting.model.selection import HOUR, Filters, Project, TimeSpan, conditions
 from reporting.sql import SQL
 
@@ -155,6 +157,37 @@ def _source(
             " and e.start < :last_day and not exists (select from stale s where s.day = e.start)",
         ]
     return CountSource(f"({SQL.part('stale_hours_given')} {' union all '.join(parts)})", values)
+
+
+class CountedVotes(NamedTuple):
+    """Verdict counts of one origin, agent and time step.
+
+    `step` is the number of the steps' start times that have passed. `agent_version` is None unless the counts are by
+    version.
+    """
+
+    origin: Origin
+    agent_id: str | None
+    agent_version: str | None
+    step: int
+    votes: Votes
+
+
+async def counted_votes(
+    pool: Any, source: CountSource, starts: Sequence[int] = (), *, by_version: bool = False
+) -> list[CountedVotes]:
+    """Count the verdicts of a source by origin, agent and time step.
+
+    Args:
+        pool: Connection pool, or a connection.
+        starts: Start times of the steps, in microseconds and ascending order.
+        by_version: Count by the agent's version as well.
+    """
+    statement = SQL.count_votes.filled(source=source.sql)
+    rows = await pool.fetch(*statement(**source.values, starts=list(starts), by_version=by_version))
+    return [
+        CountedVotes(origin, agent, version, step, Votes(*counts)) for origin, agent, version, step, *counts in rows
+    ]
 
 
 def is_rolled(filters: Filters) -> bool:

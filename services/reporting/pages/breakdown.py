@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from contracts.base import Origin
-from reporting.figures.rollup_counts import LONG, steps, votes
+from reporting.figures.rollup_counts import LONG, CountedVotes, counted_votes, steps, votes
 from reporting.figures.votes import Votes
 from reporting.model.selection import Filters, Project, TimeSpan
 from reporting.pages import charts
@@ -89,19 +89,15 @@ async def breakdown(
             found.agents[origin, row["agent_id"]] = counted
         else:
             found.whole[origin] = counted
-    for row in rows_of_steps:
-        counted = Votes(row["ok"], row["neutral"], row["not_ok"])
-        found.steps[row["origin"], max(0, row["step"] - 1)] += counted
+    for counts in rows_of_steps:
+        found.steps[counts.origin, max(0, counts.step - 1)] += counts.votes
     return found
 
 
 async def _counted_steps(
     pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, starts: Sequence[int]
-) -> Sequence[asyncpg.Record]:
-    if not starts:
-        return []
-    source = steps(project, span, filters, starts)
-    return await pool.fetch(*SQL.count_steps.filled(source=source.sql)(**source.values, starts=list(starts)))
+) -> list[CountedVotes]:
+    return await counted_votes(pool, steps(project, span, filters, starts), starts) if starts else []
 
 
 def charted_origin(counted: Breakdown) -> Origin:

@@ -43,18 +43,9 @@ select {alert_columns} from alerts
 where tenant = :tenant and project = :project
 order by over_at is not null, opened_at desc limit :limit
 
--- name: count_by_day(source)
-select origin, agent_id, agent_version, at / {day} as day, sum(ok)::bigint as ok,
-    sum(neutral)::bigint as neutral, sum(not_ok)::bigint as not_ok
-from {source} s where agent_id is not null and origin <> 'reviewer' group by 1, 2, 3, 4
-
 -- name: issue_facts
 select id, agent_id, state = 'regressed' as is_regressed, state_at, first_at, turns, people from issues
 where tenant = :tenant and project = :project and state in ('open', 'regressed') and merged_into is null and turns > 0
-
--- name: count_by_origin(source)
-select agent_id, origin, sum(ok)::bigint as ok, sum(neutral)::bigint as neutral, sum(not_ok)::bigint as not_ok
-from {source} s where agent_id is not null group by 1, 2 having sum(ok + neutral + not_ok) > 0
 
 -- name: set_alert_channel
 -- Insert nothing if the project already has the maximum number of channels.

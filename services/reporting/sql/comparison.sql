@@ -22,12 +22,6 @@ select kind, value from (
 ) named
 where n <= 100 order by kind, n
 
--- name: first_verdicts(source)
-select e.agent_version, min(e.at) as first_at from {source} e where e.agent_version is not null group by 1
-
--- name: count_verdicts(source)
-select coalesce(sum(e.ok + e.neutral + e.not_ok), 0)::bigint from {source} e
-
 -- name: count_found(view, where)
 select count(*) from (select from {view} e where {where} limit :most) listed
 

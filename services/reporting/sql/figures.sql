@@ -44,10 +44,13 @@ from (select agent_id, agent_version, ok, neutral, not_ok, origin,
              ((at - :start) * :spark_steps::bigint / (:end - :start))::int as spark from {source} s) e
 group by grouping sets ((e.origin), (e.origin, e.agent_id), (e.origin, e.agent_id, e.agent_version){sparks})
 
--- name: count_steps(source)
-select origin, width_bucket(e.at, :starts::bigint[]) as step, sum(e.ok) as ok, sum(e.neutral) as neutral,
-    sum(e.not_ok) as not_ok
-from {source} e group by 1, 2
+-- name: count_votes(source)
+-- Verdict counts by origin, agent and time step: the number of `:starts`, in ascending order, that have passed. With
+-- `:by_version`, by the agent's version as well.
+select origin, agent_id, case when :by_version::boolean then agent_version end as agent_version,
+    width_bucket(at, :starts::bigint[]) as step, sum(ok)::bigint as ok, sum(neutral)::bigint as neutral,
+    sum(not_ok)::bigint as not_ok
+from {source} e group by 1, 2, 3, 4
 
 -- name: count_judgements(source)
 select e.kind, e.reason::int as bin, {summed_counts}, sum(e.confidence) as confidence
