@@ -18,12 +18,12 @@ from reporting.figures.gauges import FeedbackMetrics
 from reporting.issues.job import ISSUE_WORK, IssueJob, issue_encoder
 from reporting.mirror.mirror import ArtifactReplicator
 from reporting.mirror.object_store import ObjectStore
-from reporting.mirror.receipts import HeldReceipts
 from reporting.mirror.store_setting import set_store
 from reporting.outbox.courier import Courier
 from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
 from reporting.outbox.handlers import WebhookHandler
 from reporting.outbox.payload import OutboxMessage
+from reporting.outbox.receipts import HeldReceipts
 from reporting.outbox.sending import AttemptResult, CheckedHttp, WebhookSender
 from reporting.outbox.store import Deliveries, Receiver
 from reporting.read_models.erasure import ReportingErasures
@@ -177,5 +177,5 @@ async def _mirror(
     await set_store(pool, url, turn_logs=turn_logs)
     if objects is None:
         return None, service.producer
-    receipts = HeldReceipts(pool, service.producer)
+    receipts = HeldReceipts(pool, service.producer, service.context.clock)
     return ArtifactReplicator(pool, objects, receipts, service.context.clock, turn_logs=turn_logs), receipts

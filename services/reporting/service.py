@@ -84,7 +84,7 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         # The retention of feedback also removes these rows, because deleted feedback counts as a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds", by_project="project_message_days"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
-        Keeps("deliveries", "webhook_days", "created_at", "microseconds"),
+        Keeps("deliveries", "webhook_days", "created_at", "microseconds", "r.receiver <> ''", "except receipts"),
         Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
         Keeps("access_log", "access_log_days", "at", "microseconds"),
         # Rows of `forgotten` keep older announcements from restoring erased feedback. They are not needed after the
@@ -97,7 +97,6 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         "rollups": SQL.held_rollups,
         "issue_turns": SQL.held_issue_turns,
         "deliveries": SQL.held_deliveries,
-        "held_receipts": SQL.held_receipts_of_person,
         "hosted_artifacts": SQL.held_hosted_artifacts,
         "erasures": SQL.held_erasures,
     },

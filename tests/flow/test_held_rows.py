@@ -86,7 +86,7 @@ def _registered(person: Person, at: int) -> dict[str, Any]:
 
 
 def _receipt(person: Person, _: int) -> dict[str, Any]:
-    return {"tenant": person.tenant, "value": json.dumps({"userId": person.user_id}).encode()}
+    return {"tenant": person.tenant, "receiver": "", "event": json.dumps({"userId": person.user_id})}
 
 
 def _artifact(person: Person, at: int) -> dict[str, Any]:
@@ -109,7 +109,7 @@ TABLES: Mapping[str, Table] = {
     "reporting.issue_turns": Table(named(occurred_at="at", asker_id="somebody", issue_id=None)),
     "reporting.issue_turns of the asker": Table(named("asker_id", asked_at="at", issue_id=None)),
     "reporting.deliveries": Table(named(occurred_at="at", event="{}")),
-    "reporting.held_receipts": Table(_receipt, stays=True),  # until the object store has deleted the objects
+    "reporting.deliveries of receipts": Table(_receipt, stays=True),  # until the object store has deleted the objects
     "reporting.hosted_artifacts": Table(_artifact, stays=True),  # the mirror deletes them
 }
 """Rows of people by table, of docs/data_rights.md. `erasures` are the ledger; `rollups` name nobody."""

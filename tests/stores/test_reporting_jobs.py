@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from contracts.erasure import Person
+from contracts.erasure import Erasure, Person, confirmation
 from contracts.instants import SECOND
+from contracts.topics import ERASURE_CONFIRMED
 from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertSender
@@ -17,9 +18,9 @@ from reporting.figures.gauges import FeedbackMetrics
 from reporting.issues.job import IssueJob
 from reporting.mirror.mirror import ArtifactReplicator
 from reporting.mirror.object_store import ObjectStore
-from reporting.mirror.receipts import HeldReceipts
 from reporting.mirror.store_setting import set_store
 from reporting.outbox.courier import Courier
+from reporting.outbox.receipts import HeldReceipts
 from reporting.outbox.sending import CheckedHttp
 from reporting.outbox.store import Deliveries
 from reporting.read_models.erasure import ReportingErasures
@@ -53,12 +54,13 @@ async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_p
         pool = await open_existing_pool(url, "reporting", size=1, plan="indexed")
         try:
             clock, producer, store = FixedClock(NOW), Sent(), tmp_path.as_uri()
-            receipts, channels = HeldReceipts(pool, producer), AlertChannels(pool, clock)
+            receipts, channels = HeldReceipts(pool, producer, clock), AlertChannels(pool, clock)
             await set_store(pool, store, turn_logs=True)
             await pool.execute("insert into alert_rules values ('acme', 'support', 'low', $1, 0)", json.dumps(RULE))
             await ProjectionHandler(PostgresReadModels(pool)).handle(batch(*rejected_turns(0, 45)))
             await ReportingErasures(pool).erase({Person("acme", "u1"): START + 1_000 * SECOND})
-            await receipts.send([Message("feedback.erasure.confirmed", "acme/u1", b'{"tenant": "acme"}', [])])
+            confirmed = confirmation(Erasure(Person("acme", "u1"), "r1", START), "reporting", 1)
+            await receipts.send([Message.of(ERASURE_CONFIRMED, confirmed)])
             issues = [IssueJob(pool, clock, TopicEncoder) for _ in range(2)]
 
             sender = AlertSender(channels, CheckedHttp(), clock)

@@ -11,12 +11,14 @@ from typing import Any
 import asyncpg
 import pytest
 
-from contracts.erasure import Person
+from contracts.erasure import Erasure, Person, confirmation
+from contracts.headers import derived_headers
+from contracts.topics import ERASURE_CONFIRMED
 from reporting.http.conversations import conversations_router
 from reporting.mirror.mirror import DELETE_AGAIN_AFTER, ArtifactReplicator
 from reporting.mirror.object_store import ObjectStore
-from reporting.mirror.receipts import HeldReceipts
 from reporting.mirror.store_setting import set_store
+from reporting.outbox.receipts import HeldReceipts
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -30,6 +32,7 @@ from tests.support.reporting_events import START, batch, feedback, message
 
 SEARCH = "/conversations/acme/support/feedback/artifacts"
 NOW = FixedClock(START + 3_600_000_000)
+ERASURE = Erasure(Person("acme", "eve"), "r1", START)
 
 
 class Log:
@@ -49,7 +52,7 @@ class World:
     def __init__(self, pool: asyncpg.Pool, place: AnyStore, turn_logs: bool) -> None:
         self.pool, self.place, self.clock, self.log = pool, place, HandClock(), Log()
         self.projector = ProjectionHandler(PostgresReadModels(pool))
-        self.receipts = HeldReceipts(pool, self.log)
+        self.receipts = HeldReceipts(pool, self.log, self.clock)
         self.objects = ObjectStore(place.url)
         self.mirror = ArtifactReplicator(pool, self.objects, self.receipts, self.clock, turn_logs=turn_logs)
         self.catch_up = self.mirror.catch_up
@@ -216,7 +219,8 @@ async def test_an_erased_persons_words_leave_the_store_before_the_receipt_goes(
     assert b"secret" in held
     await world.place.down()
     await ReportingErasures(world.pool).erase({Person("acme", "eve"): START + 10_000_000})
-    receipt = Message("feedback.erasure.confirmed", "acme/eve", b'{"tenant": "acme"}', [("cause", b"\xff")])
+    traced = derived_headers(traceparent=f"00-{'a' * 32}-{'b' * 16}-01")
+    receipt = Message.of(ERASURE_CONFIRMED, confirmation(ERASURE, "reporting", 1), traced)
     await world.receipts.send([receipt])
     with pytest.raises(Unavailable):
         await world.catch_up()
@@ -306,7 +310,7 @@ async def test_no_receipt_goes_before_a_log_that_is_mirrored_no_more(
         await HeldReceipts.release(without.receipts, *arguments)
 
     monkeypatch.setattr(without.receipts, "release", released)
-    await without.receipts.send([Message("feedback.erasure.confirmed", "acme/eve", b'{"tenant": "acme"}', [])])
+    await without.receipts.send([Message.of(ERASURE_CONFIRMED, confirmation(ERASURE, "reporting", 1))])
     await without.catch_up()
     assert len(without.log.sent) == 1
 

@@ -20,8 +20,8 @@ from contracts.message_fields import TurnKey
 from reporting import metrics
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.objects import Hosted, ReplicationPlan, WantedArtifact, replication_plan
-from reporting.mirror.receipts import HeldReceipts
 from reporting.mirror.store_setting import mark_older_turns
+from reporting.outbox.receipts import HeldReceipts
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 from servicekit.clock import Clock

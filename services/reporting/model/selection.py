@@ -199,10 +199,10 @@ class Filters(ListFilter):
 
     @property
     def list_view(self) -> str:
-        """Return the name of the database view from which to list feedback, replies included, with these filters."""
+        """Return the database view from which to list feedback, replies included, with these filters."""
         if self.overruled or self.judged:
             return "effective_or_overruled"
-        return "live_feedback_by_answer" if self.by_answer else "live_feedback"
+        return f"live_feedback({self.by_answer})"
 
     @property
     def scans(self) -> bool:

@@ -51,3 +51,10 @@ from deliveries where tenant = :tenant and project = :project group by receiver
 
 -- name: replay_deliveries
 update deliveries set dead = false, attempts = 0, next_at = :now where {of_receiver}
+
+-- name: held_receipts
+-- Receipts of erasures are deliveries without a receiver: the mirror writes them to the log.
+select subject, event, traceparent from deliveries where receiver = '' order by created_at, subject
+
+-- name: delete_receipts
+delete from deliveries where receiver = '' and subject = any(:subjects::text[])

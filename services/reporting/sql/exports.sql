@@ -65,7 +65,7 @@ order by n.n, p.occurred_at, p.sequence, p.log_time, p.log_offset
 select distinct on (n.n) n.n, {text_until(a, e.occurred_at)} as content
 from unnest(:n::int[], :conversation_id::text[], :answer_id::text[], :question_id::text[], :asked_at::bigint[],
     :question::text[]) as n (n, conversation_id, answer_id, question_id, asked_at, question)
-join live_feedback_by_answer e on e.tenant = :tenant and e.project = :project and e.conversation_id = n.conversation_id
+join live_feedback(true) e on e.tenant = :tenant and e.project = :project and e.conversation_id = n.conversation_id
     and e.reaction = 'ok' and e.origin <> 'machine' and e.answer_id <> n.answer_id
 join messages a on a.message_id = e.answer_id and a.conversation_id = e.conversation_id and a.tenant = :tenant
     and a.project = :project and {is_from(a, 'agent')}
@@ -89,7 +89,7 @@ from unnest(:n::int[], :conversation_id::text[], :turn_id::text[], :answer_id::t
     :occurred_at::bigint[], :feedback_id::uuid[])
     as n (n, conversation_id, turn_id, answer_id, user_id, occurred_at, feedback_id)
 where exists (
-    select from live_feedback_by_answer e
+    select from live_feedback(true) e
     where e.conversation_id = n.conversation_id and e.turn_id = n.turn_id and e.user_id = n.user_id
       and e.answer_id is not distinct from n.answer_id and e.tenant = :tenant and e.project = :project
       and e.reaction is not null and (:origins::text[] is null or e.origin = any(:origins))

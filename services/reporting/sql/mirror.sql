@@ -62,16 +62,6 @@ select (select count(*) from changed_turns where reader = 'mirror') as marks,
 -- name: delete_stale_turns
 delete from changed_turns where reader = 'mirror' and id = any(:ids::bigint[])
 
--- name: hold_receipts
-insert into held_receipts (tenant, topic, key, value, headers)
-select * from unnest(:tenant::text[], :topic::text[], :key::text[], :value::bytea[], :headers::text[])
-
--- name: held_receipts
-select * from held_receipts order by id
-
--- name: delete_receipts
-delete from held_receipts where id = any(:ids::bigint[])
-
 -- name: lock_store
 lock table artifact_store in exclusive mode
 

@@ -121,8 +121,9 @@ create index feedbacks_version on feedbacks (tenant, project, agent_version, occ
 create index feedbacks_written on feedbacks (tenant, project, written_by);
 
 -- Replies, and the verdicts that count: of a person's verdicts on a turn the newest, of its reviews the newest, and all
--- verdicts of the machine
-create view live_feedback as
+-- verdicts of the machine. With `by_answer`, only a newer verdict on the same answer replaces a verdict of a person or a
+-- reviewer: a turn may have several answers
+create function live_feedback(by_answer boolean) returns setof feedbacks language sql stable begin atomic
 select f.*
 from feedbacks f
 where f.feedback_type = 'implicit' and f.value is not null
@@ -130,36 +131,19 @@ where f.feedback_type = 'implicit' and f.value is not null
     or f.origin = 'reviewer' and not exists (
         select from feedbacks newer
         where newer.conversation_id = f.conversation_id and newer.turn_id = f.turn_id and newer.origin = 'reviewer'
+          and (not by_answer or newer.answer_id is not distinct from f.answer_id)
           and newer.tenant = f.tenant and newer.project = f.project and newer.reaction is not null
           and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id))
     or f.origin = 'user' and not exists (
         select from feedbacks newer
         where newer.slot = f.slot and newer.tenant = f.tenant
+          and (not by_answer or newer.answer_id is not distinct from f.answer_id)
           and (newer.feedback_type = 'explicit' or newer.reaction is not null)
           and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)));
-
--- As live_feedback, but a verdict of a person or a reviewer is replaced only by a newer one on the same answer: a turn
--- may have several answers
-create view live_feedback_by_answer as
-select f.*
-from feedbacks f
-where f.feedback_type = 'implicit' and f.value is not null
-  or f.reaction is not null and (f.origin = 'machine'
-    or f.origin = 'reviewer' and not exists (
-        select from feedbacks newer
-        where newer.conversation_id = f.conversation_id and newer.turn_id = f.turn_id and newer.origin = 'reviewer'
-          and newer.answer_id is not distinct from f.answer_id
-          and newer.tenant = f.tenant and newer.project = f.project and newer.reaction is not null
-          and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id))
-    or f.origin = 'user' and not exists (
-        select from feedbacks newer
-        where newer.slot = f.slot and newer.tenant = f.tenant
-          and newer.answer_id is not distinct from f.answer_id
-          and (newer.feedback_type = 'explicit' or newer.reaction is not null)
-          and (newer.occurred_at, newer.feedback_id) > (f.occurred_at, f.feedback_id)));
+end;
 
 -- The verdicts that count
-create view effective as select * from live_feedback where reaction is not null;
+create view effective as select * from live_feedback(false) where reaction is not null;
 
 create view effective_or_overruled as
 select feedback_id, revision, recorded_at, slot, tenant, project, conversation_id, turn_id, user_id, user_type, agent_id,
@@ -694,12 +678,12 @@ create unique index alerts_open
     where over_at is null;
 
 -- Events that a webhook endpoint, and announcements that an alert channel has not accepted yet; dead ones are not
--- retried
+-- retried. Besides, erasure receipts that wait until the artifact store has deleted the objects
 create table deliveries (
-    -- Name of the endpoint or of the channel
+    -- Name of the endpoint or of the channel; empty for a receipt, which goes to the log
     receiver text not null,
     tenant text not null,
-    -- Project of the channel; empty for an endpoint
+    -- Project of the channel; empty for an endpoint and a receipt
     project text not null,
     subject text not null,
     event_id text not null,
@@ -745,17 +729,6 @@ create table hosted_artifacts (
 );
 create index hosted_artifacts_doomed on hosted_artifacts (state, due_at) where state = any (array['doomed', 'late']);
 create index hosted_artifacts_turn on hosted_artifacts (tenant, project, conversation_id, turn_id);
-
--- Erasure receipts that wait until the artifact store has deleted the objects
-create table held_receipts (
-    id bigint generated always as identity,
-    tenant text not null,
-    topic text not null,
-    key text not null,
-    value bytea not null,
-    headers text not null,
-    primary key (id, tenant)
-);
 
 -- Keys of colleagues and programs. Times are in microseconds
 create table api_keys (

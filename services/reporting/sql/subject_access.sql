@@ -20,12 +20,8 @@ where r.tenant = :tenant and :user_id in (r.user_id, r.asker_id)
 
 -- name: held_deliveries
 select to_jsonb(r) - '{event}'::text[] || jsonb_build_object('event', r.event::jsonb) as held
-from deliveries r where r.tenant = :tenant and r.user_id = :user_id
-
--- name: held_receipts_of_person
-select to_jsonb(r) - '{value}'::text[] || jsonb_build_object('event', e.event) as held
-from held_receipts r cross join lateral (select convert_from(r.value, 'UTF8')::jsonb as event) e
-where r.tenant = :tenant and e.event ->> 'userId' = :user_id
+from deliveries r
+where r.tenant = :tenant and (r.user_id = :user_id or r.receiver = '' and r.event::jsonb ->> 'userId' = :user_id)
 
 -- name: held_hosted_artifacts
 -- Return the person's own objects, and the logs of turns on which the person gave a verdict.
