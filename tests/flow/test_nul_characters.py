@@ -11,8 +11,6 @@ from docgen.client_types import openapi
 LIMITS = {"enum", "const", "format"}
 NOT_STORED = {
     "/conversations/{tenant}/{project}/refused?since",
-    "/conversations/{tenant}/{project}/feedback/agents?cursor",
-    "/conversations/{tenant}/{project}/feedback/reasons?cursor",
     "/conversations/{tenant}/{project}/feedback/conversations-in-period.cursor",
     "/conversations/{tenant}/{project}/feedback/search.cursor",
     "/conversations/{tenant}/{project}/{conversation_id}/turns-with-feedbacks.cursor",

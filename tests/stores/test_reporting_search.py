@@ -421,7 +421,7 @@ async def test_common_words_do_not_change_what_is_found(http: httpx.AsyncClient,
 WEEK = TimeSpan(START - DAY, START + 7 * DAY)
 
 
-async def test_reasons_of_verdicts_with_a_reason_are_paged(read_models: asyncpg.Pool, take: Take) -> None:
+async def test_reasons_of_verdicts_with_a_reason_are_counted(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*(
         feedback(f"f{n}", kind="explicit", turn=f"t{n}", reaction="not_ok", tags=tags)
         for n, tags in enumerate((("slow", "wrong"), ("wrong",), ("slow",), ("rude", "wrong")))
@@ -429,8 +429,5 @@ async def test_reasons_of_verdicts_with_a_reason_are_paged(read_models: asyncpg.
     wrong = Filters(tag="wrong")
     whole = await reasons(read_models, AT, WEEK, wrong)
     assert [(one.reason, one.not_ok) for one in whole.reasons] == [("wrong", 3), ("rude", 1), ("slow", 1)]
-    first = await reasons(read_models, AT, WEEK, wrong, limit=2)
-    assert first.next_cursor is not None
-    second = await reasons(read_models, AT, WEEK, wrong, limit=2, cursor=first.next_cursor)
-    assert first.reasons + second.reasons == whole.reasons
+    assert (await reasons(read_models, AT, WEEK, wrong, limit=2)).reasons == whole.reasons[:2]
     assert (await reasons(read_models, AT, WEEK, wrong.replace(tag="nothing"))).reasons == []

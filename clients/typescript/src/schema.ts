@@ -986,8 +986,6 @@ export interface Ranking {
   min_votes: number;
   /** Agents, worst first. */
   agents: RankedAgent[];
-  /** Cursor of the next page; null on the last page. */
-  next_cursor?: string | null;
 }
 
 /** Counts of session ratings. Skipped ratings do not affect `share`. */
@@ -1108,8 +1106,6 @@ export interface Reasons {
   window: Window;
   /** Reasons: most rejections first, then most feedback. */
   reasons: Reason[];
-  /** Cursor of the next page; null on the last page. */
-  next_cursor?: string | null;
 }
 
 /** Response body of a refused request, with the reason in one sentence. */
@@ -1965,8 +1961,6 @@ export interface Operations {
       end?: string | null;
       /** Maximum number of items in the response. */
       limit?: number;
-      /** The previous page's `next_cursor`; a cursor of another query gives 400. */
-      cursor?: string | null;
       /** Minimum number of verdicts of one side (people or the machine). */
       min_votes?: number;
     };
@@ -2151,8 +2145,6 @@ export interface Operations {
       end?: string | null;
       /** Maximum number of items in the response. */
       limit?: number;
-      /** The previous page's `next_cursor`; a cursor of another query gives 400. */
-      cursor?: string | null;
     };
     body: undefined;
     answer: Reasons;

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
-from contracts.base import Id, Origin
+from contracts.base import Origin
 from reporting.figures.rollup_counts import counted_votes, votes
 from reporting.figures.satisfaction import window_of
 from reporting.figures.votes import Votes
-from reporting.model.cursor import Moment, decode, encode, question
 from reporting.model.responses import Counts, ResponseModel, Window
 from reporting.model.selection import Filters, Project, TimeSpan
 
@@ -127,37 +126,15 @@ class Ranking(ResponseModel):
     window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     min_votes: Annotated[int, Field(description="The requested minimum number of verdicts.")]
     agents: Annotated[list[RankedAgent], Field(description="Agents, worst first.")]
-    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
-
-
-_PLACE: Final = TypeAdapter(tuple[Moment, Moment, bool, float, int, Id])
 
 
 async def ranking(
-    pool: Any,
-    project: Project,
-    span: TimeSpan,
-    min_votes: int,
-    filters: Filters,
-    limit: int = MOST_AGENTS,
-    cursor: str | None = None,
-    parameters: tuple[object, ...] = (),
+    pool: Any, project: Project, span: TimeSpan, min_votes: int, filters: Filters, limit: int = MOST_AGENTS
 ) -> Ranking:
-    """Return one page of agents, ranked by the upper confidence bound of their satisfaction, lowest first.
+    """Rank the agents by the upper confidence bound of their satisfaction, lowest first.
 
-    The upper bound keeps agents with few verdicts from being ranked worst. The time window of the first page applies to
-    all pages.
-
-    Args:
-        cursor: Cursor of the previous page. It is valid only for a query with the same `parameters`.
-        parameters: The parameters of the query.
-
-    Raises:
-        BadCursor: If the cursor belongs to another query.
+    The upper bound keeps agents with few verdicts from being ranked worst.
     """
-    query = question("agents", *project, *parameters)
-    after = None if cursor is None else decode(cursor, query, _PLACE)
-    span = span if after is None else TimeSpan(*after[:2])
     source = votes(project, span, filters)
     by_agent: dict[str, dict[Origin, Votes]] = defaultdict(dict)
     for row in await counted_votes(pool, source):
@@ -169,14 +146,12 @@ async def ranking(
         ),
         key=lambda agent: agent.rank(min_votes),
     )
-    left = agents if after is None else [agent for agent in agents if agent.rank(min_votes) > after[2:]]
     return Ranking(
         tenant=project.tenant,
         project=project.project,
         window=window_of(span),
         min_votes=min_votes,
-        agents=[_ranked(evidence, by_agent[evidence.agent_id], min_votes) for evidence in left[:limit]],
-        next_cursor=encode(query, (*span, *left[limit - 1].rank(min_votes))) if len(left) > limit else None,
+        agents=[_ranked(evidence, by_agent[evidence.agent_id], min_votes) for evidence in agents[:limit]],
     )
 
 

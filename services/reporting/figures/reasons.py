@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import asyncpg
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
-from contracts.base import Label
 from reporting.figures.counts import counts_of
 from reporting.figures.rollup_counts import reasons_given
 from reporting.figures.satisfaction import window_of
-from reporting.model.cursor import Moment, decode, encode, question
 from reporting.model.responses import Counts, ResponseModel, Window
 from reporting.model.selection import Filters, Project, TimeSpan
 from reporting.sql import SQL
@@ -37,50 +35,21 @@ class Reasons(ResponseModel):
     project: Annotated[str, Field(description="The project in the path.")]
     window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     reasons: Annotated[list[Reason], Field(description="Reasons: most rejections first, then most feedback.")]
-    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")] = None
-
-
-_PLACE: Final = TypeAdapter(tuple[Moment, Moment, Moment, Moment, Label, Label])
 
 
 async def reasons(
-    pool: asyncpg.Pool,
-    project: Project,
-    span: TimeSpan,
-    filters: Filters,
-    limit: int = 200,
-    *,
-    rules: bool = True,
-    cursor: str | None = None,
-    parameters: tuple[object, ...] = (),
+    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, limit: int = 200, *, rules: bool = True
 ) -> Reasons:
-    """Return one page of the reasons in a time window, with their counts.
-
-    The time window of the first page applies to all pages.
+    """Return the reasons with the most rejections in a time window, with their counts.
 
     Args:
         rules: If False, only people's tags and the machine's correction types are counted.
-        cursor: Cursor of the previous page. It is valid only for a query with the same `parameters`.
-        parameters: The parameters of the query.
-
-    Raises:
-        BadCursor: If the cursor belongs to another query.
     """
-    query = question("reasons", *project, *parameters)
-    after = None if cursor is None else decode(cursor, query, _PLACE)
-    span = span if after is None else TimeSpan(*after[:2])
     source, values = reasons_given(project, span, filters, rules=rules)
-    columns = ("after_not_ok", "after_total", "after_reason", "after_kind")
-    position = dict(zip(columns, (None,) * 4 if after is None else after[2:], strict=True))
-    statement = SQL.list_reasons.filled(source=source)
-    rows = await pool.fetch(*statement(**values, **position, rules=rules, limit=limit + 1))
-    last = rows[limit - 1] if len(rows) > limit else None
+    rows = await pool.fetch(*SQL.list_reasons.filled(source=source)(**values, rules=rules, limit=limit))
     return Reasons(
         tenant=project.tenant,
         project=project.project,
         window=window_of(span),
-        reasons=[Reason(reason=row["reason"], kind=row["kind"], **counts_of(row)) for row in rows[:limit]],
-        next_cursor=None
-        if last is None
-        else encode(query, (*span, int(last["not_ok"]), int(last["total"]), last["reason"], last["kind"])),
+        reasons=[Reason(reason=row["reason"], kind=row["kind"], **counts_of(row)) for row in rows],
     )

@@ -209,18 +209,8 @@ class SessionsBody(WindowQuestion):
     bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
 
 
-class PagedQuestion(FilteredQuestion):
-    """A query with several pages. All pages cover the time window of the first page."""
-
+class ListQuestion(FilteredQuestion):
     limit: Annotated[int, Field(ge=1, le=1_000, description="Maximum number of items in the response.")] = 200
-    cursor: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
-        default=None, description="The previous page's `next_cursor`; a cursor of another query gives 400."
-    )
-
-    @property
-    def parameters(self) -> tuple[object, ...]:
-        """Return the parameters that must be the same for all pages of a query."""
-        return self.start, self.end, self.filters.model_dump()
 
 
 class SummaryQuestion(FilteredQuestion):
@@ -245,14 +235,10 @@ class ComparisonQuestion(FilteredQuestion):
         return self
 
 
-class RankingQuestion(PagedQuestion):
+class RankingQuestion(ListQuestion):
     min_votes: Annotated[
         int, Field(ge=1, le=1_000_000, description="Minimum number of verdicts of one side (people or the machine).")
     ] = 10
-
-    @property
-    def parameters(self) -> tuple[object, ...]:
-        return *super().parameters, self.min_votes
 
 
 class MomentFilter(RequestBody):

@@ -20,7 +20,7 @@ from reporting.figures.sessions import SessionRatings, session_ratings
 from reporting.http.bodies import (
     ComparisonQuestion,
     FilteredQuestion,
-    PagedQuestion,
+    ListQuestion,
     RankingQuestion,
     SessionsBody,
     SummaryQuestion,
@@ -48,11 +48,8 @@ class _Handlers:
 
         The ranking uses the upper confidence bound of satisfaction, computed from either people's or machine verdicts.
         """
-        return await ranking(
-            *(self.pool, project, question.span(self.clock.now()), question.min_votes, question.filters),
-            *(question.limit, question.cursor),
-            parameters=question.parameters,
-        )
+        span = question.span(self.clock.now())
+        return await ranking(self.pool, project, span, question.min_votes, question.filters, question.limit)
 
     async def comparison(
         self, project: ProjectPath, question: Annotated[ComparisonQuestion, Query()]
@@ -69,16 +66,13 @@ class _Handlers:
         """Compare machine verdicts with people's explicit and emoji feedback on the same turns."""
         return await calibration(self.pool, project, question.span(self.clock.now()), question.filters)
 
-    async def why(self, project: ProjectPath, question: Annotated[PagedQuestion, Query()]) -> Reasons:
+    async def why(self, project: ProjectPath, question: Annotated[ListQuestion, Query()]) -> Reasons:
         """Count the reasons of verdicts.
 
         The reasons of people's verdicts are tags. The reasons of machine verdicts are rules and correction types.
         """
-        return await reasons(
-            *(self.pool, project, question.span(self.clock.now()), question.filters, question.limit),
-            cursor=question.cursor,
-            parameters=question.parameters,
-        )
+        span = question.span(self.clock.now())
+        return await reasons(self.pool, project, span, question.filters, question.limit)
 
     async def sessions(self, tenant: Name, body: SessionsBody) -> SessionRatings:
         """Count the tenant's end-of-session ratings by time and by session length."""

@@ -81,14 +81,9 @@ where {where} and e.rating is not null
 group by e.worst_rating, e.best_rating order by e.worst_rating, e.best_rating limit 100
 
 -- name: list_reasons(source)
-select * from (
-    select e.reason, e.kind, {summed_counts} from {source} e
-    where :rules::boolean or e.kind <> 'rule' group by e.reason, e.kind
-) r
-where :after_not_ok::bigint is null or (-r.not_ok, -r.total, r.reason, r.kind)
-       > (-:after_not_ok, -:after_total::bigint, :after_reason::text, :after_kind::text)
-order by r.not_ok desc, r.total desc, r.reason, r.kind
-limit :limit
+select e.reason, e.kind, {summed_counts} from {source} e
+where :rules::boolean or e.kind <> 'rule' group by e.reason, e.kind
+order by not_ok desc, total desc, e.reason, e.kind limit :limit
 
 -- name: count_sessions
 select grouping(start) = 0 as of_step, grouping(length) = 0 as of_length, start, length, count(*) as sessions,
