@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from opentelemetry.context import Context
@@ -91,17 +91,6 @@ class ServiceTracing:
         span = self._tracer.start_span(f"{group} batch", _context_of(parent), SpanKind.CONSUMER, attributes, links)
         return BatchTrace(self._tracer, group, span, slots) if span.is_recording() else None
 
-    def request(self, name: str, traceparent: str | None, attributes: Mapping[str, str | int]) -> RequestTrace | None:
-        """Start the span of an outgoing request in the trace of `traceparent`.
-
-        The result is None if there is no trace, or if it is not sampled.
-        """
-        parent = None if traceparent is None else _parsed(traceparent)
-        if parent is None:
-            return None
-        span = self._tracer.start_span(name, _context_of(parent), SpanKind.CLIENT, attributes)
-        return RequestTrace(span) if span.is_recording() else None
-
     def _sampled(self, traceparent: str) -> SpanContext | None:
         """Return the trace context of a record if its producer sampled it and its id is within our share."""
         context = _parsed(traceparent)
@@ -153,25 +142,6 @@ class BatchTrace:
     def _at(self, moment: float) -> int:
         """Convert a `perf_counter` time to nanoseconds since the epoch."""
         return self._began + round(moment * 1e9)
-
-
-class RequestTrace:
-    """Open span of an outgoing HTTP request."""
-
-    def __init__(self, span: Span) -> None:
-        self._span = span
-
-    @property
-    def traceparent(self) -> str:
-        """Value for the `traceparent` header of the request."""
-        return traceparent_of(self._span)
-
-    def ended(self, error: str | None) -> None:
-        """End the span. `error` is a status or the name of an error, or None after a success."""
-        if error is not None:
-            self._span.set_attribute("error.type", error)
-            self._span.set_status(StatusCode.ERROR)
-        self._span.end()
 
 
 def traceparent_of(span: Span) -> str:

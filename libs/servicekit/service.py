@@ -43,7 +43,7 @@ from servicekit.web.auth import Authenticator
 from servicekit.web.log_writer import LogWriter
 
 if TYPE_CHECKING:
-    from servicekit.otlp import RequestTrace, ServiceTracing, Traces
+    from servicekit.otlp import ServiceTracing, Traces
 
 PROBE_SECONDS = 2.0
 
@@ -160,15 +160,6 @@ class Service:
         """Return the producer for HTTP routes, which waits at most `seconds` for the log's acknowledgement."""
         redacting = RedactingProducer(self.producer, self.redactor)
         return LogWriter(redacting, room=self.context.room, seconds=seconds)
-
-    def begin_request_span(
-        self, name: str, traceparent: str | None, attributes: Mapping[str, str | int]
-    ) -> RequestTrace | None:
-        """Start the span of an outgoing request in the trace of `traceparent`.
-
-        The result is None if the trace is not sampled or tracing is off.
-        """
-        return None if self.tracing is None else self.tracing.request(name, traceparent, attributes)
 
     @cached_property
     def redactor(self) -> Redactor:

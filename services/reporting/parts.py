@@ -156,7 +156,7 @@ def _courier(
 ) -> Courier:
     """Return the courier of all webhook endpoints and alert channels."""
     clock = service.context.clock
-    webhook_sender = WebhookSender(endpoints, http, clock, service.begin_request_span)
+    webhook_sender = WebhookSender(endpoints, http, clock)
 
     async def send(delivery: OutboxMessage) -> AttemptResult:
         return await (alert_sender if delivery.project else webhook_sender).send(delivery)

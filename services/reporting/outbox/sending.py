@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import httpx
 
@@ -38,19 +38,6 @@ class AttemptResult:
 
 NO_RECEIVER: Final = AttemptResult("no_receiver", gone=True)
 """Result for a message whose endpoint or channel was removed."""
-
-
-class AttemptSpan(Protocol):
-    """OpenTelemetry span of a delivery attempt. It belongs to the trace of the delivered event."""
-
-    @property
-    def traceparent(self) -> str: ...
-
-    def ended(self, error: str | None) -> None: ...
-
-
-BeginSpan = Callable[[str, str | None, Mapping[str, str | int]], AttemptSpan | None]
-"""Starts a span with a name, `traceparent` and attributes. Returns None if the trace is not sampled."""
 
 
 class CheckedHttp:
@@ -102,36 +89,21 @@ class CheckedHttp:
 class WebhookSender:
     """Sender of events to webhook endpoints."""
 
-    def __init__(
-        self,
-        endpoints: Sequence[WebhookEndpoint],
-        http: CheckedHttp,
-        clock: Clock,
-        begin_span: BeginSpan = lambda _name, _traceparent, _attributes: None,
-    ) -> None:
+    def __init__(self, endpoints: Sequence[WebhookEndpoint], http: CheckedHttp, clock: Clock) -> None:
         self._endpoints = {endpoint.name: endpoint for endpoint in endpoints}
         self._http = http
         self._clock = clock
-        self._begin_span = begin_span
 
     async def send(self, delivery: OutboxMessage) -> AttemptResult:
-        """Make one attempt to deliver an event, in a child span if the trace of the event is sampled.
-
-        Delivery errors are returned rather than raised.
-        """
+        """Make one attempt to deliver an event, with its trace context. Errors are returned rather than raised."""
         endpoint = self._endpoints.get(delivery.receiver)
         if endpoint is None:
             return NO_RECEIVER
-        attributes = {"agent_feedback.endpoint": endpoint.name, "messaging.destination.name": delivery.topic}
-        span = self._begin_span("webhook", delivery.traceparent, attributes)
         body = body_of(delivery)
         headers = headers_of(delivery.event_id, body, endpoint.keys, self._clock.now())
-        if traceparent := span.traceparent if span else delivery.traceparent:
-            headers["traceparent"] = traceparent
-        answer = await self._http.post(endpoint.settings.url, body, headers, private=endpoint.settings.private)
-        if span is not None:
-            span.ended(None if answer.delivered else answer.what)
-        return answer
+        if delivery.traceparent:
+            headers["traceparent"] = delivery.traceparent
+        return await self._http.post(endpoint.settings.url, body, headers, private=endpoint.settings.private)
 
 
 def _answer(answer: httpx.Response) -> AttemptResult:
