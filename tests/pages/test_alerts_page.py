@@ -202,7 +202,7 @@ async def test_the_channels_of_a_rule_are_changed(site: Site) -> None:
         for form, told in (
             ({"rule": "nothing"}, "There is no rule with this name."),
             ({"rule": "low", "channels": "others"}, "channels: must be names of channels of this project."),
-            ({"rule": "low", "channels": ["team"] * 11}, "channels: Tuple should have at most 10 items"),
+            ({"rule": "low", "channels": ["team"] * 11}, "channels: a rule has at most 10."),
         ):
             assert told in (await http.post(PAGE, data=form)).text, form
         assert (await rules())["low"]["channels"] == ["team"]

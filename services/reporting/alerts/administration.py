@@ -100,10 +100,12 @@ class AlertAdministration:
         """Replace the channels of a rule.
 
         Raises:
-            RequestRefused: If the rule or a channel is unknown.
+            RequestRefused: If the rule or a channel is unknown, or there are too many channels.
         """
         await self._refuse_unknown(project, channels)
-        if not await set_rule_channels(self._writes, project, name, lambda _: channels, self._clock.now()):
+        if len(channels) > MOST_CHANNELS_OF_RULE:
+            raise RequestRefused(422, f"channels: a rule has at most {MOST_CHANNELS_OF_RULE}.")
+        if not await set_rule_channels(self._writes, project, name, channels, self._clock.now()):
             raise RequestRefused(404, _NO_RULE)
         await self._log.note(by, *project, "changed rule", name)
 
@@ -113,18 +115,14 @@ class AlertAdministration:
         Returns:
             The number of rules that now use the channel.
         """
-        names = {names.name for names in await self._channels.of(project)}
-
-        def with_channel(rule: AlertRule) -> list[str]:
-            kept = [name for name in rule.channels if name in names]
-            return kept if channel in kept or len(kept) == MOST_CHANNELS_OF_RULE else [*kept, channel]
-
-        rules = await stored_rules(self._writes, project)
-        for rule in rules:
-            if channel not in rule.channels and channel in with_channel(rule):
-                await set_rule_channels(self._writes, project, rule.name, with_channel, self._clock.now())
-                await self._log.note(by, *project, "changed rule", rule.name)
-        return sum(channel in with_channel(rule) for rule in rules)
+        names, count = {names.name for names in await self._channels.of(project)}, 0
+        for rule in await stored_rules(self._writes, project):
+            current = [name for name in rule.channels if name in names]
+            if channel not in current and len(current) < MOST_CHANNELS_OF_RULE:
+                current.append(channel)
+                await self.set_rule_channels(project, rule.name, current, by)
+            count += channel in current
+        return count
 
     async def _refuse_unknown(self, project: Project, channels: Collection[str]) -> None:
         names = {channel.name for channel in await self._channels.of(project)}

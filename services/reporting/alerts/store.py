@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
@@ -63,29 +63,10 @@ async def set_rule(pool: asyncpg.Pool, project: Project, rule: AlertRule, now: i
     return True
 
 
-async def set_rule_channels(
-    pool: asyncpg.Pool, project: Project, name: str, channels_of: Callable[[AlertRule], Sequence[str]], now: int
-) -> bool:
-    """Replace the channels of a stored rule with the result of `channels_of(rule)`.
-
-    The rule is locked meanwhile, so that no concurrent change is lost.
-
-    Returns:
-        False if there is no such rule.
-
-    Raises:
-        pydantic.ValidationError: If the channels are invalid.
-    """
-    async with pool.acquire() as connection, connection.transaction():
-        stored = await connection.fetchval(*SQL.lock_alert_rule(**project._asdict(), name=name))
-        if stored is None:
-            return False
-        rule = ALERT_RULE.validate_json(stored)
-        changed = ALERT_RULE.validate_python({**rule.model_dump(), "channels": channels_of(rule)})
-        await connection.execute(
-            *SQL.set_alert_rule(**project._asdict(), name=name, rule=changed.model_dump_json(), now=now)
-        )
-    return True
+async def set_rule_channels(pool: asyncpg.Pool, project: Project, name: str, channels: Sequence[str], now: int) -> bool:
+    """Replace the channels of a stored rule. Returns False if there is none."""
+    done = await pool.execute(*SQL.set_rule_channels(**project._asdict(), name=name, channels=channels, now=now))
+    return not done.endswith(" 0")
 
 
 async def delete_rule(pool: asyncpg.Pool, project: Project, name: str) -> bool:

@@ -7,12 +7,14 @@ select rule from alert_rules
 where tenant = :tenant and project = :project
 order by name
 
--- name: lock_alert_rule
-select rule from alert_rules where tenant = :tenant and project = :project and name = :name for update
-
 -- name: set_alert_rule
 insert into alert_rules (tenant, project, name, rule, changed_at) values (:tenant, :project, :name, :rule, :now)
 on conflict (tenant, project, name) do update set rule = excluded.rule, changed_at = excluded.changed_at
+
+-- name: set_rule_channels
+update alert_rules
+set rule = jsonb_set(rule::jsonb, '{channels}', to_jsonb(:channels::text[]))::text, changed_at = :now
+where tenant = :tenant and project = :project and name = :name
 
 -- name: delete_alert_rule
 delete from alert_rules where tenant = :tenant and project = :project and name = :name
