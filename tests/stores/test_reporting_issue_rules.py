@@ -14,7 +14,6 @@ from contracts.erasure import ERASURE_MARGIN, Person
 from contracts.instants import DAY, SECOND
 from detector.encoders.embedder import Embedder, Vectors
 from reporting.issues import worker
-from reporting.issues.encoding import CachingEncoder
 from reporting.issues.job import IssueJob
 from reporting.issues.reading import find_issue, list_issues
 from reporting.issues.store import AgentScope, IssueChange, change, merge, recount, rejections, split
@@ -56,7 +55,7 @@ async def issue(pool: asyncpg.Pool, *turns: dict[str, Any], **more: Any) -> int:
 @asynccontextmanager
 async def issue_worker(pool: asyncpg.Pool, encoder: Embedder | None = None) -> AsyncIterator[IssueWorker]:
     async with pool.acquire() as connection:
-        yield IssueWorker(connection, FixedClock(NOW), CachingEncoder(encoder or TopicEncoder()))
+        yield IssueWorker(connection, FixedClock(NOW), encoder or TopicEncoder())
 
 
 def turn_row(**more: Any) -> dict[str, Any]:

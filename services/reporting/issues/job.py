@@ -21,7 +21,6 @@ from servicekit.errors import StartError
 
 if TYPE_CHECKING:
     from detector.encoders.embedder import Embedder
-    from reporting.issues.encoding import CachingEncoder
     from reporting.issues.worker import IssueWorker
     from reporting.sql.connection import Connection
 
@@ -50,7 +49,7 @@ class IssueJob:
         self._pool = pool
         self._clock = clock
         self._load = load
-        self._encoder: CachingEncoder | None = None
+        self._encoder: Embedder | None = None
         self._seeded = False
 
     async def catch_up(self) -> int:
@@ -123,11 +122,10 @@ class IssueJob:
         return changed
 
     def _worker(self, connection: Connection) -> IssueWorker:
-        from reporting.issues.encoding import CachingEncoder
         from reporting.issues.worker import IssueWorker
 
         if self._encoder is None:
-            self._encoder = CachingEncoder(self._load())
+            self._encoder = self._load()
         return IssueWorker(connection, self._clock, self._encoder)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from reporting.issues.encoding import CachingEncoder
+from detector.encoders.embedder import Embedder, WordLlamaEmbedder
 from reporting.issues.grouping import MOST, Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
 from reporting.issues.store import AgentScope, Rejection, Turn, place, recount, rejections, writing
 from reporting.issues.words import titles, words_of
@@ -25,6 +25,11 @@ _MEMBERS: Final = 500
 _ENCODED_AGAIN: Final = 2_000
 """Maximum number of an agent's turns that get vectors of another encoder. The newest turns are used."""
 _PLACED_AT_ONCE: Final = 5_000
+_COHERENCE: Final = 0.3
+"""Minimum mean pairwise similarity of the turns of a new issue.
+
+Groups with a lower coherence had no common topic in samples that were read.
+"""
 _TEXT: Final = 1_000
 """Maximum length of an encoded text in characters. Messages are cut at the end, and answers at the beginning."""
 log = structlog.get_logger(part="reporting")
@@ -37,7 +42,7 @@ class IssueWorker:
         connection: Connection that holds the issue lock. The worker uses no other, so it never waits for one.
     """
 
-    def __init__(self, connection: Connection, clock: Clock, encoder: CachingEncoder) -> None:
+    def __init__(self, connection: Connection, clock: Clock, encoder: Embedder) -> None:
         self._connection = connection
         self._clock = clock
         self._encoder = encoder
@@ -113,7 +118,7 @@ class IssueWorker:
         rows = await self._connection.fetch(*SQL.open_turns(**of, encoder=name, limit=MOST))
         vectors = unpacked([row["vector"] for row in rows])
         issues_now = [row["issue_id"] for row in rows]
-        groups = await asyncio.to_thread(grouped, vectors, issues_now, self._encoder.least_coherence)
+        groups = await asyncio.to_thread(grouped, vectors, issues_now, _least_coherence(self._encoder))
         keys = [(row["conversation_id"], row["turn_id"]) for row in rows]
         async with writing(self._connection):
             issue_of = {keys[row]: issue for row, issue in groups.joined.items()}
@@ -183,3 +188,8 @@ class IssueWorker:
             await self.describe(agent, [row["id"]])
             async with writing(self._connection):
                 await recount(self._connection, agent.at, [row["id"]], self._clock.now())
+
+
+def _least_coherence(encoder: Embedder) -> float:
+    """Return the minimum coherence of a new issue: 0 for word vectors, whose similarity is often low on one topic."""
+    return 0.0 if isinstance(encoder, WordLlamaEmbedder) else _COHERENCE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from detector.encoders.embedder import Vectors, unit_rows
 from reporting.figures.clustering import ClusteredShare, PersonVotes, effective_size
 from reporting.figures.ranking import AgentEvidence
 from reporting.figures.votes import Votes
-from reporting.issues.encoding import CachingEncoder
 from reporting.issues.grouping import Centre, centre_of, grouped, nearest, packed, turn_vectors, unpacked
 from reporting.issues.words import titles, words_of
 
@@ -119,40 +117,6 @@ def spread(axis: int, count: int) -> Vectors:
     """Return vectors around an axis that are similar to each other, but not almost equal."""
     noise = np.random.default_rng(axis).normal(size=(count, 32)).astype(np.float32)
     return unit_rows(np.eye(32, dtype=np.float32)[axis] + 0.12 * noise)
-
-
-# The cache of encoded texts: equal texts are encoded once, and the oldest are dropped.
-
-
-class LengthEncoder:
-    """Encoder of texts by their length, which records its calls."""
-
-    name = "length"
-    dimension = 1
-
-    def __init__(self) -> None:
-        self.calls: list[list[str]] = []
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        self.calls.append(list(texts))
-        return np.array([[len(text)] for text in texts], dtype=np.float32).reshape(len(texts), 1)
-
-
-def test_equal_texts_are_encoded_once_and_in_order() -> None:
-    inner = LengthEncoder()
-    encoder = CachingEncoder(inner)
-    assert encoder.embed(["a", "bb", "a"]).tolist() == [[1], [2], [1]]
-    assert encoder.embed(["bb", "ccc"]).tolist() == [[2], [3]]
-    assert inner.calls == [["a", "bb"], ["ccc"]]
-    assert encoder.embed([]).shape == (0, 1)
-
-
-def test_the_least_recently_used_vector_is_dropped() -> None:
-    inner = LengthEncoder()
-    encoder = CachingEncoder(inner, limit=2)
-    for texts in (["a", "bb"], ["a"], ["ccc"], ["a"], ["bb"]):
-        encoder.embed(texts)
-    assert inner.calls == [["a", "bb"], ["ccc"], ["bb"]]
 
 
 # Intervals of shares whose verdicts are clustered by person.
