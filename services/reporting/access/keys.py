@@ -174,20 +174,8 @@ class ApiKeys:
     async def list(self, within: ProjectSet) -> Sequence[ApiKey]:
         """Return the keys whose projects are all in `within`, sorted by name, with the revoked ones last."""
         rows = await self._pool.fetch(*SQL.list_api_keys(**_limits(within), limit=2 * MOST_KEYS))
-        return [
-            ApiKey(
-                row["id"],
-                row["name"],
-                ProjectSet(row["tenant"], tuple(row["projects"])),
-                row["scopes"],
-                row["created_at"],
-                row["created_by"],
-                row["expires_at"],
-                row["used_at"],
-                row["is_revoked"],
-            )
-            for row in rows
-        ]
+        keys = [dict(row) for row in rows]
+        return [ApiKey(access=ProjectSet(key.pop("tenant"), tuple(key.pop("projects"))), **key) for key in keys]
 
     async def revoke(self, id_: str, within: ProjectSet) -> RevokedKey:
         """Revoke a key.

@@ -9,7 +9,7 @@ import base64
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Final, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -85,20 +85,8 @@ class AlertChannels:
         key = base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
         secret = SECRET_PREFIX + key if channel_kind == "webhook" else ""
         channel = AlertChannel(name, channel_kind, url, secret, address, private)
-        done = await self._pool.execute(
-            *SQL.set_alert_channel(
-                **project._asdict(),
-                name=name,
-                kind=channel_kind,
-                url=url,
-                secret=secret,
-                address=address,
-                private=private,
-                by=by,
-                now=self._clock.now(),
-                most=MOST_CHANNELS,
-            )
-        )
+        change = {"by": by, "now": self._clock.now(), "most": MOST_CHANNELS}
+        done = await self._pool.execute(*SQL.set_alert_channel(**project._asdict(), **asdict(channel), **change))
         if done.endswith(" 0"):
             raise RequestRefused(409, f"A project has at most {MOST_CHANNELS} channels: remove one first.")
         return channel

@@ -30,14 +30,6 @@ async def answered_by_agent(
     """
     if filters != Filters(agent_id=filters.agent_id, agent_version=filters.agent_version, model=filters.model):
         return {}
-    rows = await pool.fetch(
-        *SQL.answered_by_agent(
-            **project._asdict(),
-            **span._asdict(),
-            agent_id=filters.agent_id,
-            agent_version=filters.agent_version,
-            model=filters.model,
-            scanned=scanned,
-        )
-    )
+    chosen = filters.model_dump(include={"agent_id", "agent_version", "model"})
+    rows = await pool.fetch(*SQL.answered_by_agent(**project._asdict(), **span._asdict(), **chosen, scanned=scanned))
     return {row["agent_id"]: AnsweredTurns(row["turns"], row["with_feedback"]) for row in rows}

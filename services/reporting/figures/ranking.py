@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -178,11 +178,5 @@ def _ranked(agent: AgentEvidence, by_origin: Mapping[Origin, Votes], least: int)
 
 
 def _share(counted: Votes) -> JudgedShare:
-    return JudgedShare(
-        ok=counted.ok,
-        neutral=counted.neutral,
-        not_ok=counted.not_ok,
-        satisfaction=counted.satisfaction,
-        low=counted.sure.low,
-        high=counted.sure.high,
-    )
+    sure = counted.sure
+    return JudgedShare(**asdict(counted), satisfaction=counted.satisfaction, low=sure.low, high=sure.high)

@@ -70,15 +70,10 @@ async def rejections(
 
 def _rejection(row: asyncpg.Record, pair: asyncpg.Record | None) -> Rejection:
     has_question = pair is not None and pair["question_id"] is not None
+    names = ("conversation_id", "turn_id", "agent_id", "agent_version", "user_id", "by_person", "occurred_at")
     return Rejection(
-        conversation_id=row["conversation_id"],
-        turn_id=row["turn_id"],
-        agent_id=row["agent_id"],
-        agent_version=row["agent_version"],
-        user_id=row["user_id"],
+        **{name: row[name] for name in names},
         asker_id=pair["sender_id"] if pair else None,
-        by_person=row["by_person"],
-        occurred_at=row["occurred_at"],
         asked_at=pair["asked_at"] if pair and has_question else row["occurred_at"],
         question=(pair["question"] or "") if pair else "",
         answer=(pair["answer"] or "") if pair else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -168,21 +168,8 @@ async def own_feedback(connection: Connection, scope: ConversationScope, turn_id
     """
     slot = person_slot(*scope, turn_id, user_id)
     row = await connection.fetchrow(*SQL.own_feedback(slot=slot, **scope._asdict()))
+    of_turn: dict[str, Any] = {"conversation_id": scope.conversation_id, "turn_id": turn_id, "user_id": user_id}
     if row is None:
-        return OwnFeedback(conversation_id=scope.conversation_id, turn_id=turn_id, user_id=user_id)
-    return OwnFeedback(
-        conversation_id=scope.conversation_id,
-        turn_id=turn_id,
-        user_id=user_id,
-        rating=row["rating"],
-        worst_rating=row["worst_rating"],
-        best_rating=row["best_rating"],
-        reaction=row["reaction"],
-        feedback_type=row["feedback_type"],
-        text=row["text"],
-        tags=row["tags"],
-        correction=row["correction"],
-        emoji=row["emoji"],
-        ts=format_instant(row["occurred_at"]),
-        rn=row["rn"],
-    )
+        return OwnFeedback(**of_turn)
+    columns = {name: row[name] for name in OwnFeedback.model_fields if name not in {*of_turn, "ts"}}
+    return OwnFeedback(**of_turn, **columns, ts=format_instant(row["occurred_at"]))
