@@ -20,7 +20,7 @@ _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 LONG: Final = 14 * DAY
 """Minimum length, in microseconds, of a time window whose figures need only the day of each verdict, not its time."""
 _HAS_REASON: Final = " and (e.correction_type is not null or e.origin <> 'machine' and e.tags <> '{}')"
-"""Condition of the index `feedbacks_reasons`: verdicts with a person's tag or a correction type."""
+"""SQL condition for verdicts with a person's tag or a correction type."""
 _ORIGINS: Final = " and e.origin || '' = any(:origins::text[])"
 """Condition on the origins for ranges of a few hours. It is an expression because PostgreSQL would otherwise read such
 a range from the index of people's verdicts by giver, with one lookup per person."""

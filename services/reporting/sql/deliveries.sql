@@ -21,7 +21,7 @@ where d.subject = ended.subject and d.revision <= ended.revision
 
 -- name: due_channels
 -- The alert channels with due announcements, the longest wait first.
-select receiver, tenant, project from deliveries where not dead and project <> '' and next_at <= :now
+select receiver, tenant, project from deliveries where not dead and project > '' and next_at <= :now
 group by receiver, tenant, project order by min(next_at)
 
 -- name: claim_deliveries
@@ -54,7 +54,7 @@ update deliveries set dead = false, attempts = 0, next_at = :now where {of_recei
 
 -- name: held_receipts
 -- Receipts of erasures are deliveries without a receiver: the mirror writes them to the log.
-select subject, event, traceparent from deliveries where receiver = '' order by created_at, subject
+select subject, event, traceparent from deliveries where project = '' and receiver = '' and not dead order by created_at, subject
 
 -- name: delete_receipts
 delete from deliveries where receiver = '' and subject = any(:subjects::text[])

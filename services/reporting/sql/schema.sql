@@ -97,8 +97,6 @@ create index feedbacks_overruled on feedbacks (tenant, project, occurred_at) whe
 create index feedbacks_question on feedbacks (conversation_id, question_message_id)
     where question_message_id is not null;
 create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
-create index feedbacks_reasons on feedbacks (tenant, project, occurred_at desc)
-    where reaction is not null and (correction_type is not null or origin <> 'machine' and tags <> '{}');
 create index feedbacks_replies on feedbacks (tenant, project, occurred_at)
     where feedback_type = 'implicit' and value is not null;
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id)
@@ -412,7 +410,6 @@ create index rollups_choices on rollups (tenant, project, kind, reason, agent_id
     where grain = 'dimension day';
 create index rollups_dimension on rollups (tenant, project, grain, kind, start)
     where grain = any (array['dimension hour', 'dimension day']);
-create index rollups_judged on rollups (tenant, project, start) where grain = 'judgement day' and kind <> 'verdict';
 create index rollups_start on rollups (tenant, project, grain, start);
 
 -- Hours whose feedback has changed since they were counted
@@ -596,7 +593,6 @@ create index issue_turns_asker on issue_turns (asker_id, tenant) where asker_id 
 create index issue_turns_issue on issue_turns (issue_id, occurred_at) include (user_id);
 create index issue_turns_typical on issue_turns (issue_id, nearness desc nulls last, occurred_at desc);
 create index issue_turns_user on issue_turns (user_id, tenant);
-create index issue_turns_waiting on issue_turns (tenant, project, agent_id, occurred_at) where issue_id is null;
 
 -- Last grouping of an agent's rejected turns, and the number of turns that it left without issue
 create table issue_agents (
@@ -702,9 +698,7 @@ create table deliveries (
     last_answer text,
     primary key (receiver, tenant, project, subject)
 );
-create index deliveries_due on deliveries (receiver, next_at) where not dead;
-create index deliveries_due_alerts on deliveries (next_at) where not dead and project <> '';
-create index deliveries_subject on deliveries (subject);
+create index deliveries_due on deliveries (project, receiver, next_at) where not dead;
 
 -- The object store that artifacts are replicated to, and whether turn logs are included. At most one row
 create table artifact_store (
@@ -772,7 +766,6 @@ create table access_log (
     primary key (id, tenant),
     check (action = any (array['read', 'searched', 'exported', 'erased', 'changed rule', 'changed access']))
 );
-create index access_log_at on access_log (at);
 create unique index access_log_erased on access_log (tenant, about) where action = 'erased';
 create unique index access_log_read on access_log (actor, about, tenant, project, (at / '3600000000'::bigint))
     where action in ('read', 'searched');
