@@ -42,17 +42,18 @@ async def search_feedback(
     reaction: Literal["ok", "neutral", "not_ok"] | None = None,
     agent_id: str | None = None,
     agent_version: str | None = None,
-    text: str | None = None,
+    words: str | None = None,
     start: str | None = None,
     end: str | None = None,
     limit: int = 20,
     cursor: str | None = None,
 ) -> SearchPage:
-    """Search feedback on answers, newest first. `start` and `end` are RFC 3339 times; `text` is contained in the text.
+    """Search feedback on answers, newest first. `start` and `end` are RFC 3339 times.
 
-    Reactions are `ok` (accepted), `neutral` and `not_ok` (rejected). The origin is `user`, `machine` or `reviewer`.
+    All `words` are in the question, the answer or the text. Reactions are `ok` (accepted), `neutral` and `not_ok`
+    (rejected). The origin is `user`, `machine` or `reviewer`.
     """
-    filters = {"reaction": reaction, "agent_id": agent_id, "agent_version": agent_version, "text": text}
+    filters = {"reaction": reaction, "agent_id": agent_id, "agent_version": agent_version, "words": words}
     filters |= {"start": start, "end": end}
     filters = {name: value for name, value in filters.items() if value is not None}
     return await feedback.search(limit=limit, cursor=cursor, **filters)

@@ -44,7 +44,8 @@ def links(page: str, text: str) -> list[str]:
 async def test_frequent_words_are_found_by_going_on(
     read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reporting.feedback.search._SCANNED_WITH_MESSAGES", 3)
+    for module in ("reporting.feedback.search", "reporting.pages.feedback_list"):
+        monkeypatch.setattr(f"{module}.SCANNED", 3)
     monkeypatch.setattr("reporting.feedback.search.MOST_TEXTS", 1)
     await take(*(feedback(f"n{at}", turn=f"t{at}", text="hay" if at else "needle", at=at) for at in range(8)))
     async with visitor(read_models) as http:

@@ -531,7 +531,7 @@ export interface FoundFeedback {
   rn: string;
 }
 
-/** One page of feedback records in the order of `sort`, with at most 2 MiB of text. With the filter `text`, a page scans at most 10,000 records. If more than 3,000 texts contain the search `words`, a page scans at most 1,000 records. A page may therefore be empty and still have a `next_cursor`. */
+/** One page of feedback records in the order of `sort`, with at most 2 MiB of text. If more than 3,000 texts contain the search `words`, a page scans at most 1,000 records. A page may therefore be empty and still have a `next_cursor`. */
 export interface FoundFeedbacks {
   /** Feedback records in the order of `sort`. */
   items: FoundFeedback[];
@@ -1306,8 +1306,6 @@ export interface SearchBody {
   confidence_bin?: number | null;
   /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
   attributes?: Record<string, unknown> | null;
-  /** Substring of the text or of the correction, ignoring case. */
-  text?: string | null;
   /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
   words?: string | null;
   /** Earliest time of the reaction, inclusive. */
@@ -2204,8 +2202,6 @@ export interface Operations {
       confidence_bin?: number | null;
       /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
       attributes?: Record<string, unknown> | null;
-      /** Substring of the text or of the correction, ignoring case. */
-      text?: string | null;
       /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
       words?: string | null;
       /** Earliest time of the reaction, inclusive. */
@@ -2270,8 +2266,6 @@ export interface Operations {
       confidence_bin?: number | null;
       /** Attributes of the answer, such as `language`, if REPORTING_ATTRIBUTES lists them; in a query string `attributes.language=de`. */
       attributes?: Record<string, unknown> | null;
-      /** Substring of the text or of the correction, ignoring case. */
-      text?: string | null;
       /** At most 10 words. All of them must be in the question, or all in the answer, or all in the text and correction. Case is ignored. A word also matches the beginning of a longer word. */
       words?: string | null;
       /** Earliest time of the reaction, inclusive. */

@@ -291,7 +291,6 @@ class FilterArguments(TypedDict, total=False):
     feedback_type: FoundType
     tag: str
     min_confidence: float
-    text: str
     words: str
     user_id: str
     user_type: str

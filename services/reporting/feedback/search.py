@@ -16,11 +16,9 @@ from reporting.model.cursor import Moment, decode, encode, question
 from reporting.model.paging import OVERHEAD, page_of, size_of
 from reporting.model.responses import ResponseModel, Time
 from reporting.model.selection import (
-    SAID,
     Filters,
     Project,
     TimeSpan,
-    substring,
     where,
 )
 from reporting.model.words import patterns
@@ -85,8 +83,8 @@ class FoundFeedback(ResponseModel):
 class FoundFeedbacks(ResponseModel):
     """One page of feedback records in the order of `sort`, with at most 2 MiB of text.
 
-    With the filter `text`, a page scans at most 10,000 records. If more than 3,000 texts contain the search `words`, a
-    page scans at most 1,000 records. A page may therefore be empty and still have a `next_cursor`.
+    If more than 3,000 texts contain the search `words`, a page scans at most 1,000 records. A page may therefore be
+    empty and still have a `next_cursor`.
     """
 
     items: Annotated[list[FoundFeedback], Field(description="Feedback records in the order of `sort`.")]
@@ -94,11 +92,8 @@ class FoundFeedbacks(ResponseModel):
 
 
 _POSITION: Final = TypeAdapter(tuple[Moment, UUID])
-SCANNED_LIMIT: Final = 10_000
-"""Maximum number of records that one page scans for a text, which has no index. The next page continues the scan."""
-_SCANNED_WITH_MESSAGES: Final = 1_000
-"""Maximum number of records that one page scans if it also reads each record's question and answer."""
-_CONTAINS: Final = "e.text ilike :pattern or e.correction ilike :pattern"
+SCANNED: Final = 1_000
+"""Maximum number of records that one page scans for frequent words. The next page continues the scan."""
 MOST_TEXTS: Final = 3_000
 """Maximum number of texts with the search words to collect from the index. If there are more, pages scan records."""
 _AT_ONCE: Final = 10
@@ -279,7 +274,7 @@ def as_answer(row: asyncpg.Record) -> FoundFeedback:
 def _statement(
     project: Project, span: TimeSpan, filters: Filters, limit: int, after: Place | None, *, newer: bool = False
 ) -> tuple[Any, ...]:
-    condition, values = where(project, span, filters.replace(text=None, words=None))
+    condition, values = where(project, span, filters)
     values["limit"] = limit
     if after is not None:
         condition += _NEWER if newer else _OLDER
@@ -291,17 +286,5 @@ def _statement(
     }
     if not filters.scans:
         return SQL.search.filled(**parts)(**values)
-    contained = []
-    if filters.text is not None:
-        contained.append(f"({_CONTAINS})")
-        values["pattern"] = substring(filters.text)
-    if filters.words is not None:
-        contained.append(f"({SAID})")
-        values["words"] = patterns(filters.words)
-    statement = SQL.search_text.filled(contained=" and ".join(contained), **parts)
-    return statement(**values, scanned=scanned_by(filters))
-
-
-def scanned_by(filters: Filters) -> int:
-    """Return the maximum number of records that one page scans."""
-    return SCANNED_LIMIT if filters.words is None else _SCANNED_WITH_MESSAGES
+    values |= {"words": patterns(filters.words or ""), "scanned": SCANNED}
+    return SQL.search_text.filled(**parts)(**values)

@@ -13,7 +13,6 @@ from contracts.base import NO_VERDICTS, Confidence, CorrectionType, DecidedBy, F
 from contracts.instants import DAY, MINUTE
 from contracts.sources import FeedbackSource
 from reporting.model.dimensions import ATTRIBUTES
-from reporting.model.words import patterns
 
 
 class Project(NamedTuple):
@@ -141,7 +140,6 @@ class FeedbackFilter(BaseModel):
 class ListFilter(FeedbackFilter):
     """Filters of the list of feedback, which can also be searched."""
 
-    text: _Text | None = Field(default=None, description="Substring of the text or of the correction, ignoring case.")
     words: _Text | None = Field(
         default=None,
         description="At most 10 words. All of them must be in the question, or all in the answer, or all in the text"
@@ -207,7 +205,7 @@ class Filters(ListFilter):
     @property
     def scans(self) -> bool:
         """Return True if a query with these filters must scan records, because no index finds the matches."""
-        return self.text is not None or self.words is not None
+        return self.words is not None
 
     @property
     def has_replies(self) -> bool:
@@ -238,11 +236,6 @@ _DIMENSIONS: Final = {
     "strategy": "strategy",
 }
 """Dimensions that have their own roll-ups, by filter field."""
-SAID: Final = """((coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~* all(:words::text[]) or exists (
-        select from messages m
-        where m.message_id in (e.answer_id, e.question_message_id) and m.conversation_id = e.conversation_id
-          and m.tenant = e.tenant and m.project = e.project and m.content ~* all(:words::text[])))"""
-"""SQL condition that the text, question or answer of a row contains all words."""
 
 
 def _in_issue(parameter: str) -> str:
@@ -261,8 +254,6 @@ _CLAUSES: Final = {
     "feedback_type": "e.feedback_type = :feedback_type",
     "tag": "e.reaction is not null and e.tags <> '{}' and e.tags @> array[:tag::text]",
     "min_confidence": "e.confidence >= :min_confidence",
-    "text": "(e.text ilike :text or e.correction ilike :text)",
-    "words": SAID,
     "among": "e.feedback_id = any(:among::uuid[])",
     "user_id": "e.user_id = :user_id",
     "conversation_id": "e.conversation_id = :conversation_id",
@@ -301,16 +292,11 @@ _CLAUSES: Final = {
 }
 
 
-def substring(text: str) -> str:
-    """Return the `ilike` pattern that matches texts containing `text`."""
-    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-
-
 def _same(value: Any) -> Any:
     return value
 
 
-_AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"text": substring, "attributes": json.dumps, "words": patterns}
+_AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"attributes": json.dumps}
 """Functions that convert a filter's value to the parameter of its SQL clause, by filter field."""
 _CORRECTION: Final = (
     "e.reaction is not null and (e.tags <> '{}' and e.tags @> array[:tag::text] or e.correction_type = :tag::text)"

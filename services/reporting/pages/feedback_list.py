@@ -16,7 +16,7 @@ from contracts.instants import format_instant
 from contracts.scopes import ADMIN, REVIEW
 from reporting.exports.examples import Format
 from reporting.feedback.found_counts import FoundPage, found_and_counted
-from reporting.feedback.search import FoundFeedback, as_answer, every, scanned_by, with_answers
+from reporting.feedback.search import SCANNED, FoundFeedback, as_answer, every, with_answers
 from reporting.http.exports import EXPORTS
 from reporting.model.cursor import BadCursor
 from reporting.model.selection import ALWAYS, Project, TimeSpan
@@ -47,7 +47,7 @@ async def show_list(sources: PageSources, visit: Visit) -> Response:
         next=None if page.cursor is None else f"{span.start}-{span.end}-{page.cursor}",
         **controls,
         total=page.total,
-        looked_through=scanned_by(visit.view.listed),
+        looked_through=SCANNED,
         datasets=dataset_urls(visit.project, visit.view.filter_parameters | window),
         may_erase=ADMIN in visit.caller.scopes and visit.caller.may_touch(visit.project.tenant, None),
     )

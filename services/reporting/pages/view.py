@@ -60,7 +60,6 @@ FILTER_LABELS: Final = {
     "source": "Source",
     "feedback_type": "Type",
     "words": "Words",
-    "text": "Text",
     "tag": "Reason",
     "min_confidence": "Confidence at least",
     "user_id": "Person",
@@ -152,7 +151,7 @@ class View(ListFilter):
     @property
     def filters(self) -> Filters:
         """Return the filters, except search words: only the feedback list is searched."""
-        return self.listed.replace(words=None, text=None)
+        return self.listed.replace(words=None)
 
     @property
     def listed(self) -> Filters:

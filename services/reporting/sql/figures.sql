@@ -9,7 +9,7 @@ count(*) filter (where e.reaction = 'not_ok') as not_ok,
 count(*) filter (where e.reaction = 'neutral') as neutral
 
 -- fragment: summed_counts
--- Same columns as `counts`, for a select from a CountSource (queries/rollup_counts.py) as `e`.
+-- Same columns as `counts`, for a select from a CountSource (figures/rollup_counts.py) as `e`.
 coalesce(sum(e.ok), 0) as ok, coalesce(sum(e.neutral), 0) as neutral, coalesce(sum(e.not_ok), 0) as not_ok,
 coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'user'), 0) as "user",
 coalesce(sum(e.ok + e.neutral + e.not_ok) filter (where e.origin = 'machine'), 0) as machine,

@@ -7,9 +7,16 @@ e.feedback_id, e.conversation_id, e.turn_id, e.agent_id, e.agent_version, e.mode
 -- name: search(view, where, order)
 select {found_columns} from {view} e where {where} order by {order} limit :limit
 
--- name: search_text(view, where, order, contained)
+-- fragment: has_words
+-- True if the row's text and correction, its question or its answer contain all words.
+(coalesce(e.text, '') || ' ' || coalesce(e.correction, '')) ~* all(:words::text[]) or exists (
+        select from messages m
+        where m.message_id in (e.answer_id, e.question_message_id) and m.conversation_id = e.conversation_id
+          and m.tenant = e.tenant and m.project = e.project and m.content ~* all(:words::text[]))
+
+-- name: search_text(view, where, order)
 with looked as materialized (
-    select e.feedback_id, e.occurred_at, {contained} as is_match from feedbacks e
+    select e.feedback_id, e.occurred_at, ({has_words}) as is_match from feedbacks e
     where {where} and (e.reaction is not null or e.value is not null)
     order by {order} limit :scanned
 ), hits as materialized (

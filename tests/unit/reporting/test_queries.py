@@ -157,7 +157,7 @@ def test_a_period_that_ends_before_it_starts_is_refused() -> None:
 def test_every_filter_is_passed_on() -> None:
     given: dict[str, Any] = {
         "agent_id": "a", "agent_version": "v", "model": "m", "reaction": "ok", "feedback_type": "explicit",
-        "min_confidence": 0.5, "text": "no", "user_id": "u", "conversation_id": "c", "detector": "d",
+        "min_confidence": 0.5, "user_id": "u", "conversation_id": "c", "detector": "d",
         "decided_by": "rules", "given_by": "person", "source": "post",
     }  # fmt: skip
     wanted = Filters(**given, tag="wrong", origins=("user",))
