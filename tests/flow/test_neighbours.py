@@ -35,7 +35,7 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("GET", f"{PROJECT}/feedback/calibration?{FIGURES}", None),
     *(
         ("GET", f"{PROJECT}/exports/{wanted}?everyone=true&{FIGURES}", None)
-        for wanted in ("kto", "dpo", "sft", "events", "detector")
+        for wanted in ("kto", "dpo", "sft", "events")
     ),
     ("GET", f"{PROJECT}/exports/kto/counts?everyone=true&{FIGURES}", None),
     ("GET", f"{CONVERSATION}/turns/t1/metadata", None),

@@ -231,7 +231,7 @@ def questions(conversation: str) -> list[tuple[str, str, Any]]:
         ("POST", f"{here}/turns-with-feedbacks", {"days": 3650}),
         ("POST", f"{here}/feedback/latest", {}),
         *(("GET", f"{PROJECT}/exports/{wanted}?everyone=true&{FIGURES}", None)
-          for wanted in ("kto", "dpo", "sft", "events", "detector")),
+          for wanted in ("kto", "dpo", "sft", "events")),
         ("GET", f"{here}/turns/t1/metadata", None),
         ("GET", f"{here}/turns/alone/metadata", None),
         ("POST", f"{PROJECT}/strategies/search", {"intent": "hours"}),

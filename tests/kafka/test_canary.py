@@ -31,7 +31,7 @@ CANARY = "zanzibar-landlord-7431"
 WEEK_MS = 7 * 86_400_000
 BASE = "/conversations/acme/support"
 AT = "at=acme/support&period=all"
-FORMATS = ("kto", "dpo", "sft", "events", "detector")
+FORMATS = ("kto", "dpo", "sft", "events")
 PAGES = (
     f"/?{AT}",
     f"/dashboard/feedback?{AT}",

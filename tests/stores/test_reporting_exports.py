@@ -124,33 +124,3 @@ async def test_a_prompt_alternates_between_the_person_and_the_agent(exported: Ex
         ("assistant", "Hello"),
         ("user", "When does it open?"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "people"),
-    [
-        ([("ok", 6)], "ok"),
-        ([("ok", 6), ("neutral", 7)], "neutral"),
-        ([("ok", 7), ("neutral", 6)], "ok"),
-        ([], None),
-    ],
-)
-async def test_a_machine_verdict_comes_with_the_newest_verdict_of_a_person(
-    postgres_url: str, verdicts: list[tuple[str, float]], people: str | None
-) -> None:
-    async with empty_read_models(postgres_url) as pool:
-        await ProjectionHandler(PostgresReadModels(pool)).handle(
-            batch(
-                message("q1", turn="t1", content="When does it open?", at=0),
-                message("a1", turn="t1", content="At nine.", agent="bot", at=1),
-                feedback("m", kind="inferred", turn="t1", reaction="not_ok", at=5),
-                feedback("elsewhere", kind="explicit", turn="t1", conversation="c2", at=9),
-                feedback("another turn", kind="explicit", turn="t2", at=9),
-                *(
-                    feedback(f"f{n}", kind="explicit", turn="t1", user=f"u{n}", reaction=reaction, at=at)
-                    for n, (reaction, at) in enumerate(verdicts)
-                ),
-            )
-        )
-        [found] = [one async for one in cases(pool, HERE, ALWAYS, Filters(origins=("machine",)))]
-    assert (found.people, found.reviewed, found.row["reaction"]) == (people, False, "not_ok")

@@ -183,7 +183,7 @@ export class Client {
 
   /** The rows of an export, as they come. */
   async *export(
-    kind: "kto" | "dpo" | "sft" | "events" | "detector",
+    kind: "kto" | "dpo" | "sft" | "events",
     query: Query<Export> = {},
     call: PerCall = {},
   ): AsyncGenerator<Record<string, unknown>> {

@@ -13,7 +13,7 @@ FoundType = Literal["implicit", "reaction", "explicit", "inferred", "verdict"]
 """Type of feedback to find. `implicit`: replies. `verdict`: all other types."""
 Status = Literal["accepted", "neutral", "rejected"]
 Label = Literal["positive", "negative", "skip"]
-ExportKind = Literal["kto", "dpo", "sft", "events", "detector"]
+ExportKind = Literal["kto", "dpo", "sft", "events"]
 
 
 class AcceptedFeedbackJson(TypedDict):

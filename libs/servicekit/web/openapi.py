@@ -27,7 +27,7 @@ PATH_NAMES: Final[Mapping[str, PathName]] = MappingProxyType(
         "user_id": PathName("The person.", "user-42"),
         "request_id": PathName("The id of the accepted request.", "8d0f0d0e"),
         "endpoint": PathName("The endpoint's name in the webhooks file.", "learner"),
-        "wanted": PathName("kto, dpo, sft, events or detector.", "kto"),
+        "wanted": PathName("kto, dpo, sft or events.", "kto"),
     }
 )
 """Descriptions and examples by parameter name."""

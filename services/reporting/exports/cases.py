@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import asyncpg
 
-from contracts.sources import REVIEW
 from reporting.exports.examples import FeedbackCase, Missing, PromptMessage
 from reporting.feedback.search import found
 from reporting.model.selection import Filters, Project, TimeSpan
@@ -69,16 +68,12 @@ async def _with_contexts(pool: asyncpg.Pool, project: Project, rows: Sequence[as
         if rows[n]["reaction"] == "not_ok" and pair["question"]
     ]
     better = await _by_number(pool, SQL.better_answers.bulk(rejected, **of))
-    machine = [(n, row["conversation_id"], row["turn_id"]) for n, row in enumerate(rows) if row["origin"] == "machine"]
-    people = await _by_number(pool, SQL.people_on_turns.bulk(machine, **of))
     return [
         FeedbackCase(
             row=dict(row),
             project=project,
             **_exchange(pairs.get(n), before[n], row["answer_id"]),
             better=better[n]["content"] if n in better else None,
-            people=people[n]["reaction"] if n in people else None,
-            reviewed=n in people and people[n]["source"] == REVIEW,
         )
         for n, row in enumerate(rows)
     ]

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from contracts.instants import format_instant
 
-Format = Literal["kto", "dpo", "sft", "events", "detector"]
+Format = Literal["kto", "dpo", "sft", "events"]
 RATING_COLUMNS: Final = ("rating", "worst_rating", "best_rating")
 Split = Literal["train", "validation", "test"]
 Missing = Literal[
@@ -26,12 +26,11 @@ Missing = Literal[
 `question_edited`: the question was edited after the answer. `question_uncertain`: the answer replies to a message that
 is unknown or empty, or an empty message of a person stands between question and answer.
 """
-LeftOut = Missing | Literal["neutral", "not_rejected", "no_better_answer", "not_accepted", "no_verdict_of_a_person"]
+LeftOut = Missing | Literal["neutral", "not_rejected", "no_better_answer", "not_accepted"]
 """Reason why an export has no example of a judged answer.
 
 The reasons that are not in `Missing` depend on the format: `dpo` needs a rejection and an accepted answer or a
-correction, `sft` an accepted answer or a correction, `kto` a verdict that is not neutral, and `detector` a person's
-verdict.
+correction, `sft` an accepted answer or a correction, and `kto` a verdict that is not neutral.
 """
 Row = Mapping[str, Any]
 """Row of a feedback record, with the columns of `feedback.search`."""
@@ -54,8 +53,6 @@ class FeedbackCase:
         prompt: Messages before the answer, oldest first. The last one is the person's request.
         asker_id: The person who asked the question; None if unknown or erased.
         better: Later answer to the same request that was accepted, or None.
-        people: For a machine verdict, the newest verdict of a person or reviewer on the turn.
-        reviewed: True if `people` is the verdict of a review.
         missing: Reason why the answer or the question cannot be part of an example, or None.
     """
 
@@ -65,9 +62,7 @@ class FeedbackCase:
     answer_message_id: str | None = None
     question_message_id: str | None = None
     better: str | None = None
-    people: str | None = None
     asker_id: str | None = None
-    reviewed: bool = False
     missing: Missing | None = None
     project: tuple[str, str] = ("", "")
 
@@ -135,20 +130,6 @@ def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     }
 
 
-def detector(case: FeedbackCase) -> Iterator[dict[str, Any]]:
-    """Yield a machine verdict with a person's verdict on the same turn, for training or evaluating a detector."""
-    row = case.row
-    if case.complete and row["origin"] == "machine" and case.people is not None and row["text"]:
-        yield {
-            "history": [*_messages(case.prompt), *_assistant(case.answer)],
-            "message": row["text"],
-            "machine": row["reaction"],
-            "people": case.people,
-            "reviewed": case.reviewed,
-            **_origin(case),
-        }
-
-
 def left_out(case: FeedbackCase, wanted: Format) -> LeftOut:
     """Return the reason why an export in this format has no example of a case."""
     reaction = case.row["reaction"]
@@ -156,8 +137,6 @@ def left_out(case: FeedbackCase, wanted: Format) -> LeftOut:
         return "neutral"
     if wanted == "dpo" and reaction != "not_ok":
         return "not_rejected"
-    if wanted == "detector" and case.people is None:
-        return "no_verdict_of_a_person"
     if case.missing is not None:
         return case.missing
     return "no_better_answer" if wanted == "dpo" else "not_accepted"
@@ -168,7 +147,6 @@ EXAMPLES: Final[Mapping[Format, Callable[[FeedbackCase], Iterator[dict[str, Any]
     "dpo": dpo,
     "sft": sft,
     "events": events,
-    "detector": detector,
 }
 
 

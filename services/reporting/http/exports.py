@@ -40,7 +40,7 @@ class ExportCounts(BaseModel):
         "question and answer. `neutral` (`kto`): "
         "the verdict is neutral. `not_rejected`, `no_better_answer` (`dpo`): the answer was not rejected; or there is "
         "neither a correction nor an accepted answer. `not_accepted` (`sft`): the answer was neither accepted nor "
-        "corrected. `no_verdict_of_a_person` (`detector`): only the machine judged."
+        "corrected."
     )
 
 
@@ -64,11 +64,8 @@ class ExportQuestion(FilterBody):
     def filters_for(self, wanted: Format) -> Filters:
         """Return the filters for an export in the given format.
 
-        The format `detector` always exports all machine verdicts, including overruled ones. The other formats export
-        verdicts of people and reviewers by default. Only `events` with `records` includes replies.
+        Verdicts of people and reviewers are exported by default. Only `events` with `records` includes replies.
         """
-        if wanted == "detector":
-            return self.filters.replace(origins=("machine",), overruled=True)
         filters = self.filters.replace(by_answer=True)
         if wanted == "kto":  # without accepted answers, a model would only learn what not to say
             filters = filters.replace(issue=None, topic=filters.issue)
@@ -96,9 +93,8 @@ class _Handlers:
         `kto` examples consist of a prompt, a completion and a label. `dpo` examples consist of a prompt, a chosen
         answer and a rejected answer. The chosen answer is a person's correction, or an accepted answer to the same
         question or to a later question with the same text. `sft` examples consist of a prompt and a completion, which
-        come from accepted answers and corrections. `events` contains the verdicts themselves. `detector` contains
-        machine verdicts together with people's verdicts on the same turn. An export has one row per judged answer and
-        person, even if a turn has several answers. `GET …/exports/{wanted}/counts` tells which judged
+        come from accepted answers and corrections. `events` contains the verdicts themselves. An export has one row per
+        judged answer and person, even if a turn has several answers. `GET …/exports/{wanted}/counts` tells which judged
         answers are left out. Erased feedback is omitted. An unknown project gives 404.
         """
         stream = as_jsonl(examples(await self._cases(project, wanted, question), wanted))
@@ -127,7 +123,7 @@ class _Handlers:
         if not await is_known(self.pool, project):
             name = f"The project {project.project} of the tenant {project.tenant}"
             raise RequestRefused(404, f"{name} has no messages and no feedback.")
-        filters, every_record = question.filters_for(wanted), question.records or wanted == "detector"
+        filters, every_record = question.filters_for(wanted), question.records
         return cases(self.pool, project, question.span, filters, every_record=every_record)
 
 

@@ -26,8 +26,6 @@ from reporting.pages.visits import PageSources, Visit
 
 LIST: Final = "/dashboard/feedback"
 _PAGE: Final = 50
-_DATASETS: Final = tuple(name for name in get_args(Format) if name != "detector")
-"""Formats that the pages offer. Datasets for the detector are made by developers."""
 COLUMNS: Final = tuple(FoundFeedback.model_fields)
 _CHUNK: Final = 200
 # A spreadsheet evaluates a cell as a formula if it begins with one of these characters.
@@ -117,5 +115,5 @@ def dataset_urls(project: Project, filters: Mapping[str, Any]) -> dict[str, str]
     parameters = {**filters, "everyone": "true"}
     return {
         name.upper(): address(path_of(EXPORTS.replace("{wanted:segment}", name), project), parameters)
-        for name in _DATASETS
+        for name in get_args(Format)
     }

@@ -74,13 +74,6 @@ where {text_until(a, e.occurred_at)} is not null and (q.message_id = n.question_
     or q.occurred_at > n.asked_at and lower(btrim({text_until(q, a.occurred_at)})) = lower(btrim(n.question)))
 order by n.n, q.message_id = n.question_id desc, a.occurred_at desc, e.feedback_id
 
--- name: people_on_turns
-select distinct on (n.n) n.n, e.reaction, e.source
-from unnest(:n::int[], :conversation_id::text[], :turn_id::text[]) as n (n, conversation_id, turn_id)
-join effective e on e.tenant = :tenant and e.project = :project and e.conversation_id = n.conversation_id
-  and e.turn_id = n.turn_id and e.origin <> 'machine'
-order by n.n, e.occurred_at desc, e.feedback_id desc
-
 -- name: replaced_verdicts
 -- Machine verdicts of which another record decides what the person thought of the answer: the person's own verdict, or
 -- the machine's newest one.

@@ -28,13 +28,13 @@ _ROW_DIGITS = 16
 """Hexadecimal digits of a row's digest in the manifest: two of a billion rows are equal with probability 0.03."""
 
 
-Format = Literal["kto", "dpo", "sft", "events", "detector"]
+Format = Literal["kto", "dpo", "sft", "events"]
 
 
 @dataclass(frozen=True)
 class _Options:
     out: Annotated[Path, typer.Option(help="The .jsonl file to write; OUT.manifest.json is written next to it.")]
-    wanted: Annotated[Format | None, typer.Argument(help="kto, dpo, sft, events or detector.", metavar="FORMAT")] = None
+    wanted: Annotated[Format | None, typer.Argument(help="kto, dpo, sft or events.", metavar="FORMAT")] = None
     tenant: Annotated[str | None, typer.Option(help="The tenant.")] = None
     project: Annotated[str | None, typer.Option(help="The project.")] = None
     manifest: Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -82,23 +81,10 @@ def test_sft_takes_accepted_answers_and_corrections() -> None:
     assert made("sft", case(reaction="neutral")) == []
 
 
-def test_detector_takes_machine_verdicts_that_people_judged_too() -> None:
-    machine = case(origin="machine", text="No, ten.", people="ok")
-    [example] = made("detector", machine)
-    assert (example["history"], example["message"]) == ([*ASKED, *said("At nine.")], "No, ten.")
-    assert (example["machine"], example["people"]) == ("not_ok", "ok")
-    assert made("detector", case(origin="machine", text="No, ten.")) == []
-    assert made("detector", case(origin="user", text="No, ten.", people="ok")) == []
-    assert made("detector", case(origin="machine", text="", people="ok")) == []
-    assert example["reviewed"] is False
-    [reviewed] = made("detector", replace(machine, people="not_ok", reviewed=True))
-    assert (reviewed["people"], reviewed["reviewed"]) == ("not_ok", True)
-
-
-@pytest.mark.parametrize("wanted", ["kto", "dpo", "sft", "detector"])
+@pytest.mark.parametrize("wanted", ["kto", "dpo", "sft"])
 @pytest.mark.parametrize("gone", [{"answer": ""}, {"answer": None}, {"prompt": ()}, {"prompt": PROMPT[:2]}])
 def test_what_was_erased_or_never_came_makes_no_example(wanted: Format, gone: dict[str, Any]) -> None:
-    full: dict[str, Any] = {"correction": "At ten.", "origin": "machine", "text": "No", "people": "ok"}
+    full: dict[str, Any] = {"correction": "At ten.", "origin": "machine", "text": "No"}
     assert made(wanted, case(**gone, **full)) == []
 
 
@@ -119,12 +105,12 @@ RECORD = {
 }
 
 
-@pytest.mark.parametrize("wanted", ["kto", "dpo", "sft", "detector", "events"])
+@pytest.mark.parametrize("wanted", ["kto", "dpo", "sft", "events"])
 def test_every_example_names_the_record_it_was_made_from(wanted: Format) -> None:
     of: dict[str, Any] = {name: value for name, value in RECORD.items() if name not in ("feedback_id", "ts")} | {
         "occurred_at": 1_000_000
     }
-    [example] = made(wanted, case(**of, correction="At ten.", text="No, ten.", people="ok"))
+    [example] = made(wanted, case(**of, correction="At ten.", text="No, ten."))
     assert {name: example[name] for name in RECORD} == RECORD
 
 
