@@ -158,7 +158,7 @@ class Groups:
 
     @asynccontextmanager
     async def _pool(self, schema: str, module: Any) -> AsyncIterator[Any]:
-        pool = await open_pool(self._url, schema, module.SCHEMA, plan="indexed")
+        pool = await open_pool(self._url, schema, module.SCHEMA)
         try:
             yield pool
         finally:

@@ -90,7 +90,7 @@ async def _respond(settings: dict[str, Any], requests: asyncio.Queue[dict[str, A
     """
     if schema_version(import_module(f"{settings['schema']}.sql").SQL.schema) != settings["schema_version"]:
         raise StartError("Another release was installed while the service was running; restart the service.")
-    pool = await open_existing_pool(settings["database_url"], settings["schema"], size=_CONNECTIONS, plan="indexed")
+    pool = await open_existing_pool(settings["database_url"], settings["schema"], size=_CONNECTIONS)
     clock = _RequestClock()
     module, _, name = settings["work"].partition(":")
     call = getattr(import_module(module), name)(pool, clock, **settings["options"])

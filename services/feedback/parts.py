@@ -99,7 +99,7 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
     context = service.context
     store = await open_store(settings.store_url, service)
     pool = await service.open_database(settings.database_url, SCHEMA)
-    reads = await service.open_reads(settings, SCHEMA, plan="indexed")
+    reads = await service.open_reads(settings, SCHEMA)
     ratings = PostgresSessions(pool)
     announcer = SessionAnnouncer(ratings, service.producer)
     sessions = Sessions(

@@ -96,7 +96,7 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
     }
     schema, call, table = writes[request.param]
     async with AsyncExitStack() as parts:
-        pool = await parts.enter_async_context(empty_schema(postgres_url, schema, plan="indexed"))
+        pool = await parts.enter_async_context(empty_schema(postgres_url, schema))
         await call(pool)  # creates the function
         await pool.execute(f"delete from {table}")
         yield Guarded(pool, call, table)
@@ -152,7 +152,7 @@ async def test_an_erasure_waits_for_a_write_in_progress_and_finds_its_rows(write
 
 async def test_an_erasure_waits_for_a_save_of_feedback_and_finds_its_records(postgres_url: str) -> None:
     said = record(user="eve")
-    async with empty_schema(postgres_url, "feedback", plan="indexed") as pool:
+    async with empty_schema(postgres_url, "feedback") as pool:
         store = PostgresStore(pool)
         await store.save([], [EVE])  # creates the function
         async with pool.acquire() as connection:
@@ -172,7 +172,7 @@ async def test_the_bridge_neither_reads_for_nor_parks_an_erased_persons_event(po
     key = MessageKey("acme", "support", "c1", "m1")
     parked = ParkedEvent(ParkedKey("acme", "support", "t", "e"), key, b"k", b"{}", "t:0:1", None, "eve", 1, 1, 1)
     given = {"find": [key], "park": [parked]}
-    async with empty_schema(postgres_url, "chat_bridge", plan="indexed") as pool:
+    async with empty_schema(postgres_url, "chat_bridge") as pool:
         call = getattr(PostgresMessageStore(pool), step)
         await pool.ledger.note([Erasure(EVE, "q", 1)])
         with guarded([EVE]), pytest.raises(PersonErased):

@@ -130,7 +130,7 @@ EXPECTED = {
 async def judged(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Inference]:
     """Yield two conversations with verdicts of the old detector."""
     monkeypatch.setattr(rejudge, "BATCH", 3)
-    pool = await open_pool(postgres_url, "inference", SCHEMA, size=3, plan="indexed")
+    pool = await open_pool(postgres_url, "inference", SCHEMA, size=3)
     await pool.execute(TABLES)
     async with pool.acquire() as connection:
         found = Inference(pool, connection)

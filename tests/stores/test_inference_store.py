@@ -204,7 +204,7 @@ async def test_reply_and_thread_hold_whichever_version_names_them(store: Convers
 
 
 async def test_the_work_for_a_batch_grows_with_its_conversations_not_with_their_square(postgres_url: str) -> None:
-    pool = await open_pool(postgres_url, "inference", SCHEMA, size=1, plan="indexed")
+    pool = await open_pool(postgres_url, "inference", SCHEMA, size=1)
     try:
         await pool.execute("truncate messages")
         for count in (40, 400):

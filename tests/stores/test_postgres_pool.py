@@ -94,22 +94,6 @@ async def test_the_creation_of_the_tables_may_take_longer_than_a_statement(
         await limited.close()
 
 
-@pytest.mark.parametrize(("plan", "reads_whole_table"), [("indexed", False), ("automatic", True)])
-async def test_rows_looked_up_by_key_are_found_by_index_before_a_table_has_statistics(
-    postgres_url: str, tmp_path: Path, plan: Plan, reads_whole_table: bool
-) -> None:
-    schema = f"keyed_{plan}"
-    file = "create table kept (n text primary key, filler text) with (autovacuum_enabled = off)"
-    pool = await open_pool(postgres_url, schema, file, size=1, plan=plan)
-    await pool.execute("insert into kept select n, repeat('x', 200) from generate_series(1, 2000) n")
-    wanted = [str(n) for n in range(200)]
-    async with pool.acquire() as connection:
-        statement = await connection.prepare("select k.* from kept k join unnest($1::text[]) as w (n) using (n)")
-        explained = str(await statement.explain(wanted))
-    assert ("Seq Scan" in explained) is reads_whole_table, explained
-    await pool.close()
-
-
 @pytest.mark.parametrize(("plan", "counts"), [("custom", (10, 0)), ("automatic", (5, 5))])
 async def test_a_statement_is_planned_for_what_it_is_asked_each_time(
     postgres_url: str, tmp_path: Path, plan: Plan, counts: tuple[int, int]

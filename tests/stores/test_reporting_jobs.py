@@ -51,7 +51,7 @@ class Sent:
 
 async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_path: Path) -> None:
     async with new_database(postgres_url, "reporting") as url:
-        pool = await open_existing_pool(url, "reporting", size=1, plan="indexed")
+        pool = await open_existing_pool(url, "reporting", size=1)
         try:
             clock, producer, store = FixedClock(NOW), Sent(), tmp_path.as_uri()
             receipts, channels = HeldReceipts(pool, producer, clock), AlertChannels(pool, clock)

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import asyncpg
 
@@ -126,16 +126,6 @@ class ErasureLedger:
 
 Question = TypeVar("Question")
 Reply = TypeVar("Reply")
-INDEXED: Final = {
-    "enable_hashjoin": "off",
-    "enable_mergejoin": "off",
-    "enable_seqscan": "off",
-    "plan_cache_mode": "force_generic_plan",
-}
-"""PostgreSQL settings of a pool with statements that find rows by arrays of keys: index scans, planned once."""
-_FREELY: Final = "; ".join(
-    f"set local {name} = {'force_custom_plan' if name == 'plan_cache_mode' else 'on'}" for name in INDEXED
-)
 
 
 class Database(asyncpg.Pool):
@@ -157,13 +147,6 @@ class Database(asyncpg.Pool):
     def ledger(self) -> ErasureLedger:
         """Ledger of the people whose data was erased from this schema."""
         return ErasureLedger(self)
-
-    async def plan_freely(self, connection: Any) -> None:
-        """Let PostgreSQL choose any query plan until the end of the transaction.
-
-        This is meant for statements that read many rows. The pool's own settings (INDEXED) favour index scans.
-        """
-        await connection.execute(_FREELY)
 
     @staticmethod
     async def call(

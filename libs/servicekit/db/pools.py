@@ -9,19 +9,17 @@ from typing import Any, Final, Literal
 
 import asyncpg
 
-from servicekit.db.database import INDEXED, Database
+from servicekit.db.database import Database
 from servicekit.db.row_security import ReadingConnection, keep_to_tenant, secure
 from servicekit.db.schema import create_schema
 from servicekit.errors import StartError, shown
 from servicekit.settings import ReadSettings
 
 Say = Callable[[str], None]
-Plan = Literal["automatic", "indexed", "custom"]
+Plan = Literal["automatic", "custom"]
 """Planning of a pool's statements by PostgreSQL.
 
 - automatic: PostgreSQL's default choice.
-- indexed: each statement is planned once, with index scans only. For statements that find rows by arrays of keys;
-  by default, PostgreSQL scans whole tables for a batch until the tables have statistics.
 - custom: each call is planned. For statements with parameters on which the best plan depends.
 """
 _IDENTIFIER = re.compile(r"[a-z_]{1,40}")
@@ -30,7 +28,6 @@ COMMAND_SECONDS = 30.0
 """Maximum duration of a statement in seconds; a longer one counts as an outage and is retried."""
 _PLANS: Final[Mapping[Plan, Mapping[str, str]]] = {
     "automatic": {},
-    "indexed": INDEXED,
     "custom": {"plan_cache_mode": "force_custom_plan"},
 }
 

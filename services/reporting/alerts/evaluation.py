@@ -80,12 +80,8 @@ class AlertEvaluator:
                 await _end(alerts, project, row, names, evidence.now)
 
     async def _read(self, query: Callable[..., Awaitable[T]], *arguments: Any) -> T:
-        """Run a query that reads many rows.
-
-        The connection's planner settings, which favour index scans, do not apply to it.
-        """
-        async with self._pool.acquire() as connection, connection.transaction():
-            await self._pool.plan_freely(connection)
+        """Run a query on one connection."""
+        async with self._pool.acquire() as connection:
             return await query(connection, *arguments)
 
 

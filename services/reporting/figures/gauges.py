@@ -63,9 +63,7 @@ class FeedbackMetrics:
         self._alerts = alerts
 
     async def _project(self, project: Project, span: TimeSpan) -> list[CountedVotes]:
-        async with self._pool.acquire() as connection, connection.transaction():
-            await self._pool.plan_freely(connection)
-            return await counted_votes(connection, votes(project, span, Filters()))
+        return await counted_votes(self._pool, votes(project, span, Filters()))
 
     def _publish(self, votes_by_agent: Mapping[AgentLabels, Mapping[Origin, Votes]]) -> None:
         """Set the gauges of the MOST_AGENTS agents with the most verdicts, and remove those of all other agents."""

@@ -97,7 +97,6 @@ class Rollups:
         async with self._pool.acquire() as connection, connection.transaction(isolation="repeatable_read"):
             if not await connection.fetchval(*SQL.try_count()):
                 return 0
-            await self._pool.plan_freely(connection)
             await connection.execute(*SQL.delete_stale_marks.bulk(hours, settled=self._settled))
             for statement in (SQL.delete_hours, SQL.count_hours, SQL.delete_days, SQL.count_days):
                 await connection.execute(*statement.bulk(hours))

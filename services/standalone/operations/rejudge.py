@@ -35,7 +35,7 @@ async def rejudge_database(
     """
     await database_answers(settings.database_url)
     async with AsyncExitStack() as parts:
-        pool = await open_pool(settings.database_url, "inference", SCHEMA, size=3, say=say, plan="indexed")
+        pool = await open_pool(settings.database_url, "inference", SCHEMA, size=3, say=say)
         parts.push_async_callback(pool.close)
         connection = await parts.enter_async_context(pool.acquire())
         detector = await open_detector(settings, say)
