@@ -220,7 +220,7 @@ class Service:
             size: The maximum number of connections.
             init: A function that is called once with each new connection.
         """
-        pool = await open_pool(url, self.name, sql, size=size, say=self.context.say, init=init)
+        pool = await open_pool(url, self.name, sql, size=size, say=self.context.say, init=init, plan="once")
         self.resources.push_async_callback(pool.close)
         self.probe(partial(pool.execute, "select 1"))
         return pool

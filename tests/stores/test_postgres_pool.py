@@ -94,7 +94,7 @@ async def test_the_creation_of_the_tables_may_take_longer_than_a_statement(
         await limited.close()
 
 
-@pytest.mark.parametrize(("plan", "counts"), [("custom", (10, 0)), ("automatic", (5, 5))])
+@pytest.mark.parametrize(("plan", "counts"), [("custom", (10, 0)), ("once", (0, 10)), ("automatic", (5, 5))])
 async def test_a_statement_is_planned_for_what_it_is_asked_each_time(
     postgres_url: str, tmp_path: Path, plan: Plan, counts: tuple[int, int]
 ) -> None:
