@@ -73,7 +73,7 @@ EVERYWHERE = {
     },
     "topics": {"chat.message.ingested", "chat.message.ingested.dlq", "feedback.reply.received", FEEDBACK_CREATED.name},
     "objects": {"t1", "t2"},
-    "pages": {*PAGES[:5], PAGES[-1]},
+    "pages": {*PAGES[:3], PAGES[-1]},
     "exports": set(FORMATS),
     "answers": {*GETS[-2:], *(path for path, _ in QUESTIONS[:2])},
 }
