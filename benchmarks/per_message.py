@@ -22,7 +22,7 @@ from faststream.kafka import KafkaBroker
 import chat_bridge.parts
 import feedback.store_choice
 import inference.parts
-import reporting.read_models
+import reporting.parts
 from benchmarks.effort import Effort
 from benchmarks.jobs import Job, answer, log_with
 from benchmarks.run_one_process import check, feed
@@ -158,7 +158,7 @@ class Groups:
 
     @asynccontextmanager
     async def _pool(self, schema: str, module: Any) -> AsyncIterator[Any]:
-        pool = await open_pool(self._url, schema, module.SCHEMA)
+        pool = await open_pool(self._url, schema, module.SCHEMA, plan="once")
         try:
             yield pool
         finally:
@@ -194,7 +194,7 @@ class Groups:
 
     @asynccontextmanager
     async def reporting(self) -> AsyncIterator[Handler]:
-        async with self._pool("reporting", reporting) as pool:
+        async with self._pool("reporting", reporting.parts) as pool:
             handler = ProjectionHandler(PostgresReadModels(pool))
             erase = ReportingErasures(pool).erase
             yield ErasingHandler(handler, pool.ledger, erase, self._log, "reporting", is_guarded=True)
