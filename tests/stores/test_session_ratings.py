@@ -20,7 +20,7 @@ import asyncpg
 import pytest
 
 from agent_feedback_kit.sessions import backend as sessions
-from agent_feedback_kit.sessions.backend import MemoryBackend, SessionFeedbackBackend
+from agent_feedback_kit.sessions.backend import MemoryBackend, NullBackend, SessionFeedbackBackend
 from agent_feedback_kit.sessions.choice import INCOGNITO, backend_name, open_backend
 from agent_feedback_kit.sessions.postgres import PostgresBackend
 from agent_feedback_kit.sessions.record import InvalidRecord, MemoryMode, SessionFeedbackRecord, opaque, parse_time
@@ -191,6 +191,13 @@ def test_a_record_has_no_room_for_text() -> None:
     }  # fmt: skip
     assert parse_time(rating().recorded_at) - datetime.now(UTC) < timedelta(minutes=1)
     assert opaque("test") == "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+
+async def test_the_null_backend_keeps_nothing() -> None:
+    null = NullBackend()
+    await null.arecord(rating())
+    assert await null.arecord_count() == 0
+    assert await null.alist_by_session(opaque("t")) == []
 
 
 async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
