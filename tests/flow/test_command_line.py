@@ -253,6 +253,14 @@ def test_a_full_disk(size: str) -> None:
     assert "No space left on device" in sentence
 
 
+def test_a_verdict_is_explained_by_its_words() -> None:
+    said = agent_feedback_here("explain", "9:40 is too early.", "--previous-assistant", "Booked: the 9:40.")
+    assert said.code == 0, said.err
+    assert "The answer is rejected" in said.out and "early" in said.out
+    nothing = agent_feedback_here("explain", " ")
+    assert (nothing.code, nothing.out, nothing.err.strip()) == (2, "", "Give a message.")
+
+
 def test_a_token_that_could_be_guessed_starts_nothing() -> None:
     with server_folder() as folder:
         ended = agent_feedback_here("up", "--exit", "--state", f"{folder}/state", AGENT_FEEDBACK_TOKEN="x")
