@@ -27,7 +27,7 @@ keys = typer.Typer(
 @keys.command("add")
 def add(
     name: Annotated[str, typer.Argument(help="The colleague or program that uses the key: ann@example.org, crm.")],
-    scope: Annotated[list[str], typer.Option(help="A scope listed in docs/http.md, such as read. Repeat for several.")],
+    scope: Annotated[list[str], typer.Option(help="A scope of docs/access.md, such as read. Repeat for several.")],
     project: Annotated[
         list[str], typer.Option(help="A project as TENANT/PROJECT; TENANT/* for all of a tenant. Repeat for several.")
     ],
