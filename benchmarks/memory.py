@@ -48,7 +48,7 @@ def _shares(root: psutil.Process) -> dict[str, float]:
     shares = {"ours": 0.0, "postgres": 0.0}
     for process in [root, *root.children(recursive=True)]:
         name = process.name()
-        if "servicekit.child_program" in process.cmdline():  # runs only while issues are grouped
+        if "reporting.issues.process" in process.cmdline():  # runs only while issues are grouped
             continue
         part = "postgres" if "postgres" in name else "ours"
         shares[part] += process.memory_full_info().pss / 2**20

@@ -20,7 +20,6 @@ from contracts.feedback import FeedbackKeeper
 from contracts.topics import Consumer, Topic
 from redaction.redactor import Redactor
 from servicekit import metrics
-from servicekit.child_process import ChildProcess
 from servicekit.clock import Clock, SystemClock
 from servicekit.db.database import Database, ErasureLedger
 from servicekit.db.pools import Plan, open_pool, open_reads
@@ -224,19 +223,6 @@ class Service:
         self.resources.push_async_callback(pool.close)
         self.probe(partial(pool.execute, "select 1"))
         return pool
-
-    def child_process(self, work: str, url: str, sql: str, **options: object) -> Callable[..., Awaitable[int]]:
-        """Return a function that runs `work` in a child process with low priority (see `ChildProcess`).
-
-        Args:
-            work: Function in the child process, as "module:name".
-            url: URL of the service's database.
-            sql: SQL that creates the service's tables.
-            options: Further parameters of `work`.
-        """
-        child = ChildProcess(work, self.context.clock, url, self.name, sql, options)
-        self.resources.push_async_callback(child.close)
-        return child.run
 
     async def open_reads(
         self, settings: ReadSettings, sql: str, *, plan: Plan = "automatic", replica: str | None = None

@@ -15,7 +15,8 @@ from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertSender
 from reporting.figures.gauges import FeedbackMetrics
-from reporting.issues.job import ISSUE_WORK, IssueJob, issue_encoder
+from reporting.issues.job import IssueJob, issue_encoder
+from reporting.issues.process import run_process
 from reporting.mirror.mirror import ArtifactReplicator
 from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.store_setting import set_store
@@ -49,7 +50,6 @@ class ReportingParts:
         reports: Connection pool for reads that may be a few seconds stale. It uses the replica if one is configured;
             otherwise it is the same pool as `reads`.
         mirror: Replicator of artifacts, or None if there is no object store.
-        issue_work: Function that does the work of `issues` in a child process (see `issues.job.open_work`).
     """
 
     settings: ReportingSettings
@@ -61,7 +61,6 @@ class ReportingParts:
     erasures: ReportingErasures
     rollups: Rollups
     issues: IssueJob
-    issue_work: Callable[..., Awaitable[int]]
     mirror: ArtifactReplicator | None
     receipts: Producer
     """Producer of erasure receipts. If there is an object store, it holds receipts until the store has deleted the
@@ -92,9 +91,10 @@ class ReportingParts:
         context = self.service.context
         return AlertEvaluator(self.pool, self.alert_channels, context.clock, self.service.lag).evaluate
 
-    async def catch_up_with_issues(self) -> int:
+    async def catch_up_with_issues(self) -> None:
         """Do the work of the issue job, in a child process unless it needs no encoder."""
-        return await self.issue_work() if await self.issues.tidy() else 0
+        if await self.issues.tidy():
+            await run_process(self.settings.database_url, self.settings.sentence_encoder)
 
 
 async def open_parts(settings: ReportingSettings, service: Service) -> ReportingParts:
@@ -132,9 +132,6 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
         erasures=ReportingErasures(pool),
         rollups=rollups,
         issues=IssueJob(pool, service.context.clock, partial(issue_encoder, settings.sentence_encoder)),
-        issue_work=service.child_process(
-            ISSUE_WORK, settings.database_url, SCHEMA, sentence_encoder=settings.sentence_encoder
-        ),
         mirror=mirror,
         receipts=receipts,
         deliveries=deliveries,

@@ -27,9 +27,9 @@ from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
-from servicekit.db.pools import open_existing_pool
+from servicekit.db.pools import open_pool
 from servicekit.log.records import Message, Written
-from tests.support.databases import new_database
+from tests.support.databases import SCHEMAS, new_database
 from tests.support.hand_clock import FixedClock
 from tests.support.issue_turns import NOW, TopicEncoder, rejected_turns
 from tests.support.reporting_events import START, batch
@@ -51,7 +51,7 @@ class Sent:
 
 async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_path: Path) -> None:
     async with new_database(postgres_url, "reporting") as url:
-        pool = await open_existing_pool(url, "reporting", size=1)
+        pool = await open_pool(url, "reporting", SCHEMAS["reporting"], size=1)
         try:
             clock, producer, store = FixedClock(NOW), Sent(), tmp_path.as_uri()
             receipts, channels = HeldReceipts(pool, producer, clock), AlertChannels(pool, clock)

@@ -69,14 +69,6 @@ async def open_pool(
     return await _pool(url, schema, size=size, init=init, tenants_apart=tenants_apart, plan=plan)
 
 
-async def open_existing_pool(url: str, schema: str, *, size: int, plan: Plan = "automatic") -> Database:
-    """Return a connection pool for a schema whose tables another process has created.
-
-    Raises asyncpg's errors if the database does not respond.
-    """
-    return await _pool(url, schema, size=size, tenants_apart=False, plan=plan)
-
-
 async def _pool(
     url: str,
     schema: str,

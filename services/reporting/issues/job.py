@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -31,7 +30,6 @@ _FEW: Final = 5
 _SHARE: Final = 10
 """Between the two thresholds, grouping is due if one in this many turns has no issue."""
 _PACKAGES: Final = ("numpy", "sklearn", "wordllama")
-ISSUE_WORK: Final = "reporting.issues.job:open_work"
 log = structlog.get_logger(part="reporting")
 
 
@@ -167,8 +165,3 @@ def issue_encoder(choice: EncoderChoice) -> Embedder:
         return sentence_encoder(choice, lambda text: log.info("encoder", text=text)) or WordLlamaEmbedder()
     except ModelMissing as error:
         raise StartError(str(error)) from None
-
-
-def open_work(pool: asyncpg.Pool, clock: Clock, sentence_encoder: EncoderChoice) -> Callable[..., Awaitable[int]]:
-    """Return the function that a child process of the service calls, `IssueJob.catch_up`."""
-    return IssueJob(pool, clock, partial(issue_encoder, sentence_encoder)).catch_up
