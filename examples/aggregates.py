@@ -35,7 +35,7 @@ TurnId = tuple[str, str, str, str]
 
 
 class FeedbackAggregated(Event):
-    """Event sent when the sum of the verdicts on an agent's answers in a turn changes (docs/aggregates.md)."""
+    """Event sent when the sum of the verdicts on an agent's answers in a turn changes (docs/learning.md)."""
 
     aggregate_id: UUID
     change: Literal["created", "updated", "cleared"]

@@ -54,7 +54,7 @@ class ReportingSettings(ReadSettings):
     )
     """Names of the answer attributes to store for comparisons, separated by commas, at most 10. Others are dropped."""
     webhooks: Path | None = None
-    """File that defines the webhook endpoints (docs/webhooks.md); None for no webhooks."""
+    """File that defines the webhook endpoints (docs/learning.md); None for no webhooks."""
     webhook_days: float = Field(default=7, gt=0)
     """Retention of undelivered webhook events and alert messages, both waiting and dead, in days."""
     private_channels: bool = False

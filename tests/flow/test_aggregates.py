@@ -29,7 +29,7 @@ from tests.support.running_stack import RunningStack, exchange, reaction, runnin
 from tests.support.waits import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "aggregates.md"
+PAGE = ROOT / "docs" / "learning.md"
 EXAMPLE = ROOT / "examples" / "aggregates.py"
 AGGREGATED = "feedback.aggregated"
 Place = tuple[str, str, str, str, str]
