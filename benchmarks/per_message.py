@@ -29,7 +29,7 @@ from benchmarks.run_one_process import check, feed
 from benchmarks.workload import Expected
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
-from chat_bridge.store_postgres import PostgresMessageStore
+from chat_bridge.store import MessageStore
 from contracts.instants import DAY
 from contracts.topics import (
     CHAT_MESSAGE,
@@ -167,7 +167,7 @@ class Groups:
     @asynccontextmanager
     async def chat_bridge(self) -> AsyncIterator[Handler]:
         async with self._pool("chat_bridge", chat_bridge.parts) as pool:
-            store, clock = PostgresMessageStore(pool), SystemClock()
+            store, clock = MessageStore(pool), SystemClock()
             parking = Parking(store, self._log, clock, DAY, GroupOutcomes("chat_bridge", self._log))
             handler = ChatHandler(store, self._log, parking, clock)
             yield ErasingHandler(handler, pool.ledger, store.erase, self._log, "chat_bridge", is_guarded=True)

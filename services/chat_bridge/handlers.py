@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from chat_bridge.model import (
     follow_ups,
     latest_versions,
     message_of,
-    message_outcomes,
     original_key,
     parked_event,
     translate,
@@ -54,7 +53,7 @@ class ChatHandler(Handler):
         changed = await self._store.index(messages) if messages else set()
         events = await self._with_rated_answers(events)
         translated = await self._translate(events)
-        outcomes = {**message_outcomes(events, changed), **_outcomes(translated)}
+        outcomes = {**_message_outcomes(events, changed), **_outcomes(translated)}
         waiting = {event: parked_event(event, self._clock.now()) for event in events if event not in outcomes}
         outcomes |= await self._park(waiting)
         forwarded = [(event, result) for event, result in translated.items() if isinstance(result, Translated)]
@@ -130,6 +129,15 @@ class ChatHandler(Handler):
             for event, parked in waiting.items()
             if (parked.key, parked.cause) in released
         }
+
+
+def _message_outcomes(events: Sequence[BatchedEvent], changed: Collection[MessageKey]) -> Outcomes:
+    """Return the outcomes of the messages that are not replies; `changed` are the keys of written index rows."""
+    return {
+        event: Outcome.STORED if event.message.key in changed else Outcome.UNCHANGED
+        for event in events
+        if event.message is not None and event.about is None
+    }
 
 
 def _outcomes(translated: Mapping[BatchedEvent, Translated | Outcome]) -> Outcomes:

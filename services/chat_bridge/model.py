@@ -5,7 +5,7 @@ The message that an event replies or reacts to is called its original.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 from uuid import uuid5
@@ -26,7 +26,7 @@ from contracts.message_fields import MessageKey
 from contracts.posts import About, PostReacted, about_in
 from contracts.provenance import NO_PROVENANCE, Provenance, provenance_of
 from contracts.topics import BY_NAME, EXPLICIT_RECEIVED, REACTION_RECEIVED, REPLY_RECEIVED, Topic
-from contracts.versions import COPY, message_in, place_of, same_source, version_of
+from contracts.versions import COPY, message_in, place_of, version_of
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Message, Received
 
@@ -99,11 +99,6 @@ class IndexedMessage:
             return self
         question = question_of(self.exchange_message, candidates)
         return replace(self, question_message_id=question.message_id if question else None)
-
-    @property
-    def said(self) -> tuple[object, ...]:
-        """Content of this version, for comparison with other versions."""
-        return self.turn_id, self.sender_id, self.sender_type, self.agent_id, self.content, self.provenance
 
 
 class RatedConversation(NamedTuple):
@@ -203,28 +198,6 @@ def latest_versions(events: Iterable[BatchedEvent]) -> list[IndexedMessage]:
         previous = latest.get(message.key)
         latest[message.key] = message if previous is None else previous.merged(message)
     return list(latest.values())
-
-
-def message_outcomes(events: Iterable[BatchedEvent], changed: Collection[MessageKey]) -> dict[BatchedEvent, Outcome]:
-    """Return the outcomes of the messages that are not replies.
-
-    Args:
-        events: The events in order of arrival.
-        changed: Keys of the messages that were added to the index or changed in it.
-    """
-    outcomes: dict[BatchedEvent, Outcome] = {}
-    latest: dict[MessageKey, IndexedMessage] = {}
-    for event in events:
-        if (message := event.message) is None:
-            continue
-        previous = latest.get(message.key)
-        is_later = previous is None or message.version > previous.version
-        is_news = previous is None or (is_later and _differ(message, previous))
-        if is_later:
-            latest[message.key] = message
-        if event.about is None:
-            outcomes[event] = Outcome.STORED if is_news and message.key in changed else Outcome.UNCHANGED
-    return outcomes
 
 
 def indexed(
@@ -330,10 +303,6 @@ def _copy_in(event: About | None) -> IndexedMessage | None:
         return None
     copy = indexed(event.original, event.tenant, event.project, COPY)
     return copy if copy.key == original_key(event) else None
-
-
-def _differ(message: IndexedMessage, other: IndexedMessage) -> bool:
-    return message.said != other.said or not same_source(message.version, other.version)
 
 
 Translated = FeedbackReplyReceived | FeedbackReactionReceived | FeedbackExplicitReceived

@@ -14,7 +14,7 @@ from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.registry import OpenSources, open_sources
 from chat_bridge.sql import SQL
-from chat_bridge.store_postgres import PostgresMessageStore
+from chat_bridge.store import MessageStore
 from contracts.instants import DAY
 from servicekit.service import Service
 
@@ -28,7 +28,7 @@ class ChatBridgeParts:
     settings: ChatBridgeSettings
     service: Service
     pool: asyncpg.Pool
-    store: PostgresMessageStore
+    store: MessageStore
     refused: RefusedEvents
     sources: OpenSources
     intake: Intake
@@ -52,7 +52,7 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     """
     context = service.context
     pool = await service.open_database(settings.database_url, SCHEMA)
-    store, refused = PostgresMessageStore(pool, settings.parked_bytes), RefusedEvents(pool, context.clock)
+    store, refused = MessageStore(pool, settings.parked_bytes), RefusedEvents(pool, context.clock)
     log = service.request_producer(settings.log_seconds)
     service.note_dead_letters = refused.note_dead_letters
     return ChatBridgeParts(

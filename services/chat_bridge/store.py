@@ -1,27 +1,72 @@
-"""Interface of the bridge's database."""
+"""The bridge's database in PostgreSQL. Each step of a batch takes one statement."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from typing import Final
+
+import asyncpg
 
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
-from contracts.message_fields import MessageKey
+from chat_bridge.sql import SQL
+from contracts.erasure import ERASURE_MARGIN, ErasedAt
+from contracts.exchange import ExchangeMessage, Position
+from contracts.message_fields import MESSAGE_KEY, MessageKey
+from contracts.provenance import Provenance
+from servicekit.db.database import Database
+from servicekit.db.statements import Statements
+
+_ATTRIBUTES: Final = {
+    **{name: f"key.{name}" for name in MESSAGE_KEY},
+    "about": "provenance.as_json",
+    "thread": "thread_id",
+    "at": "position.at",
+    "sequence": "position.sequence",
+    "first_log_time": "position.log_time",
+    "log_offset": "position.log_offset",
+}
+"""Attribute path of a message by column name, for columns whose name differs from the attribute's."""
+_PARKED_ATTRIBUTES: Final = {
+    **{name: f"key.{name}" for name in ParkedKey._fields},
+    "conversation_id": "original.conversation_id",
+    "original_message_id": "original.message_id",
+}
+"""Attribute path of a parked event by column name."""
+
+_GUARD: Final = ("guarded_tenant", "guarded_user")
 
 
-class MessageStore(Protocol):
+class MessageStore:
+    """Message index and parked events. Needs the tables `messages` and `parked` on the pool's search path.
+
+    Args:
+        parked_bytes: Maximum size of a tenant's parked events in bytes.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, parked_bytes: int = 100_000_000, sql: Statements = SQL) -> None:
+        self._pool = pool
+        self._parked_bytes = parked_bytes
+        self._index = sql.index_messages
+        self._values = self._index.reader(other=_GUARD, **_ATTRIBUTES)
+        self._parked_values = sql.park.reader(other=(*_GUARD, "most_bytes"), **_PARKED_ATTRIBUTES)
+
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         """Store messages, at most one per key, and commit. Only the highest version of a message is kept.
 
         Returns:
-            The keys of the messages that were added or changed. A message known only from a reply or a copy also counts
-            as changed when its own event arrives.
+            The keys of the messages that were added or changed.
         """
-        ...
+        rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
+        written = await Database.call(self._pool, self._index, rows)
+        return {MessageKey(*row) for row in written}
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
         """Return the stored messages with these keys, by key."""
-        ...
+        if not keys:
+            return {}
+        rows = await Database.call(self._pool, SQL.find_messages, sorted(set(keys)))
+        return {message.key: message for message in map(_message, rows)}
 
     async def thread_answers(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, MessageKey]:
         """Return the keys of the answers that people's messages follow, by the key of the person's message.
@@ -29,11 +74,13 @@ class MessageStore(Protocol):
         Only messages in a thread of one person, who began it, and one agent are included. The answer is the agent's
         last message before the person's message.
         """
-        ...
+        rows = await self._pool.fetch(*SQL.thread_answers.bulk(sorted(set(keys)))) if keys else []
+        return {MessageKey(*row[:4]): MessageKey(row[0], row[1], row[2], row["answer_id"]) for row in rows}
 
     async def last_answers(self, ratings: Sequence[RatedConversation]) -> Sequence[str | None]:
         """Return the message id of the last answer before each rating, in the same order."""
-        ...
+        rows = await self._pool.fetch(*SQL.last_answers.bulk(ratings)) if ratings else []
+        return [row["message_id"] for row in rows]
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         """Park events until their original messages arrive, and commit.
@@ -46,27 +93,86 @@ class MessageStore(Protocol):
         Returns:
             The cause of the event that is stored under each key. Keys without a stored event are missing.
         """
-        ...
+        rows = [self._parked_values(event) for event in sorted(events, key=lambda event: event.key)]
+        stored = await Database.call(self._pool, SQL.park, rows, most_bytes=self._parked_bytes)
+        return {ParkedKey(*row[:4]): row["cause"] for row in stored}
 
     async def released_by(self, keys: Collection[MessageKey]) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
         """Return the parked events about these messages, each with its message, sorted by log time.
 
         Events whose message is not in the index are omitted.
         """
-        ...
+        return [_pair(row) for row in await self._pool.fetch(*SQL.released_by.bulk(sorted(keys)))]
 
     async def releasable(self, limit: int) -> Sequence[tuple[ParkedEvent, IndexedMessage]]:
         """Return at most `limit` parked events whose original messages are known, each with its original."""
-        ...
+        return [_pair(row) for row in await self._pool.fetch(*SQL.releasable(limit=limit))]
 
     async def expired(self, before: int, limit: int) -> Sequence[ParkedEvent]:
         """Return at most `limit` events that were parked before `before` (microseconds), oldest first."""
-        ...
+        return [_parked(row) for row in await self._pool.fetch(*SQL.expired(before=before, limit=limit))]
 
     async def unpark(self, keys: Collection[ParkedKey]) -> None:
         """Delete parked events. Unknown keys are ignored."""
-        ...
+        await self._pool.execute(*SQL.unpark.bulk(sorted(set(keys))))
 
     async def parked(self) -> int:
         """Return the number of parked events."""
-        ...
+        return int(await self._pool.fetchval(*SQL.count_parked()))
+
+    async def erase(self, erased: ErasedAt) -> int:
+        """Delete the parked events of erased people, and return their number.
+
+        The message index contains neither texts nor ids of people.
+        """
+        rows = [(*person, erased_at + ERASURE_MARGIN) for person, erased_at in erased.items()]
+        return int((await self._pool.execute(*SQL.erase_parked.bulk(rows))).rpartition(" ")[2])
+
+
+def _message(row: asyncpg.Record) -> IndexedMessage:
+    return IndexedMessage(
+        key=MessageKey(row["tenant"], row["project"], row["conversation_id"], row["message_id"]),
+        turn_id=row["turn_id"],
+        sender_id=row["sender_id"],
+        sender_type=row["sender_type"],
+        agent_id=row["agent_id"],
+        content=row["content"],
+        truncated=row["truncated"],
+        provenance=Provenance.from_json(row["about"]),
+        version=row["version"],
+        reply_to=row["reply_to"],
+        thread_id=row["thread"],
+        has_text=row["has_text"],
+        position=_position(row),
+    ).answering(_candidates(row))
+
+
+def _position(row: asyncpg.Record) -> Position:
+    return Position(row["at"], row["sequence"], row["first_log_time"], row["log_offset"])
+
+
+def _candidates(row: asyncpg.Record) -> list[ExchangeMessage]:
+    candidates = json.loads(row["candidates"]) if row["candidates"] else []
+    return [
+        ExchangeMessage(message_id, turn_id, thread or "", "", True, True, Position(*position))
+        for message_id, turn_id, thread, *position in candidates
+    ]
+
+
+def _parked(row: asyncpg.Record) -> ParkedEvent:
+    return ParkedEvent(
+        key=ParkedKey(row["tenant"], row["project"], row["topic"], row["identity"]),
+        original=MessageKey(row["tenant"], row["project"], row["conversation_id"], row["original_message_id"]),
+        record_key=row["record_key"],
+        value=row["value"],
+        cause=row["cause"],
+        traceparent=row["traceparent"],
+        user_id=row["user_id"],
+        said_at=row["said_at"],
+        log_time=row["log_time"],
+        parked_at=row["parked_at"],
+    )
+
+
+def _pair(row: asyncpg.Record) -> tuple[ParkedEvent, IndexedMessage]:
+    return _parked(row), _message(row)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from chat_bridge.store_postgres import PostgresMessageStore
+from chat_bridge.store import MessageStore
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person
 from contracts.instants import format_instant
 from feedback.turn_erasures import TurnErasures
@@ -141,7 +141,7 @@ async def service(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIte
 async def erase(service: str, pool: Database, erased: ErasedAt) -> None:
     match service:
         case "chat_bridge":
-            await PostgresMessageStore(pool).erase(erased)
+            await MessageStore(pool).erase(erased)
         case "feedback":
             await TurnErasures(pool, lambda person: person.user_id).erase(erased)
         case "inference":

@@ -11,7 +11,7 @@ import pytest
 
 from chat_bridge.model import ParkedEvent, ParkedKey
 from chat_bridge.model import indexed as bridged
-from chat_bridge.store_postgres import PostgresMessageStore
+from chat_bridge.store import MessageStore
 from contracts.detectors import DetectorVersion
 from contracts.erasure import Erasure, Person
 from contracts.message_fields import MessageKey
@@ -82,7 +82,7 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
     writes: dict[str, tuple[str, Callable[[Any], Awaitable[object]], str]] = {
         "messages of the bridge": (
             "chat_bridge",
-            lambda pool: PostgresMessageStore(pool).index([bridged(SAID, "acme", "support", version_of(SAID))]),
+            lambda pool: MessageStore(pool).index([bridged(SAID, "acme", "support", version_of(SAID))]),
             "messages",
         ),
         "messages of inference": (
@@ -173,7 +173,7 @@ async def test_the_bridge_neither_reads_for_nor_parks_an_erased_persons_event(po
     parked = ParkedEvent(ParkedKey("acme", "support", "t", "e"), key, b"k", b"{}", "t:0:1", None, "eve", 1, 1, 1)
     given = {"find": [key], "park": [parked]}
     async with empty_schema(postgres_url, "chat_bridge") as pool:
-        call = getattr(PostgresMessageStore(pool), step)
+        call = getattr(MessageStore(pool), step)
         await pool.ledger.note([Erasure(EVE, "q", 1)])
         with guarded([EVE]), pytest.raises(PersonErased):
             await call(given[step])

@@ -22,7 +22,7 @@ import inference.service
 import reporting.service
 from chat_bridge.parking import Parking
 from chat_bridge.settings import ChatBridgeSettings
-from chat_bridge.store_postgres import PostgresMessageStore
+from chat_bridge.store import MessageStore
 from feedback.settings import FeedbackSettings
 from inference.settings import InferenceSettings
 from reporting.settings import ReportingSettings
@@ -188,7 +188,7 @@ async def test_a_parked_event_waits_seven_days_and_is_then_a_dead_letter(pools: 
     letters, clock = RecordingLog(), FixedClock(NOW)
     settings = ChatBridgeSettings()
     late = GroupOutcomes("chat_bridge", letters)
-    await Parking(PostgresMessageStore(pool), letters, clock, int(settings.parked_days * DAY), late).sweep()
+    await Parking(MessageStore(pool), letters, clock, int(settings.parked_days * DAY), late).sweep()
     left = await pool.fetch("select parked_at from parked order by 1")
     assert [row["parked_at"] for row in left] == [boundary, NOW]
     assert [message.topic for message in letters.messages] == ["chat.message.reaction.ingested.dlq"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
+from chat_bridge.store import MessageStore
 from contracts.message_fields import MessageKey
-from contracts.versions import same_source
 
 
-class MemoryMessageStore:
-    """In-memory implementation of `MessageStore`."""
+class MemoryMessageStore(MessageStore):
+    """Message store that overrides each method with one in memory."""
 
     def __init__(self) -> None:
         self._messages: dict[MessageKey, IndexedMessage] = {}
@@ -21,12 +21,9 @@ class MemoryMessageStore:
         changed = set()
         for message in messages:
             current = self._messages.get(message.key)
-            self._messages[message.key] = message if current is None else current.merged(message)
-            is_later = current is None or message.version > current.version
-            same = (
-                current is not None and message.said == current.said and same_source(message.version, current.version)
-            )
-            if is_later and not same:
+            merged = message if current is None else current.merged(message)
+            if merged != current:
+                self._messages[message.key] = merged
                 changed.add(message.key)
         return changed
 

@@ -4,18 +4,17 @@ excluded.version > m.version
 -- fragment: is_earlier
 ({position_of(excluded)}) < ({position_of(m)})
 
--- function: index_messages returns table ({key_typed}, repeated boolean)
+-- function: index_messages returns table ({key_typed})
+-- Returns the keys of added or changed messages.
 begin
     {nobody_erased};
     return query
     insert into messages as m ({key_columns}, {said_columns}, {stored_columns}, {position_columns}, is_of_starter)
     select * from unnest({key_arrays}, {said_arrays}, {stored_arrays}, {position_arrays}, :is_of_starter::boolean[])
     on conflict ({key_columns}) do update set {said_set_if(is_later, m)}, {stored_set_if(is_later, m)},
-        {position_set_if(is_earlier, m)}, is_of_starter = m.is_of_starter or excluded.is_of_starter,
-        repeated = not {is_later} or ({said_of(m)}, m.version < :from_messages::bytea)
-            is not distinct from ({said_of(excluded)}, excluded.version < :from_messages::bytea)
+        {position_set_if(is_earlier, m)}, is_of_starter = m.is_of_starter or excluded.is_of_starter
     where {is_later} or {is_earlier} or excluded.is_of_starter > m.is_of_starter
-    returning {key_of(m)}, m.repeated;
+    returning {key_of(m)};
 end
 
 -- fragment: is_candidate

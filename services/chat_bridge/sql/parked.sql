@@ -40,9 +40,6 @@ order by p.log_time, p.cause
 {parked_with_message}
 order by p.log_time limit :limit
 
--- name: has_parked
-select exists (select from parked)
-
 -- name: count_parked
 select count(*) from parked
 

@@ -30,8 +30,6 @@ create table messages (
     log_offset bigint not null,
     -- True for a message in a thread by the person who began the thread.
     is_of_starter boolean not null,
-    -- True if the latest version only repeated the one before.
-    repeated boolean not null default false,
     -- Orders the versions of a message: the greatest is kept.
     version bytea not null,
     -- Insertion time: retention counts from it, so that old chats can be replayed.
