@@ -180,11 +180,6 @@ async def check_calibration(
         )
         for low, of in sorted(by_bin.items())
     ]
-    for one in figures.thresholds:
-        sure = [(m, p) for m, p in pairs if m["confidence"] >= one.threshold]
-        assert one.verdicts == sum(m["confidence"] >= one.threshold for m in machine)
-        assert (one.pairs, one.agreeing) == (len(sure), sum(m["reaction"] == p["reaction"] for m, p in sure))
-    assert bool(figures.thresholds) == bool(machine)
 
 
 @pytest.mark.parametrize("seed", range(3))

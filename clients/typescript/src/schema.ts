@@ -196,10 +196,6 @@ export interface Calibration {
   confusion: Record<string, Record<string, number>>;
   /** Confidence bins with pairs, lowest first. */
   bins: Bin[];
-  /** Agreement by threshold, lowest first. The first threshold is the window's lowest confidence. */
-  thresholds: Threshold[];
-  /** Number of verdicts by detector version and part, latest version first; at most 100 entries. Only the newest 10,000 verdicts are counted. */
-  detectors: OfDetector[];
 }
 
 /** The holder of an access token, and the tenant, projects and scopes that the token grants access to. */
@@ -823,16 +819,6 @@ export interface NewIssue {
   days?: number;
 }
 
-/** Number of verdicts decided by one component of a detector version: rules, learned model or language model. */
-export interface OfDetector {
-  /** The detector's version. */
-  detector: string | null;
-  /** The deciding part. */
-  decided_by: "rules" | "learned" | "llm" | null;
-  /** Number of verdicts, judged by people or not. */
-  verdicts: number;
-}
-
 /** A person's effective reaction to a turn. If there is no reaction, the fields from `reaction` to `best_rating` are null or empty. */
 export interface OwnFeedback {
   /** The conversation, also called thread. */
@@ -1410,20 +1396,6 @@ export interface TestedChannel {
   delivered: boolean;
   /** Outcome: an HTTP status, `delivered`, `timeout`, `private_address` or the name of an error. */
   answer: string;
-}
-
-/** Agreement of people's verdicts with the machine verdicts at or above a confidence threshold. */
-export interface Threshold {
-  /** Minimum confidence, 0 to 1. */
-  threshold: number;
-  /** Number of machine verdicts at or above the threshold, judged by people or not. */
-  verdicts: number;
-  /** Number of pairs of such a verdict and a person's verdict. */
-  pairs: number;
-  /** Number of pairs with the same verdict. */
-  agreeing: number;
-  /** agreeing / pairs; null without pairs. */
-  agreement: number | null;
 }
 
 export interface TurnBody {

@@ -100,11 +100,12 @@ def dimensions(project: Project, span: TimeSpan, filters: Filters) -> CountSourc
 
 
 def judgements(project: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return a subselect of machine verdicts in a time window, and of people's verdicts on the same turns.
+    """Return a subselect of people's verdicts on the turns that have machine verdicts in a time window.
 
-    For machine verdicts, including overruled ones, the column `kind` contains "verdict". For people's verdicts,
-    `kind` contains the machine's verdict on the same turn, and `confidence` contains its confidence. The column
-    `reason` contains the number of the confidence bin.
+    Overruled machine verdicts are included.
+
+    The column `kind` contains the machine's verdict on the same turn, `confidence` its confidence, and `reason` the
+    number of the confidence bin.
     """
     return _source(project, span, filters, "judgements", _Grains("judgement hour", "judgement day"))
 

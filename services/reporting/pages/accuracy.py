@@ -8,7 +8,7 @@ from fastapi import Response
 from fastapi.responses import RedirectResponse
 
 from contracts.scopes import REVIEW
-from reporting.figures.calibration import NEWEST_VERDICTS, calibration
+from reporting.figures.calibration import calibration
 from reporting.http.reviews import DrawBody, draw_sample, figures
 from reporting.pages.forms import Form
 from reporting.pages.review import ACCURACY, next_in_sample
@@ -38,7 +38,6 @@ async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
         "accuracy.html",
         c=compared,
         a=sample,
-        newest_verdicts=NEWEST_VERDICTS,
         most_answers=MOST_ANSWERS,
         reviewer=reviewer,
         next=following,

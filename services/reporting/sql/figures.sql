@@ -56,22 +56,6 @@ from {source} e group by 1, 2, 3, 4
 select e.kind, e.reason::int as bin, {summed_counts}, sum(e.confidence) as confidence
 from {source} e group by e.kind, e.reason
 
--- name: count_by_detector(where)
--- Count the newest :most verdicts. Each branch reads an index backwards: no index has the verdicts of both.
-select detector, decided_by, count(*) as verdicts from (
-    select * from (
-        (select e.detector, e.decided_by, e.occurred_at from feedbacks e
-         where {where} and e.origin = 'machine' and e.reaction is not null
-         order by e.occurred_at desc limit :most)
-        union all
-        (select e.detector, e.decided_by, e.occurred_at from feedbacks e
-         where {where} and e.origin = 'machine' and e.reaction is null and e.overruled_reaction is not null
-         order by e.occurred_at desc limit :most)
-    ) e
-    order by e.occurred_at desc limit :most
-) newest
-group by detector, decided_by order by verdicts desc, detector, decided_by limit 100
-
 -- name: count_replies(where)
 select count(*) from feedbacks e where {where} and e.feedback_type = 'implicit' and e.value is not null
 

@@ -45,12 +45,10 @@ where r.tenant = due.tenant and r.project = due.project and r.start = due.hour
 least(floor(round(e.confidence * {bins}e6) / 1e6)::int, {bins} - 1)::text
 
 -- fragment: judgements_of_row
--- One row for the machine verdict `e` of `effective_or_overruled`, and one for each verdict of a person or reviewer on
--- the same turn, all with the confidence bin of `e`.
+-- One row for each verdict of a person or reviewer on the turn of the machine verdict `e` of `effective_or_overruled`,
+-- with the confidence bin of `e`.
 (
-    select 'verdict' as kind, {bin} as reason, e.reaction where e.origin = 'machine'
-    union all
-    select e.reaction, {bin}, p.reaction from effective p
+    select e.reaction as kind, {bin} as reason, p.reaction from effective p
     where e.origin = 'machine' and p.origin <> 'machine' and p.tenant = e.tenant and p.project = e.project
       and p.conversation_id = e.conversation_id and p.turn_id = e.turn_id
 )

@@ -386,7 +386,7 @@ create table rollups (
     tenant text not null,
     project text not null,
     -- hour, day: by agent, version and model; total: hours of all agents; reason hour, reason day: by reason as
-    -- well; judgement hour, judgement day: the machine's verdicts by confidence; dimension hour, dimension day: by
+    -- well; judgement hour, judgement day: people's verdicts on the turns of the machine's; dimension hour, dimension day: by
     -- dimension and value
     grain text not null,
     start bigint not null,
@@ -394,8 +394,7 @@ create table rollups (
     agent_id text,
     agent_version text,
     model text,
-    -- Of a reason: tag, rule or correction_type. Of judgements: verdict, for counts of the machine's verdicts; or
-    -- the machine's verdict, for counts of people's reactions on the same turns. Of dimensions: the dimension
+    -- Of a reason: tag, rule or correction_type. Of judgements: the machine's verdict. Of dimensions: the dimension
     kind text,
     -- The reason; of judgements the twentieth of confidence, 0 to 19; of dimensions the value
     reason text,

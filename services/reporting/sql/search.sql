@@ -62,7 +62,7 @@ where feedback_id = :id::uuid and tenant = :tenant and project = :project
 -- roll-ups, and stale hours, which may have some.
 select min(first) as first, max(last) as last from (
     select min(start) as first, max(start) + {day} as last from rollups
-    where tenant = :tenant and project = :project and grain = 'judgement day' and kind <> 'verdict'
+    where tenant = :tenant and project = :project and grain = 'judgement day'
       and start > :start - {day} and start < :end
     union all
     select min(hour), max(hour) + {hour} from stale_hours
