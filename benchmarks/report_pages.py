@@ -59,7 +59,6 @@ PAGE_ADDRESSES: Final = {
     "overview, 30 days": f"/?{_OF}",
     "overview, 7 days": f"/?{_OF}&period=7d",
     "overview, all time": f"/?{_OF}&period=all",
-    "overview, every agent": f"/?{_OF}&every=1",
     "overview, agent": f"/?{_OF}&agent_id=agent-7",
     "overview, language": f"/?{_OF}&attributes.language=de",
     "overview, people": f"/?{_OF}&origin=user",

@@ -39,7 +39,7 @@ PAGES = (
     f"/dashboard/compare?{AT}",
     f"/dashboard/accuracy?{AT}",
     f"/dashboard/sessions?{AT}",
-    "/dashboard/conversation?tenant=acme&project=support&id=c1",
+    "/dashboard/conversation?at=acme/support&id=c1",
 )
 QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     (f"{BASE}/feedback/search", {}),

@@ -21,7 +21,7 @@ PAGES = (
     "/",
     "/?period=7d",
     "/dashboard/feedback",
-    "/dashboard/conversation?tenant=acme&project=support&conversation_id=c1",
+    "/dashboard/conversation?at=acme/support&conversation_id=c1",
     "/dashboard/compare",
     "/dashboard/compare?dimension=version&a=1&b=2",
     "/dashboard/sessions",

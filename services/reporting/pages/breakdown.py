@@ -17,19 +17,11 @@ from reporting.model.selection import Filters, Project, TimeSpan
 from reporting.pages import charts
 from reporting.pages.view import Link, View
 from reporting.pages.zones import local
-from reporting.sql import SQL
 
 BOTH: Final[tuple[Origin, Origin]] = ("user", "machine")
 """Origins by which agents are ranked. Reviews are counted apart from the machine verdicts that they replace."""
 SPARK_STEPS: Final = 14
 """Number of time steps in an agent's sparkline."""
-WITH_SPARKS: Final = {
-    "spark": "e.spark",
-    "of_spark": "grouping(e.spark) = 0",
-    "sparks": ", (e.origin, e.agent_id, e.spark)",
-}
-WITHOUT_SPARKS: Final = {"spark": "null::int", "of_spark": "false", "sparks": ""}
-"""SQL fragments for the placeholders of `break_down`."""
 
 
 class Version(NamedTuple):
@@ -72,26 +64,26 @@ async def breakdown(
         starts: Start times of the chart's steps, in microseconds and ascending order. If empty, nothing is counted by
             time step, neither for the chart nor for the sparklines.
     """
-    found = Breakdown()
+    counted, sparks = Breakdown(), _spark_starts(span) if starts else ()
     source = votes(project, span, filters, by_days=not starts or span.end - span.start >= LONG)
-    statement = SQL.break_down.filled(source=source.sql, **(WITH_SPARKS if starts else WITHOUT_SPARKS))
     rows, rows_of_steps = await asyncio.gather(
-        pool.fetch(*statement(**source.values, spark_steps=SPARK_STEPS)),
-        _counted_steps(pool, project, span, filters, starts),
+        counted_votes(pool, source, sparks, by_version=True), _counted_steps(pool, project, span, filters, starts)
     )
     for row in rows:
-        counted, origin = Votes(row["ok"], row["neutral"], row["not_ok"]), row["origin"]
-        if row["of_version"]:
-            found.versions[origin, Version(row["agent_id"], row["agent_version"])] = counted
-        elif row["of_spark"]:
-            found.sparks[origin, row["agent_id"], row["spark"]] = counted
-        elif row["of_agent"]:
-            found.agents[origin, row["agent_id"]] = counted
-        else:
-            found.whole[origin] = counted
-    for counts in rows_of_steps:
-        found.steps[counts.origin, max(0, counts.step - 1)] += counts.votes
-    return found
+        agent = row.agent_id or ""
+        counted.whole[row.origin] += row.votes
+        counted.agents[row.origin, agent] += row.votes
+        counted.versions[row.origin, Version(agent, row.agent_version)] += row.votes
+        if sparks:
+            counted.sparks[row.origin, agent, row.step - 1] += row.votes
+    for row in rows_of_steps:
+        counted.steps[row.origin, max(0, row.step - 1)] += row.votes
+    return counted
+
+
+def _spark_starts(span: TimeSpan) -> list[int]:
+    """Return the start times of a sparkline's steps, in microseconds."""
+    return [span.start - (span.start - span.end) * step // SPARK_STEPS for step in range(SPARK_STEPS)]
 
 
 async def _counted_steps(

@@ -36,7 +36,7 @@ from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import bucket_of, starts
 
 _REASONS: Final = 8
-_AGENTS: Final = 12
+_AGENTS: Final = 25
 _VERSIONS: Final = 3
 _MOVED: Final = 8
 
@@ -172,8 +172,8 @@ async def overview(pool: asyncpg.Pool, project: Project, view: View, span: TimeS
         chart_wide=charts.over_time(steps, bucket, 1120, 330, view.zone),
         chart_narrow=charts.over_time(steps, bucket, 350, 300, view.zone),
         steps=steps,
-        agents=agents if view.every else agents[:_AGENTS],
-        more_agents=0 if view.every else max(0, len(agents) - _AGENTS),
+        agents=agents[:_AGENTS],
+        more_agents=max(0, len(agents) - _AGENTS),
         moved=moved(counted, before),
         compared=any(votes.total for votes in before.whole.values()),
     )

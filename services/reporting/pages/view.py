@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 from urllib.parse import quote, quote_plus
 from uuid import UUID
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from contracts.base import Id, Name
+from contracts.base import Id
 from contracts.instants import DAY, MINUTE
 from reporting.model.cursor import CURSOR_LIMIT
 from reporting.model.dimensions import ATTRIBUTES, DimensionName
@@ -38,6 +38,7 @@ def _zone(value: object) -> object:
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
+_PROJECT: Final = r"^[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}$"
 _Day = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$")]
 _Row = Annotated[int, Field(ge=0, lt=2**63)]
 
@@ -102,10 +103,8 @@ class View(ListFilter):
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
-    named_project: str | None = Field(default=None, alias="at")
+    named_project: Annotated[str, Field(pattern=_PROJECT)] | None = Field(default=None, alias="at")
     """The selected project as `tenant/project`."""
-    tenant: Name | None = None
-    project: Name | None = None
     period: Period = "7d"
     start: _Day | None = Field(default=None, alias="from")
     """First day or minute of a custom range, in the time zone `tz`. A custom range takes precedence over `period`."""
@@ -132,8 +131,6 @@ class View(ListFilter):
     """Comparison: the dimension by which verdicts are compared."""
     a: Id | None = None
     b: Id | None = None
-    every: Annotated[bool, BeforeValidator(bool)] = False
-    """Overview: True to list all agents, False to list only the worst ones."""
     cursor: Annotated[str, Field(max_length=CURSOR_LIMIT)] | None = None
 
     @model_validator(mode="before")
@@ -245,26 +242,19 @@ def _value_in_words(name: str, value: object) -> str:
     return _VALUE_NAMES.get((name, value), str(value))
 
 
-def chosen(view: View, known: list[Project], last: str | None = None) -> Project | None:
-    """Return the project to show, or None if there is none.
+def chosen(view: View, projects: Sequence[Project], last: str | None = None) -> Project | None:
+    """Return the project in the URL, even if it is not in `projects`.
 
-    1. If the URL has `at`, return that project, or None if it is unknown.
-    2. If the URL has `tenant` and `project`, return that project, even if it is unknown.
-    3. Otherwise, return the last viewed project, or the first known project if the last one is unknown. If the URL has
-       only `tenant`, only projects of this tenant are considered.
+    Without one, return the last viewed project, or the first of `projects` if the last one is not among them.
 
     Args:
-        known: Projects that the caller may choose.
+        projects: Projects that the caller may choose.
         last: The last viewed project, as `tenant/project`.
     """
     if view.named_project is not None:
-        tenant, _, project = view.named_project.partition("/")
-        return next((candidate for candidate in known if candidate == (tenant, project)), None)
-    if view.tenant is not None and view.project is not None:
-        return Project(view.tenant, view.project)
-    fitting = [project for project in known if view.tenant in (None, project.tenant)]
-    viewed = (project for project in fitting if last == f"{project.tenant}/{project.project}")
-    return next(viewed, fitting[0] if fitting else None)
+        return Project(*view.named_project.split("/"))
+    viewed = (project for project in projects if last == f"{project.tenant}/{project.project}")
+    return next(viewed, projects[0] if projects else None)
 
 
 def address(path: str, parameters: dict[str, Any]) -> str:

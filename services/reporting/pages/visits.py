@@ -162,10 +162,9 @@ async def visit_of(sources: PageSources, request: Request) -> Visit | None:
     view = view_of(request)
     known = await projects(sources.current, caller.tenant, caller.projects)
     project = chosen(view, known, request.cookies.get(PROJECT_COOKIE))
-    if project is None and view.named_project is None and view.tenant is None:
+    if project is None:
         return None
-    may_see = project is not None and caller.may_touch(*project)
-    if project is None or not may_see or not (project in known or await is_known(sources.current, project)):
+    if not caller.may_touch(*project) or not (project in known or await is_known(sources.current, project)):
         raise RequestRefused(404, "The project does not exist, or this token is not valid for it.")
     [row] = await sources.current.fetch(*SQL.navigation(**project._asdict()))
     return Visit(request, view, project, known, Navigation(**row))

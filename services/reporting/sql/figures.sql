@@ -36,14 +36,6 @@ from (
 ) e
 group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origin))
 
--- name: break_down(source, spark, of_spark, sparks)
-select e.origin, e.agent_id, e.agent_version, {spark} as spark,
-       grouping(e.agent_id) = 0 as of_agent, grouping(e.agent_version) = 0 as of_version,
-       {of_spark} as of_spark, sum(e.ok) as ok, sum(e.neutral) as neutral, sum(e.not_ok) as not_ok
-from (select agent_id, agent_version, ok, neutral, not_ok, origin,
-             ((at - :start) * :spark_steps::bigint / (:end - :start))::int as spark from {source} s) e
-group by grouping sets ((e.origin), (e.origin, e.agent_id), (e.origin, e.agent_id, e.agent_version){sparks})
-
 -- name: count_votes(source)
 -- Verdict counts by origin, agent and time step: the number of `:starts`, in ascending order, that have passed. With
 -- `:by_version`, by the agent's version as well.
