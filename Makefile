@@ -58,7 +58,7 @@ format: $(VENV)/.dev ## Format the Python code, and fix what the linter can
 	@$(BIN)/ruff check -q --fix-only .
 	@$(BIN)/ruff format -q .
 
-docs: $(VENV)/.dev ## Write what is made from the code: docs/events.md, libs/contracts/asyncapi.json, docs/sources.md, the tables in docs/inference.md, the client's types, the schema of the Helm chart's values
+docs: $(VENV)/.dev ## Write what is made from the code: docs/events.md, libs/contracts/asyncapi.json, the client's types, the schema of the Helm chart's values
 	@$(BIN)/python -m docgen
 
 MINUTES ?= 2

@@ -9,23 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from docgen import (
-    asyncapi,
-    client_types,
-    events_page,
-    helm_schema,
-    page_tables,
-    sources_page,
-)
+from docgen import asyncapi, client_types, events_page, helm_schema
 
-GENERATORS = (
-    asyncapi,
-    events_page,
-    sources_page,
-    page_tables,
-    helm_schema,
-    client_types,
-)
+GENERATORS = (asyncapi, events_page, helm_schema, client_types)
 
 
 def stale() -> Iterator[tuple[Path, str]]:

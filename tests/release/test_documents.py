@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from docgen.reference import reference
+
 ROOT = Path(__file__).parents[2]
 README_WORDS = 680
 CODE = re.compile(r"^(```|~~~).*?^\1\s*?$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
@@ -53,6 +55,18 @@ def broken_links(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", pages())
 def test_relative_links_and_anchors_exist(page: str) -> None:
     assert broken_links(ROOT / page) == []
+
+
+def test_the_reference_names_metrics_rules_settings_and_keys_of_maps() -> None:
+    page = reference()
+    for name in (
+        "agent_feedback_lag_records",
+        "gives_up",
+        "CHAT_BRIDGE_SLACK_AGENTS",
+        "reply_unless",
+        "TEAMS_RELAY_SECRET",
+    ):
+        assert f"| `{name}` |" in page, name
 
 
 def test_readme_is_short() -> None:

@@ -1,4 +1,4 @@
-"""Registry of source kinds, from which the routes, the settings and docs/sources.md are derived."""
+"""Registry of source kinds, from which the routes, the settings and the reference are derived."""
 
 from __future__ import annotations
 

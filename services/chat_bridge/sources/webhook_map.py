@@ -1,6 +1,6 @@
 """File format of webhook maps: the signature, the rules that find chat events, and the responses. No I/O.
 
-`webhook_files.py` reads the files. docs/sources.md is generated from the field descriptions.
+`webhook_files.py` reads the files. `docgen.reference` prints the field descriptions.
 """
 
 from __future__ import annotations
