@@ -52,8 +52,8 @@ from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
-from inference.store_postgres import PostgresConversationStore
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.store import ConversationStore
+from inference.turns.store import TurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
 from redaction.recognisers import RedactionRules
@@ -175,8 +175,8 @@ class Groups:
     @asynccontextmanager
     async def inference(self) -> AsyncIterator[Handler]:
         async with self._pool("inference", inference.parts) as pool:
-            turns = PostgresTurnIndex(pool, TurnVectors(self._detector.embedder))
-            handler = ConversationHandler(PostgresConversationStore(pool), turns, self._log, self._detector)
+            turns = TurnIndex(pool, TurnVectors(self._detector.embedder))
+            handler = ConversationHandler(ConversationStore(pool), turns, self._log, self._detector)
             erase = InferenceErasures(pool, turns, lambda person: person.user_id).erase
             yield ErasingHandler(handler, pool.ledger, erase, self._log, "inference", is_guarded=True)
 
@@ -190,7 +190,7 @@ class Groups:
     @asynccontextmanager
     async def inference_status(self) -> AsyncIterator[Handler]:
         async with self._pool("inference", inference.parts) as pool:
-            yield UserReactionHandler(PostgresTurnIndex(pool, TurnVectors(self._detector.embedder)))
+            yield UserReactionHandler(TurnIndex(pool, TurnVectors(self._detector.embedder)))
 
     @asynccontextmanager
     async def reporting(self) -> AsyncIterator[Handler]:

@@ -15,8 +15,8 @@ import inference.sql
 from detector.detector import Detector
 from inference.api import inference_router
 from inference.detection import Detection
-from inference.store_postgres import PostgresConversationStore
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.store import ConversationStore
+from inference.turns.store import TurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
@@ -33,10 +33,10 @@ async def ready() -> str | None:
 async def serve(url: str, port: int, token: str) -> None:
     pool = await open_pool(url, "inference", inference.sql.SQL.schema)
     detector = Detector.default()
-    turns = PostgresTurnIndex(pool, TurnVectors(detector.embedder))
+    turns = TurnIndex(pool, TurnVectors(detector.embedder))
     authenticator = AccessToken(token)
     app = application(ready)
-    detection = Detection(PostgresConversationStore(pool), turns, detector)
+    detection = Detection(ConversationStore(pool), turns, detector)
     app.include_router(inference_router(detection, turns, SystemClock()))
     await HttpServer("127.0.0.1", port).start(guarded(app, authenticator))
     tune_gc()

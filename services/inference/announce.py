@@ -15,8 +15,8 @@ from contracts.provenance import NO_PROVENANCE
 from contracts.topics import INFERRED_RECEIVED
 from detector.model import Message, Target, Verdict
 from detector.reasons import reason_in_words
-from inference.store import IndexedMessage
-from inference.turns.store import PreviousVerdict
+from inference.model import IndexedMessage
+from inference.turns.model import PreviousVerdict
 
 DETECTOR = "implicit"
 

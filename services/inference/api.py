@@ -15,9 +15,10 @@ from detector.model import Message
 from inference.api_answers import Detected, FoundStrategies, FoundStrategy, TurnMetadata
 from inference.api_bodies import Body, NewMessage, StrategySearch
 from inference.detection import Detection
-from inference.store import ConversationKey
+from inference.model import ConversationKey
 from inference.strategies import strategies_that_worked
-from inference.turns.store import StrategyFilter, TurnSearch
+from inference.turns.model import StrategyFilter
+from inference.turns.search import TurnSearch
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import RequestCaller
@@ -111,7 +112,7 @@ def _add_turn_routes(router: Routes, turns: TurnSearch) -> None:
     @router.at("GET", METADATA, DETECT, refuses=READ | {404: "That turn is unknown."})
     async def metadata(tenant: Name, project: Name, conversation_id: Id, turn_id: Id) -> TurnMetadata:
         """Return a turn's metadata, including the detector's verdict and people's feedback."""
-        turn = await turns.find(TurnKey(tenant, project, conversation_id, turn_id))
+        turn = await turns.turn(TurnKey(tenant, project, conversation_id, turn_id))
         if turn is None:
             raise RequestRefused(404, "That turn is unknown.")
         return TurnMetadata.model_validate(turn)

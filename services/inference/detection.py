@@ -18,11 +18,13 @@ from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Verdict
 from detector.rules import UNRELATED
 from inference.last_answer import LastAnswer
 from inference.llm_gate.gate import LlmGate, PendingVerdict
+from inference.model import ConversationKey, IndexedMessage, Scope
 from inference.planner import Advice
-from inference.store import ConversationKey, ConversationStore, IndexedMessage, Scope
+from inference.store import ConversationStore
 from inference.turns.candidates import Candidate, candidates
+from inference.turns.model import PersonTurns
 from inference.turns.rules import MachineStatus, Turn, rejections_in_a_row
-from inference.turns.store import PersonTurns, TurnSearch
+from inference.turns.search import TurnSearch
 
 RECENT_TURNS: Final = 10
 """Number of latest turns that are checked for consecutive rejections."""
@@ -115,7 +117,7 @@ class Detection:
         target = verdict.target
         assert target is not None
         key = TurnKey(*where, target.turn_id)
-        turn = next((turn for turn in latest if turn.key == key), None) or await self._turns.find(key)
+        turn = next((turn for turn in latest if turn.key == key), None) or await self._turns.turn(key)
         return replace(turn or Turn(key, agent_id=target.agent_id), machine=_status_of(message, verdict))
 
     async def _answered_elsewhere(self, where: ConversationKey, message: Message) -> Detected:
@@ -125,7 +127,7 @@ class Detection:
         """
         others = await self._candidates(where, message)
         best = others[0] if others and others[0].target.similarity >= UNRELATED else None
-        about = await self._turns.find(TurnKey(*best.conversation, best.target.turn_id)) if best else None
+        about = await self._turns.turn(TurnKey(*best.conversation, best.target.turn_id)) if best else None
         [verdict] = self._detector.judge([Neighbourhood(_exchange(about) if about else (), message)])
         verdict = replace(verdict, target=None)
         if about is None or not _is_feedback(verdict):

@@ -12,7 +12,7 @@ import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from inference.sql import SQL
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.store import TurnIndex
 
 _AT_ONCE: Final = 2_000
 """Maximum number of rows changed by one statement, so that it stays below the statement timeout."""
@@ -21,7 +21,7 @@ _AT_ONCE: Final = 2_000
 class InferenceErasures:
     """Erasure of people's data from the message index and the turn index."""
 
-    def __init__(self, pool: asyncpg.Pool, turns: PostgresTurnIndex, pseudonym_of: Callable[[Person], str]) -> None:
+    def __init__(self, pool: asyncpg.Pool, turns: TurnIndex, pseudonym_of: Callable[[Person], str]) -> None:
         self._pool = pool
         self._turns = turns
         self._pseudonym_of = pseudonym_of

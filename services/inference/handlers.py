@@ -23,9 +23,10 @@ from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message
 from inference.judging import Judging
 from inference.llm_gate.gate import LlmGate
-from inference.store import ConversationKey, ConversationStore, IndexedMessage
+from inference.model import ConversationKey, IndexedMessage
+from inference.store import ConversationStore
 from inference.turns.facts import facts_of
-from inference.turns.store import TurnIntake
+from inference.turns.store import TurnIndex
 from inference.window import message_ranges
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
@@ -42,7 +43,7 @@ class ConversationHandler(Handler):
     def __init__(
         self,
         store: ConversationStore,
-        turns: TurnIntake,
+        turns: TurnIndex,
         producer: Producer,
         detector: Detector,
         gate: LlmGate | None = None,

@@ -17,9 +17,10 @@ from detector.detector import Detector
 from detector.model import Neighbourhood, Verdict
 from inference.announce import announcement
 from inference.llm_gate.gate import LlmGate, PendingVerdict
-from inference.store import IndexedMessage, VerdictStamp
+from inference.model import IndexedMessage, VerdictStamp
 from inference.turns.facts import Facts, joined
-from inference.turns.store import PreviousVerdict, TurnIntake
+from inference.turns.model import PreviousVerdict
+from inference.turns.store import TurnIndex
 from inference.window import MessageRange
 from servicekit.clock import stage
 from servicekit.log.records import Message as Record
@@ -64,7 +65,7 @@ class Judging:
 
     def __init__(
         self,
-        turns: TurnIntake,
+        turns: TurnIndex,
         producer: Producer,
         detector: Detector,
         gate: LlmGate | None = None,

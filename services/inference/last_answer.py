@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.base import Id, Label, Text
 from contracts.message_fields import TurnKey
 from detector.model import Message
-from inference.store import ConversationKey
+from inference.model import ConversationKey
 from inference.turns.rules import Turn
 
 SOME_AGENT = "agent"

@@ -12,9 +12,9 @@ from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
 from inference.settings import InferenceSettings
 from inference.sql import SQL
-from inference.store_postgres import PostgresConversationStore
-from inference.turns.search_postgres import PostgresTurnSearch
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.store import ConversationStore
+from inference.turns.search import TurnSearch
+from inference.turns.store import TurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
 from servicekit.service import Service
@@ -35,7 +35,7 @@ class InferenceParts:
     conversations: ConversationHandler
     reactions: UserReactionHandler
     erasures: InferenceErasures
-    search: PostgresTurnSearch
+    search: TurnSearch
     detection: Detection
 
 
@@ -51,15 +51,15 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
     reads = await service.open_reads(settings, SCHEMA)
     detector = await open_detector(settings, service.context.say)
     vectors = TurnVectors(detector.embedder)
-    turns, search = PostgresTurnIndex(pool, vectors), PostgresTurnSearch(reads, vectors)
+    turns, search = TurnIndex(pool, vectors), TurnSearch(reads, vectors)
     gate = gate_of(settings, endpoint, pool, detector, service.context.clock)
     return InferenceParts(
         settings,
         service,
         pool,
-        conversations=ConversationHandler(PostgresConversationStore(pool), turns, service.producer, detector, gate),
+        conversations=ConversationHandler(ConversationStore(pool), turns, service.producer, detector, gate),
         reactions=UserReactionHandler(turns),
         erasures=InferenceErasures(pool, turns, service.pseudonym_of),
         search=search,
-        detection=Detection(PostgresConversationStore(reads), search, detector, gate),
+        detection=Detection(ConversationStore(reads), search, detector, gate),
     )

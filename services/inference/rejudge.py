@@ -8,8 +8,9 @@ from typing import Any, Final, NamedTuple
 from contracts.headers import Headers, derived_headers
 from contracts.message_fields import MessageKey
 from inference.judging import Judging
+from inference.model import IndexedMessage
 from inference.sql import SQL
-from inference.store import ConversationStore, IndexedMessage
+from inference.store import ConversationStore
 from inference.window import message_ranges
 
 BATCH: Final = 200

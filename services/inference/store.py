@@ -1,95 +1,37 @@
-"""Interface of the message index and the types of its rows."""
+"""PostgreSQL message index. Each step of a batch takes one statement."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import Final
 
-from contracts.detectors import DetectorVersion
-from contracts.message_fields import MessageKey
-from contracts.provenance import NO_PROVENANCE, Provenance
-from detector.model import Message
+import asyncpg
 
+from contracts.message_fields import MESSAGE_KEY, MessageKey
+from contracts.provenance import Provenance
+from detector.model import NEIGHBOURHOOD, Message
+from inference.model import ConversationKey, IndexedMessage, Scope
+from inference.sql import SQL
+from servicekit.db.database import Database
+from servicekit.db.statements import Statements
 
-class ConversationKey(NamedTuple):
-    tenant: str
-    project: str
-    conversation_id: str
-
-
-@dataclass(frozen=True)
-class IndexedMessage:
-    """A message with the content of its highest version and the position of its earliest version.
-
-    Attributes:
-        position: Sort key of the message in its conversation: the result of `contracts.versions.position_of` for its
-            earliest version, whose time is `message.at`.
-        user_type: Role of the writer, as named by the platform.
-        evaluation: Number of message versions in the conversation, if the message was read to judge it; otherwise 0.
-    """
-
-    conversation: ConversationKey
-    message: Message
-    version: bytes
-    position: bytes
-    provenance: Provenance = NO_PROVENANCE
-    user_type: str | None = None
-    evaluation: int = 0
-
-    @cached_property
-    def thread(self) -> str:
-        """The id of the message's thread, or an empty string if the message is in the channel."""
-        return self.message.thread_id or ""
-
-    @cached_property
-    def key(self) -> MessageKey:
-        return MessageKey(*self.conversation, self.message.message_id)
-
-    def merged(self, other: IndexedMessage) -> IndexedMessage:
-        """Merge this version with another version of the message.
-
-        Events may omit the message replied to and the thread, so a value from either version is kept. If both versions
-        have a value, the greater one is kept.
-
-        Returns:
-            The merged message, or this same object if nothing changes.
-        """
-        first, last = min(self, other, key=attrgetter("position")), max(self, other, key=attrgetter("version"))
-        thread = max(self.thread, other.thread) or None
-        reply_to = max(self.message.reply_to or "", other.message.reply_to or "") or None
-        message = replace(last.message, at=first.message.at, reply_to=reply_to, thread_id=thread)
-        if last.version == self.version and (message, first.position) == (self.message, self.position):
-            return self
-        return replace(last, message=message, position=first.position)
+_OF_MESSAGE: Final = ("turn_id", "sender_id", "role", "agent_id", "text", "reply_to")
+_ATTRIBUTES: Final = (
+    {name: f"key.{name}" for name in MESSAGE_KEY}
+    | {name: f"message.{name}" for name in _OF_MESSAGE}
+    | {"about": "provenance.as_json"}
+)
+"""Attribute path of an indexed message by column name, for columns that are named differently from their attribute."""
 
 
-class VerdictStamp(NamedTuple):
-    """Sort key for the verdicts on a message: the verdict with the highest stamp is effective.
+class ConversationStore:
+    """Message index. The table `messages` must be on the search path of the pool."""
 
-    `release` and `mode` are those of the detector (`contracts.detectors.DetectorVersion`).
-    """
+    def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
+        self._pool = pool
+        self._index = sql.index_messages
+        self._values = self._index.reader(other={"guarded_tenant", "guarded_user"}, **_ATTRIBUTES)
 
-    release: int
-    mode: int
-    evaluation: int
-
-    @classmethod
-    def of(cls, message: IndexedMessage, version: DetectorVersion) -> VerdictStamp:
-        """Return the stamp of a verdict on `message` by a detector of the given version."""
-        return cls(version.release, version.mode, message.evaluation)
-
-
-class Scope(NamedTuple):
-    """A thread including its root message, or a conversation's channel without its threads."""
-
-    conversation: ConversationKey
-    thread: str
-
-
-class ConversationStore(Protocol):
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         """Merge messages into the index and commit.
 
@@ -99,7 +41,8 @@ class ConversationStore(Protocol):
         Returns:
             The keys of the messages that were added or changed (see `IndexedMessage.merged`).
         """
-        ...
+        rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
+        return {MessageKey(*row) for row in await Database.call(self._pool, self._index, rows)}
 
     async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[IndexedMessage]]:
         """Return the messages with these keys, the `NEIGHBOURHOOD` messages before and `after` messages after each.
@@ -108,12 +51,39 @@ class ConversationStore(Protocol):
             The messages in order, by thread or channel. There may be gaps between distant messages. The root message of
             a thread is in the channel and in the thread.
         """
-        ...
+        statement = SQL.messages_around.bulk(sorted(set(keys)), before=NEIGHBOURHOOD, after=after)
+        scopes: dict[Scope, list[IndexedMessage]] = {}
+        for row in await self._pool.fetch(*statement):
+            where = ConversationKey(row["tenant"], row["project"], row["conversation_id"])
+            message = _indexed(row, where, row["evaluation"])
+            scopes.setdefault(Scope(where, row["scope"]), []).append(message)
+        return scopes
 
     async def find(self, key: MessageKey) -> IndexedMessage | None:
         """Return a message, or None if it is not indexed."""
-        ...
+        row = await self._pool.fetchrow(*SQL.find_message(**key._asdict()))
+        return None if row is None else _indexed(row, ConversationKey(*key[:3]))
 
     async def before(self, scope: Scope, position: bytes, limit: int) -> Sequence[IndexedMessage]:
         """Return up to `limit` messages of a thread or channel before `position` in order, and the thread's root."""
-        ...
+        where = scope.conversation
+        statement = SQL.messages_before(**where._asdict(), thread=scope.thread, position=position, limit=limit)
+        return [_indexed(row, where) for row in await self._pool.fetch(*statement)]
+
+
+def _indexed(row: asyncpg.Record, conversation: ConversationKey, evaluation: int = 0) -> IndexedMessage:
+    message = Message(
+        message_id=row["message_id"],
+        turn_id=row["turn_id"],
+        sender_id=row["sender_id"],
+        role=row["role"],
+        agent_id=row["agent_id"],
+        text=row["text"],
+        at=row["at"],
+        reply_to=row["reply_to"],
+        thread_id=row["thread"] or None,
+    )
+    provenance = Provenance.from_json(row["about"])
+    return IndexedMessage(
+        conversation, message, row["version"], row["position"], provenance, row["user_type"], evaluation
+    )

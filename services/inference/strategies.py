@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from inference.detection import Detected
-from inference.store import ConversationKey
+from inference.model import ConversationKey
+from inference.turns.model import StrategyFilter
 from inference.turns.rules import Turn
-from inference.turns.store import StrategyFilter, TurnSearch
+from inference.turns.search import TurnSearch
 
 SEARCHED_TURNS: Final = 50
 """Number of turns that are searched for distinct strategies."""

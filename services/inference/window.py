@@ -13,7 +13,7 @@ from contracts.exchange import answer_of_turn, question_of
 from contracts.message_fields import MessageKey
 from detector.addressing import exchange_message
 from detector.model import NEIGHBOURHOOD
-from inference.store import IndexedMessage, Scope
+from inference.model import IndexedMessage, Scope
 from inference.turns.facts import Facts, answered
 
 

@@ -17,7 +17,7 @@ from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person
 from contracts.instants import format_instant
 from feedback.turn_erasures import TurnErasures
 from inference.erasure import InferenceErasures
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.store import TurnIndex
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database, ErasureLedger
 from standalone.programs import PROGRAMS
@@ -145,7 +145,7 @@ async def erase(service: str, pool: Database, erased: ErasedAt) -> None:
         case "feedback":
             await TurnErasures(pool, lambda person: person.user_id).erase(erased)
         case "inference":
-            index = PostgresTurnIndex(pool, None)  # type: ignore[arg-type] # no search
+            index = TurnIndex(pool, None)  # type: ignore[arg-type] # no search
             await InferenceErasures(pool, index, lambda person: person.user_id).erase(erased)
         case _:
             await ReportingErasures(pool).erase(erased)

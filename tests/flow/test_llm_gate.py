@@ -20,7 +20,7 @@ from detector.detector import Detector
 from detector.model import Message, Neighbourhood, Verdict
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate, PendingVerdict
-from inference.store import ConversationKey
+from inference.model import ConversationKey
 from servicekit.log.reader import records_of
 from standalone.cli.evaluate import evaluate
 from tests.support.hand_clock import HandClock

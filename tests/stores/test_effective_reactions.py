@@ -18,7 +18,7 @@ import inference.service
 from contracts.feedback import FeedbackCreated
 from detector.encoders.embedder import WordLlamaEmbedder
 from inference.turns.rules import status_of
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.store import TurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
 from reporting.read_models.handlers import ProjectionHandler
@@ -108,7 +108,7 @@ async def test_reports_index_and_reference_consumer_count_what_the_rule_counts(
     events = announced(choose)
     expected = latest(events)
     projector = ProjectionHandler(PostgresReadModels(read_models))
-    reactions = UserReactionHandler(PostgresTurnIndex(turn_index, TurnVectors(WordLlamaEmbedder())))
+    reactions = UserReactionHandler(TurnIndex(turn_index, TurnVectors(WordLlamaEmbedder())))
     rewards = consumer().Rewards(str(tmp_path / "rewards.sqlite"))
     for some in batches(events, choose):
         await projector.handle(batch(*some))

@@ -22,9 +22,9 @@ from feedback.registry_postgres import PostgresRegistry
 from feedback.store import Save
 from feedback.store_postgres import PostgresStore
 from inference.handlers import indexed
-from inference.store_postgres import PostgresConversationStore
+from inference.store import ConversationStore
 from inference.turns.facts import facts_of
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.store import TurnIndex
 from inference.turns.vectors import TurnVectors
 from reporting.model.projection import message_row
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -71,9 +71,7 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
         await PostgresReadModels(one).apply([message_row(SAID)])
 
     async def take(pool: Any) -> None:
-        await PostgresTurnIndex(pool, vectors).take(
-            [facts_of(SAID, version_of(SAID))], [], DetectorVersion(1, 0, "00000000")
-        )
+        await TurnIndex(pool, vectors).take([facts_of(SAID, version_of(SAID))], [], DetectorVersion(1, 0, "00000000"))
 
     async def register(pool: Any) -> None:
         connection = pool if isinstance(pool, Database) else OnConnection(pool)
@@ -87,7 +85,7 @@ async def write(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
         ),
         "messages of inference": (
             "inference",
-            lambda pool: PostgresConversationStore(pool).index([indexed(SAID)]),
+            lambda pool: ConversationStore(pool).index([indexed(SAID)]),
             "messages",
         ),
         "turns of inference": ("inference", take, "turns"),

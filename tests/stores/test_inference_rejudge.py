@@ -22,8 +22,8 @@ from inference.handlers import ConversationHandler
 from inference.judging import Judging
 from inference.rejudge import Rejudging
 from inference.sql import SQL
-from inference.store_postgres import PostgresConversationStore as PostgresStore
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.store import ConversationStore as PostgresStore
+from inference.turns.store import TurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit.db.pools import open_pool
 from servicekit.log.records import Coordinates, RawRecord, Received
@@ -81,13 +81,13 @@ class Inference:
         self.log: list[Any] = []
 
     def rejudging(self, detector: Any = NEW, producer: Any = None) -> Rejudging:
-        turns = PostgresTurnIndex(self.connection, VECTORS)
+        turns = TurnIndex(self.connection, VECTORS)
         judging = Judging(turns, producer or RecordingProducer(), detector)
         return Rejudging(self.connection, PostgresStore(self.pool), judging)
 
     async def take(self, detector: Any, *events: Any) -> None:
         producer = RecordingProducer()
-        turns = PostgresTurnIndex(self.pool, VECTORS)
+        turns = TurnIndex(self.pool, VECTORS)
         await ConversationHandler(PostgresStore(self.pool), turns, producer, detector).handle(batch(*events))
         self.log += producer.sent
 

@@ -26,9 +26,9 @@ from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import GateAnswers, PostgresGateAnswers
-from inference.store import ConversationKey, ConversationStore, IndexedMessage, Scope
-from inference.store_postgres import PostgresConversationStore
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.model import ConversationKey, IndexedMessage, Scope
+from inference.store import ConversationStore
+from inference.turns.store import TurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit.db.pools import open_pool
 from tests.support.feedback_events import RecordingProducer
@@ -49,7 +49,7 @@ async def store(request: pytest.FixtureRequest, postgres_url: str) -> AsyncItera
         return
     pool = await open_pool(postgres_url, "inference", SCHEMA, size=2)
     await pool.execute("truncate messages")
-    yield PostgresConversationStore(pool)
+    yield ConversationStore(pool)
     await pool.close()
 
 
@@ -136,7 +136,7 @@ async def test_the_order_of_arrival_does_not_matter(store: ConversationStore) ->
     after=st.integers(0, 5),
 )
 def test_every_index_reads_the_same_messages(
-    both: tuple[asyncio.Runner, PostgresConversationStore], stored: set[int], changed: set[int], after: int
+    both: tuple[asyncio.Runner, ConversationStore], stored: set[int], changed: set[int], after: int
 ) -> None:
     running, postgres = both
 
@@ -158,11 +158,11 @@ def test_every_index_reads_the_same_messages(
 
 
 @pytest.fixture(scope="module")
-def both(postgres_url: str) -> Iterator[tuple[asyncio.Runner, PostgresConversationStore]]:
+def both(postgres_url: str) -> Iterator[tuple[asyncio.Runner, ConversationStore]]:
     """Yield the index in PostgreSQL with a loop of its own, since hypothesis runs plain functions."""
     with asyncio.Runner() as running:
         pool = running.run(open_pool(postgres_url, "inference", SCHEMA, size=1))
-        yield running, PostgresConversationStore(pool)
+        yield running, ConversationStore(pool)
         running.run(pool.close())
 
 
@@ -209,15 +209,13 @@ async def test_the_work_for_a_batch_grows_with_its_conversations_not_with_their_
         await pool.execute("truncate messages")
         for count in (40, 400):
             scopes = [ConversationKey("acme", "p", f"c{n}") for n in range(count)]
-            await PostgresConversationStore(pool).index(
-                [said(f"m{n}", n, where=one) for one in scopes for n in range(3)]
-            )
+            await ConversationStore(pool).index([said(f"m{n}", n, where=one) for one in scopes for n in range(3)])
             async with pool.acquire() as connection, connection.transaction():
                 looked = "select idx_scan from pg_stat_xact_user_tables where relname = 'messages'"
                 before = await connection.fetchval(looked)
                 alone: Any = connection  # has the pool's methods
                 changed = {MessageKey(*one, "m1") for one in scopes}
-                found = await PostgresConversationStore(alone).around(changed, 10)
+                found = await ConversationStore(alone).around(changed, 10)
                 assert [ids(rows) for rows in found.values()] == [["m0", "m1", "m2"]] * count
                 # A few index scans for each conversation.
                 assert await connection.fetchval(looked) - before <= 6 * count
@@ -313,8 +311,8 @@ class Group:
         self.pool, self.log = pool, RecordingProducer()
 
     async def handler(self, detector: Any, gate: LlmGate | None = None) -> ConversationHandler:
-        turns = PostgresTurnIndex(self.pool, VECTORS)
-        return ConversationHandler(PostgresConversationStore(self.pool), turns, self.log, detector, gate)
+        turns = TurnIndex(self.pool, VECTORS)
+        return ConversationHandler(ConversationStore(self.pool), turns, self.log, detector, gate)
 
     async def take(self, detector: Any) -> None:
         await (await self.handler(detector)).handle(batch(*CHAT))

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 import inference.service
-import inference.turns.search_postgres
+import inference.turns.search
 from contracts.chat import ChatMessageIngested
 from contracts.detectors import DetectorVersion
 from contracts.feedback import FeedbackCreated, FeedbackErased
@@ -22,13 +22,13 @@ from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from detector.model import CorrectionType, Feedback, Message, Reaction, Target, Verdict
 from inference.handlers import ConversationHandler
-from inference.store import ConversationKey, IndexedMessage
-from inference.store_postgres import PostgresConversationStore
+from inference.model import ConversationKey, IndexedMessage
+from inference.store import ConversationStore
 from inference.turns.facts import Facts, Question, Reply, facts_of, joined
+from inference.turns.model import PersonTurns, PreviousVerdict, StrategyFilter, UserReaction
 from inference.turns.rules import Turn
-from inference.turns.search_postgres import LATEST, NEAREST
-from inference.turns.store import PersonTurns, PreviousVerdict, StrategyFilter, UserReaction
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.search import LATEST, NEAREST
+from inference.turns.store import TurnIndex
 from inference.turns.user_reactions import NO_REACTION, UserReactionHandler, reaction_of
 from inference.turns.vectors import TurnVectors
 from servicekit.db.pools import open_pool
@@ -62,8 +62,8 @@ async def pool(postgres_url: str) -> AsyncIterator[Any]:
 
 
 @pytest_asyncio.fixture
-async def turns(pool: Any) -> PostgresTurnIndex:
-    return PostgresTurnIndex(pool, VECTOR)
+async def turns(pool: Any) -> TurnIndex:
+    return TurnIndex(pool, VECTOR)
 
 
 def key(turn_id: str) -> TurnKey:
@@ -111,9 +111,9 @@ def message(name: str, at: int, text: str, *, turn: str | None = None, agent: bo
     )
 
 
-async def status(turns: PostgresTurnIndex, turn_id: str = "t1") -> tuple[Any, ...]:
+async def status(turns: TurnIndex, turn_id: str = "t1") -> tuple[Any, ...]:
     """Return the status as queries show it; the table's generated columns must be equal."""
-    found = await turns.find(key(turn_id))
+    found = await turns.turn(key(turn_id))
     stored = await turns._pool.fetchrow(
         "select user_feedback_status, feedback_confidence, rejection_detected_in from turns where turn_id = $1", turn_id
     )
@@ -128,7 +128,7 @@ from turns
 """
 
 
-async def test_halves_of_a_turn_join_in_any_order(turns: PostgresTurnIndex, pool: Any) -> None:
+async def test_halves_of_a_turn_join_in_any_order(turns: TurnIndex, pool: Any) -> None:
     events = [
         message("q", 10, "When?", turn="t1"),
         message("a", 20, "At nine.", turn="t1", agent=True, strategy="lookup", quality_score=0.8),
@@ -140,19 +140,19 @@ async def test_halves_of_a_turn_join_in_any_order(turns: PostgresTurnIndex, pool
         await pool.execute(TABLES)
         for event in order:
             await turns.take([facts_of(event)], [], DETECTOR)
-        seen.add(await turns.find(key("t1")))
+        seen.add(await turns.turn(key("t1")))
         alike = await pool.fetchrow(VECTORS, VECTOR.of("When exactly?"), VECTOR.of("At ten."))
         assert tuple(alike) == pytest.approx((1, 1), abs=1e-3)
         await pool.execute(TABLES)
         await turns.take(joined(map(facts_of, order)), [], DETECTOR)
-        seen.add(await turns.find(key("t1")))
+        seen.add(await turns.turn(key("t1")))
     (turn,) = seen
     assert turn == Turn(
         key("t1"), "ann", "When exactly?", "bot", "a", "At ten.", 10, strategy="repair", quality_score=0.9
     )
 
 
-async def test_a_verdict_stands_until_a_later_look_says_otherwise(turns: PostgresTurnIndex) -> None:
+async def test_a_verdict_stands_until_a_later_look_says_otherwise(turns: TurnIndex) -> None:
     await turns.take([], [verdict("rejected", 0.9, "t1", 5)], DETECTOR)
     assert await status(turns) == ("rejected", 0.9, "t-m9")
     await turns.take([], [verdict("accepted", 0.7, "t2", 6)], DETECTOR)
@@ -164,7 +164,7 @@ async def test_a_verdict_stands_until_a_later_look_says_otherwise(turns: Postgre
     assert await status(turns, "t2") == ("neutral", 0.5, None)
 
 
-async def test_of_two_messages_about_a_turn_the_announced_one_stands(turns: PostgresTurnIndex) -> None:
+async def test_of_two_messages_about_a_turn_the_announced_one_stands(turns: TurnIndex) -> None:
     await turns.take(
         [], [verdict("rejected", 0.9, "t1", 5, by="m1"), verdict("accepted", 0.5, "t1", 5, by="m2")], DETECTOR
     )
@@ -173,7 +173,7 @@ async def test_of_two_messages_about_a_turn_the_announced_one_stands(turns: Post
     assert await status(turns) == ("accepted", 0.5, None)
 
 
-async def test_a_person_beats_the_machine_and_taking_back_falls_back(turns: PostgresTurnIndex) -> None:
+async def test_a_person_beats_the_machine_and_taking_back_falls_back(turns: TurnIndex) -> None:
     await turns.take([], [verdict("rejected", 0.9, "t1", 5)], DETECTOR)
     assert await turns.take_reactions([judged(1, "accepted", 1)]) == {UUID(int=1)}
     assert await status(turns) == ("accepted", 1.0, None)
@@ -183,7 +183,7 @@ async def test_a_person_beats_the_machine_and_taking_back_falls_back(turns: Post
     assert await status(turns) == ("rejected", 0.9, "t-m9")
 
 
-async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurnIndex, pool: Any) -> None:
+async def test_revisions_and_verdicts_end_alike_in_any_order(turns: TurnIndex, pool: Any) -> None:
     steps: Sequence[Any] = [
         judged(1, "accepted", 1),
         judged(1, "rejected", 2),
@@ -196,22 +196,22 @@ async def test_revisions_and_verdicts_end_alike_in_any_order(turns: PostgresTurn
         await pool.execute(TABLES)
         for step in order:
             await (turns.take_reactions([step]) if isinstance(step, UserReaction) else turns.take([], [step], DETECTOR))
-        found = await turns.find(key("t1"))
+        found = await turns.turn(key("t1"))
         assert found is not None and found.machine is not None and found.user is not None
         seen.add((*await status(turns), found.machine.status, found.user.tags))
     assert seen == {("rejected", 1.0, "t-m9", "rejected", ("wrong",))}
 
 
-async def test_feedback_on_an_unseen_turn_makes_a_stub_that_the_message_fills(turns: PostgresTurnIndex) -> None:
+async def test_feedback_on_an_unseen_turn_makes_a_stub_that_the_message_fills(turns: TurnIndex) -> None:
     await turns.take_reactions([judged(1, "rejected", 1)])
-    stub = await turns.find(key("t1"))
+    stub = await turns.turn(key("t1"))
     assert stub is not None and (stub.status, stub.assistant_text) == ("rejected", None)
     await turns.take([facts_of(message("a", 20, "At nine.", turn="t1", agent=True))], [], DETECTOR)
-    filled = await turns.find(key("t1"))
+    filled = await turns.turn(key("t1"))
     assert filled is not None and (filled.status, filled.assistant_text) == ("rejected", "At nine.")
 
 
-async def test_search_gives_accepted_before_neutral_by_quality_and_none_rejected(turns: PostgresTurnIndex) -> None:
+async def test_search_gives_accepted_before_neutral_by_quality_and_none_rejected(turns: TurnIndex) -> None:
     qualities = {"t1": 0.9, "t2": 0.4, "t3": 0.8, "t4": 0.6, "t5": None}
     await turns.take(
         [
@@ -235,9 +235,7 @@ async def test_search_gives_accepted_before_neutral_by_quality_and_none_rejected
     assert await turns.search(StrategyFilter("globex", HERE.project), 10) == []
 
 
-async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(
-    turns: PostgresTurnIndex, pool: Any
-) -> None:
+async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(turns: TurnIndex, pool: Any) -> None:
     for name, thread, at in (
         ("t1", "", 1),
         ("t2", "root", 2),
@@ -261,7 +259,7 @@ async def test_the_latest_turns_of_a_thread_are_those_whose_answers_are_in_it(
     assert [turn.key.turn_id for turn in await turns.latest(HERE, 9, 9, "other")] == ["t4"]
 
 
-async def test_a_hundred_later_answers_hide_no_earlier_one(turns: PostgresTurnIndex, pool: Any) -> None:
+async def test_a_hundred_later_answers_hide_no_earlier_one(turns: TurnIndex, pool: Any) -> None:
     times = range(1, 104)
     await turns.take(joined(facts_of(message(f"a{n}", n, "x", turn=f"t{n}", agent=True)) for n in times), [], DETECTOR)
 
@@ -279,11 +277,11 @@ async def test_a_hundred_later_answers_hide_no_earlier_one(turns: PostgresTurnIn
     assert await latest(999, "") == []
 
 
-async def test_the_time_of_a_turn_is_that_of_its_earliest_message(turns: PostgresTurnIndex) -> None:
+async def test_the_time_of_a_turn_is_that_of_its_earliest_message(turns: TurnIndex) -> None:
     await turns.take_reactions([judged(1, "rejected", 1)])
     for at, known in ((None, None), (50, 50), (None, 50), (60, 50), (40, 40), (50, 40)):
         await turns.take([Facts(key("t1"), at)], [], DETECTOR)
-        found = await turns.find(key("t1"))
+        found = await turns.turn(key("t1"))
         assert found is not None and found.at == known
 
 
@@ -298,7 +296,7 @@ async def test_the_time_of_a_turn_is_that_of_its_earliest_message(turns: Postgre
     ],
 )
 async def test_one_of_several_verdicts_on_a_turn_is_shown(
-    turns: PostgresTurnIndex, verdicts: Sequence[tuple[str, int, Feedback]], shown: str
+    turns: TurnIndex, verdicts: Sequence[tuple[str, int, Feedback]], shown: str
 ) -> None:
     said = [verdict(status, 0.9 if status == "rejected" else 0.5, "t1", 5, by=name) for name, _, status in verdicts]
     await turns.take(
@@ -309,13 +307,13 @@ async def test_one_of_several_verdicts_on_a_turn_is_shown(
         ],
         DETECTOR,
     )
-    found = await turns.find(key("t1"))
+    found = await turns.turn(key("t1"))
     assert found is not None and found.machine is not None
     assert found.machine.detected_in_turn_id == f"t-{shown}"
 
 
 async def test_a_judged_message_returns_its_verdict_and_the_turn_that_was_announced(
-    turns: PostgresTurnIndex, pool: Any
+    turns: TurnIndex, pool: Any
 ) -> None:
     placed, said = verdict("rejected", 0.9, "t1", 5)
     place = {**HERE._asdict(), "message_id": "m9", "emitted_turn_id": "t7", "emitted_agent_id": "bot"}
@@ -342,13 +340,13 @@ class Discarding:
         return []
 
 
-async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: PostgresTurnIndex, pool: Any) -> None:
+async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: TurnIndex, pool: Any) -> None:
     detector = Detector.default()
     seen: list[list[Any]] = []
     shuffled = random.Random(7)
     for size in (5, 1, 2, 1, 3, 1):
         await pool.execute(TABLES)
-        handler = ConversationHandler(PostgresConversationStore(pool), turns, Discarding(), detector)
+        handler = ConversationHandler(ConversationStore(pool), turns, Discarding(), detector)
         order = [
             Received(event, RawRecord(Coordinates("t", 0, n), None, None, (), 0))
             for n, event in enumerate(CONVERSATION)
@@ -357,7 +355,7 @@ async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: Po
             shuffled.shuffle(order)
         for start in range(0, len(order), size):
             await handler.handle(order[start : start + size])
-        seen.append([await turns.find(key(name)) for name in ("q1", "a1", "q2", "a2", "q3")])
+        seen.append([await turns.turn(key(name)) for name in ("q1", "a1", "q2", "a2", "q3")])
     first, second = seen[0][1], seen[0][3]
     assert first is not None and second is not None
     assert (first.status, first.rejection_detected_in, first.correction_type) == ("rejected", "q2", "explicit")
@@ -393,7 +391,7 @@ async def reaction_status(pool: Any) -> str | None:
 @pytest.mark.parametrize("together", [True, False])
 async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(pool: Any, together: bool) -> None:
     """A tombstone is written to all partitions, so its copies may be read after a later revision."""
-    events = UserReactionHandler(PostgresTurnIndex(pool, VECTOR))
+    events = UserReactionHandler(TurnIndex(pool, VECTOR))
     said: list[Received[Any]] = [judged_reaction(3, "not_ok"), ended(2)]
     for part in [said] if together else [[one] for one in said]:
         await events.handle(part)
@@ -403,7 +401,7 @@ async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(pool: Any, to
 
 
 async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) -> None:
-    events = UserReactionHandler(PostgresTurnIndex(pool, VECTOR))
+    events = UserReactionHandler(TurnIndex(pool, VECTOR))
     inferred = example(TOPIC, "created", feedbackType="inferred", origin="machine")
     verdict = Received(FeedbackCreated.model_validate_json(inferred), record())
     outcomes = await events.handle([verdict])
@@ -412,7 +410,7 @@ async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) ->
 
 
 async def test_a_tombstone_takes_back_what_was_said_before_it(pool: Any) -> None:
-    events = UserReactionHandler(PostgresTurnIndex(pool, VECTOR))
+    events = UserReactionHandler(TurnIndex(pool, VECTOR))
     await events.handle([judged_reaction(1, "not_ok")])
     assert await reaction_status(pool) == "rejected"
     await events.handle([ended()])
@@ -466,12 +464,12 @@ def turn(
     return Facts(key, at, asked, replied)
 
 
-async def names(turns: PostgresTurnIndex, looked: PersonTurns, text: str) -> list[tuple[str, int]]:
+async def names(turns: TurnIndex, looked: PersonTurns, text: str) -> list[tuple[str, int]]:
     return sorted((one.key.turn_id, one.turns_back) for one in await turns.nearby(looked, text))
 
 
 async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowhere_else(
-    turns: PostgresTurnIndex,
+    turns: TurnIndex,
 ) -> None:
     await turns.take(
         [
@@ -502,7 +500,7 @@ async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowher
     assert await names(turns, PersonTurns("acme", "p", "eve", 0, 100), "y") == []
 
 
-async def test_the_nearest_answers_and_the_latest_are_picked(turns: PostgresTurnIndex) -> None:
+async def test_the_nearest_answers_and_the_latest_are_picked(turns: TurnIndex) -> None:
     await turns.take([turn("museum", 1, answer="The museum opens at nine.")], [], DETECTOR)
     await turns.take(
         [turn(f"t{n:03}", n, answer=f"Your train {n} leaves from platform two.") for n in range(2, 90)], [], DETECTOR
@@ -517,19 +515,19 @@ async def test_the_nearest_answers_and_the_latest_are_picked(turns: PostgresTurn
 
 
 async def test_of_a_name_that_many_share_the_latest_turns_are_looked_at(
-    turns: PostgresTurnIndex, monkeypatch: pytest.MonkeyPatch
+    turns: TurnIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inference.turns.search_postgres, "SCANNED_TURNS_LIMIT", 2)
+    monkeypatch.setattr(inference.turns.search, "SCANNED_TURNS_LIMIT", 2)
     await turns.take([turn(f"t{n}", n) for n in range(1, 5)], [], DETECTOR)
     assert await names(turns, ALL, "y") == [("t3", 2), ("t4", 1)]
 
 
 async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unlike(
-    turns: PostgresTurnIndex, pool: Any
+    turns: TurnIndex, pool: Any
 ) -> None:
     facts = [turn("t1", 1, "When does it open?", "At nine.", strategy="s")]
     await turns.take(facts, [], DETECTOR)
-    others = PostgresTurnIndex(pool, TurnVectors(Renamed()))
+    others = TurnIndex(pool, TurnVectors(Renamed()))
     asked = StrategyFilter("acme", "p", text="When does it open?")
     assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [0.0]
     assert await others.search(asked, 5) == []
@@ -542,7 +540,7 @@ async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unl
     assert [(one.key.turn_id, one.cosine) for one in await others.nearby(ALL, "At nine.")] == [("t1", 0.0)]
 
 
-async def test_texts_that_say_nothing_are_like_nothing(turns: PostgresTurnIndex) -> None:
+async def test_texts_that_say_nothing_are_like_nothing(turns: TurnIndex) -> None:
     await turns.take(
         [turn("t1", 1, "", "🙂", strategy="s"), turn("t2", 2, "?", "At nine.", strategy="s")], [], DETECTOR
     )
@@ -551,7 +549,7 @@ async def test_texts_that_say_nothing_are_like_nothing(turns: PostgresTurnIndex)
     assert await turns.search(StrategyFilter("acme", "p", text="🙂"), 5) == []
 
 
-async def test_strategies_are_found_by_questions_like_the_one_asked(turns: PostgresTurnIndex) -> None:
+async def test_strategies_are_found_by_questions_like_the_one_asked(turns: TurnIndex) -> None:
     await turns.take(
         [
             turn("same", 1, "When does the museum open?", strategy="a", quality_score=0.6),
@@ -571,7 +569,7 @@ async def test_strategies_are_found_by_questions_like_the_one_asked(turns: Postg
     assert await turns.search(StrategyFilter("acme", "p", user_id="bob", text="When does the museum open?"), 10) == []
 
 
-async def test_the_best_of_the_fifty_most_similar_questions_is_found(turns: PostgresTurnIndex) -> None:
+async def test_the_best_of_the_fifty_most_similar_questions_is_found(turns: TurnIndex) -> None:
     asked = "When does the museum open?"
     same = [turn(f"t{n:02}", n, asked, strategy="s", quality_score=0.1) for n in range(1, 50)]
     other = turn("other", 60, "When does the museum open today?", strategy="s", quality_score=0.9)

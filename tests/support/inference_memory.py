@@ -11,9 +11,11 @@ from detector.model import NEIGHBOURHOOD, Verdict
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Answers
-from inference.store import ConversationKey, IndexedMessage, Scope, VerdictStamp
+from inference.model import ConversationKey, IndexedMessage, Scope, VerdictStamp
+from inference.store import ConversationStore
 from inference.turns.facts import Facts
-from inference.turns.store import PreviousVerdict
+from inference.turns.model import PreviousVerdict
+from inference.turns.store import TurnIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,8 @@ class _StoredMessage:
     is_announced: bool = False
 
 
-class MemoryConversationStore:
-    """In-memory implementation of `store.ConversationStore`, and of the verdicts of `turns.store.TurnIntake`."""
+class MemoryConversationStore(ConversationStore, TurnIndex):
+    """Message index that overrides each method with one in memory, and turn index that only has verdicts."""
 
     def __init__(self) -> None:
         self._conversations: dict[ConversationKey, dict[MessageKey, _StoredMessage]] = {}

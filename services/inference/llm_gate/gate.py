@@ -18,7 +18,7 @@ from inference.llm_gate.answer import LlmAnswer, apply_answer, judges_answer
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.question import LlmQuestion, question
 from inference.llm_gate.store import Answers, GateAnswers
-from inference.store import ConversationKey
+from inference.model import ConversationKey
 
 QUESTIONS_AT_ONCE: Final = 500
 """Maximum number of questions in memory at a time, which is also the number stored by one statement."""

@@ -14,7 +14,7 @@ from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Answers
-from inference.store import ConversationKey
+from inference.model import ConversationKey
 from servicekit.clock import Clock
 
 #: Deadline of a question and of all questions, in seconds. A measurement may take longer than a verdict.

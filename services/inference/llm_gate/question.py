@@ -14,7 +14,7 @@ from detector.addressing import addressed, in_scope, questions_of
 from detector.model import Message, Neighbourhood
 from detector.text import cap
 from inference.llm_gate.answer import SCHEMA
-from inference.store import ConversationKey
+from inference.model import ConversationKey
 
 #: Number of messages before the judged one that the model reads.
 SHOWN: Final = 6

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
-from inference.turns.store import SIMILARITY_THRESHOLD
+from inference.turns.model import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION
 from servicekit.db.statements import Statements
 

@@ -9,7 +9,7 @@ from contracts.message_fields import TurnKey
 from detector.location import TOP_K, likeness, score
 from detector.model import Target
 from detector.text import prepare
-from inference.store import ConversationKey
+from inference.model import ConversationKey
 
 
 @dataclass(frozen=True, slots=True)

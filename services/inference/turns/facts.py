@@ -13,7 +13,7 @@ from contracts.base import TEXT_LIMIT
 from contracts.chat import words_of
 from contracts.message_fields import TurnKey
 from contracts.versions import MessageEvent, message_in, version_of
-from inference.store import IndexedMessage
+from inference.model import IndexedMessage
 
 
 class Question(NamedTuple):

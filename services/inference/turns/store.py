@@ -1,98 +1,30 @@
-"""Interfaces of the turn index and the types of their arguments."""
+"""PostgreSQL turn index. Each step of a batch takes one statement. The queries are in `search.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+import json
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 from uuid import UUID
 
 from contracts.detectors import DetectorVersion
-from contracts.message_fields import MessageKey, TurnKey
-from detector.model import Feedback, Verdict
-from inference.store import ConversationKey, IndexedMessage
-from inference.turns.candidates import Answered
+from contracts.message_fields import MessageKey
+from detector.model import Verdict
+from inference.model import IndexedMessage
+from inference.sql import SQL
 from inference.turns.facts import Facts
-from inference.turns.rules import Turn
+from inference.turns.model import PreviousVerdict, UserReaction
+from inference.turns.search import TurnSearch
+from servicekit.db.database import Database
 
-SIMILARITY_THRESHOLD: Final = 0.35
-"""Minimum similarity for questions to count as similar. 75 % of rephrased and 3 % of unrelated questions reach it."""
-
-
-@dataclass(frozen=True, slots=True)
-class UserReaction:
-    """A person's explicit feedback or emoji on a turn, or a review of the turn.
-
-    The highest revision of a reaction is effective. `status` is None if the feedback was retracted.
-
-    If a person has reacted to a turn several times, the newest reaction is effective. If that is retracted explicit
-    feedback, the person has no effective reaction. Removed emojis and retracted reviews are ignored, so the reaction
-    before them becomes effective again. Reviews only count if no person has an effective reaction.
-    """
-
-    feedback_id: UUID
-    turn: TurnKey
-    user_id: str
-    explicit: bool
-    reviewer: bool
-    status: Feedback | None
-    text: str | None
-    tags: tuple[str, ...]
-    correction: str | None
-    at: int
-    revision: int
+_NO_QUESTION: Final = (None,) * 4
+_NO_REPLY: Final = (None,) * 10
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyFilter:
-    """Filter for turns that have a strategy. A field that is None matches every turn.
+class TurnIndex(TurnSearch):
+    """Turn index with verdicts and people's reactions, for which it also searches."""
 
-    Attributes:
-        text: Text to compare with the questions of the turns.
-        praised: True to select only turns that were accepted in words or by a reaction, not merely by a follow-up
-            question.
-    """
-
-    tenant: str
-    project: str
-    intent: str | None = None
-    user_id: str | None = None
-    text: str | None = None
-    agent_id: str | None = None
-    praised: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PersonTurns:
-    """Filter for a person's turns in a project, from `since` (inclusive) to `until` (exclusive), in microseconds."""
-
-    tenant: str
-    project: str
-    user_id: str
-    since: int
-    until: int
-
-
-@dataclass(frozen=True, slots=True)
-class PreviousVerdict:
-    """The previous verdict on a message, and the last announced verdict on it. The two may differ.
-
-    Attributes:
-        detector: Version of the detector that gave the previous verdict, or None if there was none.
-        evaluation: Evaluation of the previous verdict.
-        announced: True if the previous verdict was announced.
-        emitted_turn_id: Turn of the last announced verdict, or None if none was announced.
-        emitted_agent_id: Agent of the last announced verdict, or None if none was announced.
-    """
-
-    detector: DetectorVersion | None
-    evaluation: int
-    announced: bool
-    emitted_turn_id: str | None
-    emitted_agent_id: str | None
-
-
-class TurnIntake(Protocol):
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[IndexedMessage, Verdict]], detector: DetectorVersion
     ) -> Mapping[MessageKey, PreviousVerdict]:
@@ -109,29 +41,80 @@ class TurnIntake(Protocol):
         Returns:
             The earlier verdicts on the judged messages.
         """
-        ...
+        if not facts and not judged:
+            return {}
+        packed = self._vectors.packed(text for fact in facts for text in fact.texts)
+        rows = [_facts_row(fact, packed.row_of) for fact in sorted(facts, key=lambda fact: fact.key)]
+        by_key = {message.key: (message, verdict) for message, verdict in judged}
+        verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
+        previous = await Database.call(
+            self._pool,
+            SQL.take_turns,
+            rows,
+            **SQL.take_turns.columns("judged_", verdicts),
+            vectors=packed.rows.ravel().tolist(),
+            made_by=self._vectors.made_by,
+        )
+        return {MessageKey(*row[:4]): _previous_verdict(row) for row in previous}
 
+    async def take_reactions(
+        self, reactions: Collection[UserReaction], erased: Mapping[UUID, int] = MappingProxyType({})
+    ) -> set[UUID]:
+        """Store people's reactions, delete erased ones, and commit.
 
-class TurnSearch(Protocol):
-    async def find(self, key: TurnKey) -> Turn | None:
-        """Return a turn, or None if nothing is known about it."""
-        ...
+        Args:
+            reactions: At most one reaction per feedback id.
+            erased: The erased revisions by feedback id. Reactions up to these revisions are deleted.
 
-    async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
-        """Return up to `limit` answered turns of a thread or channel, newest first, leaving out turns after `until`.
-
-        `until` is in microseconds.
+        Returns:
+            The feedback ids of the reactions that were written.
         """
-        ...
+        if not reactions and not erased:
+            return set()
+        rows = [_reaction_row(reaction) for reaction in sorted(reactions, key=lambda reaction: reaction.feedback_id)]
+        ids, revisions = list(erased), list(erased.values())
+        written = await Database.call(self._pool, SQL.take_reactions, rows, erased_id=ids, erased_revision=revisions)
+        return {row[0] for row in written}
 
-    async def nearby(self, looked: PersonTurns, text: str) -> Sequence[Answered]:
-        """Return about fifty of a person's answered turns: the latest ones and those most similar to `text`."""
-        ...
 
-    async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
-        """Return up to `limit` turns that have a strategy and are not rejected, ordered as by `turns.rules.ranked`.
+def _facts_row(facts: Facts, row_of: Mapping[str, int]) -> tuple[Any, ...]:
+    question, reply = facts.question or _NO_QUESTION, facts.reply or _NO_REPLY
+    vectors = (row_of.get(fact.text or "") if fact else None for fact in (facts.question, facts.reply))
+    return (*facts.key, facts.at, *question, *reply, *vectors)
 
-        If `wanted` has a text, only turns with similar questions are returned. The search for them covers only the best
-        turns of each status.
-        """
-        ...
+
+def _previous_verdict(row: Any) -> PreviousVerdict:
+    detector = None if row["release"] is None else DetectorVersion(row["release"], row["mode"], row["digest"])
+    emitted = row["emitted_turn_id"], row["emitted_agent_id"]
+    return PreviousVerdict(detector, row["evaluation"] or 0, bool(row["announced"]), *emitted)
+
+
+def _verdict_row(judged: IndexedMessage, verdict: Verdict, detector: DetectorVersion) -> tuple[Any, ...]:
+    """Return the database row for a verdict.
+
+    Neutral verdicts are stored too, so that an older verdict cannot replace them.
+    """
+    where, message, target = judged.conversation, judged.message, verdict.target
+    about = target.turn_id if target is not None and verdict.status != "neutral" else None
+    return (
+        *where,
+        message.message_id,
+        about,
+        message.turn_id,
+        verdict.status,
+        verdict.confidence,
+        verdict.correction_type,
+        verdict.decided_by,
+        verdict.emitted,
+        message.at,
+        *detector,
+        judged.evaluation,
+        message.sender_id,
+        target.agent_id if target is not None else None,
+    )
+
+
+def _reaction_row(reaction: UserReaction) -> tuple[Any, ...]:
+    person = (reaction.feedback_id, reaction.user_id, reaction.explicit, reaction.reviewer)
+    content = (reaction.status, reaction.text, json.dumps(reaction.tags), reaction.correction)
+    return (*reaction.turn, *person, *content, reaction.at, reaction.revision)

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from contracts.feedback import FeedbackCreated, FeedbackErased
 from contracts.message_fields import TurnKey
+from inference.turns.model import UserReaction
 from inference.turns.rules import status_of
-from inference.turns.store import UserReaction
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.turns.store import TurnIndex
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
@@ -25,7 +25,7 @@ class UserReactionHandler(Handler, tombstones=True):
     the copy of the tombstone in its own partition.
     """
 
-    def __init__(self, index: PostgresTurnIndex) -> None:
+    def __init__(self, index: TurnIndex) -> None:
         self._index = index
 
     async def handle(self, batch: Sequence[Received[FeedbackCreated | FeedbackErased]]) -> Sequence[Outcome]:

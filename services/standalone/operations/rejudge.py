@@ -10,8 +10,8 @@ from inference.judging import Judging
 from inference.parts import SCHEMA
 from inference.rejudge import Rejudging
 from inference.settings import InferenceSettings
-from inference.store_postgres import PostgresConversationStore
-from inference.turns.store_postgres import PostgresTurnIndex
+from inference.store import ConversationStore
+from inference.turns.store import TurnIndex
 from inference.turns.vectors import TurnVectors
 from servicekit.clock import SystemClock
 from servicekit.db.pools import open_pool
@@ -41,7 +41,7 @@ async def rejudge_database(
         detector = await open_detector(settings, say)
         producer = await parts.enter_async_context(writing_to(target))
         gate = gate_of(settings, open_endpoint(settings, parts), pool, detector, SystemClock())
-        judging = Judging(PostgresTurnIndex(connection, TurnVectors(detector.embedder)), producer, detector, gate)
-        rejudging = Rejudging(connection, PostgresConversationStore(pool), judging)
+        judging = Judging(TurnIndex(connection, TurnVectors(detector.embedder)), producer, detector, gate)
+        rejudging = Rejudging(connection, ConversationStore(pool), judging)
         progress = open_progress(await rejudging.count(since))
         return str(judging.version), await rejudging.run(since, progress)

@@ -19,10 +19,10 @@ from detector.detector import Detector
 from detector.model import Message, Role, Target, Verdict
 from inference.announce import announcement
 from inference.handlers import ConversationHandler, indexed
+from inference.model import ConversationKey, IndexedMessage, Scope
 from inference.settings import InferenceSettings
-from inference.store import ConversationKey, IndexedMessage, Scope
 from inference.turns.facts import facts_of
-from inference.turns.store import PreviousVerdict
+from inference.turns.model import PreviousVerdict
 from servicekit.log.outcome import Outcome
 from tests.support.feedback_events import RecordingProducer
 from tests.support.inference_memory import MemoryConversationStore

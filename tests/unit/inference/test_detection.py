@@ -14,10 +14,11 @@ from detector.model import NEIGHBOURHOOD, Message
 from inference.detection import RECENT_TURNS, Detected, Detection, LookBack
 from inference.handlers import indexed
 from inference.last_answer import LastAnswer
-from inference.store import ConversationKey
+from inference.model import ConversationKey
 from inference.turns.candidates import Answered
+from inference.turns.model import PersonTurns, StrategyFilter
 from inference.turns.rules import MachineStatus, Turn
-from inference.turns.store import PersonTurns, StrategyFilter
+from inference.turns.search import TurnSearch
 from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import START, message
 
@@ -27,14 +28,14 @@ NOW = 2 * MAX_AGE_US
 TURN = Turn(KNOWN, "ann", "When does the museum open?", "bot", "a1", "It opens at nine.", NOW - 60_000_000)
 
 
-class OneTurn:
+class OneTurn(TurnSearch):
     """Index with one turn, whose answer has the given cosine to every text."""
 
     def __init__(self, cosine: float) -> None:
         self.cosine = cosine
         self.looked: list[PersonTurns] = []
 
-    async def find(self, key: TurnKey) -> Turn | None:
+    async def turn(self, key: TurnKey) -> Turn | None:
         return TURN if key == KNOWN else None
 
     async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
@@ -93,7 +94,7 @@ class Index(OneTurn):
         self.turns, self.shown = turns, shown
         self.asked: list[tuple[ConversationKey, int, int, str]] = []
 
-    async def find(self, key: TurnKey) -> Turn | None:
+    async def turn(self, key: TurnKey) -> Turn | None:
         return next((one for one in (*self.turns, TURN) if one.key == key), None)
 
     async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:

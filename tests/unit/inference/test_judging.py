@@ -18,8 +18,8 @@ from detector.model import Message
 from inference.detector_setup import open_detector
 from inference.judging import PIECE, Judging
 from inference.last_answer import SOME_AGENT, LastAnswer
+from inference.model import ConversationKey
 from inference.settings import InferenceSettings
-from inference.store import ConversationKey
 from inference.turns.rules import Turn
 from servicekit.errors import StartError
 

@@ -23,7 +23,8 @@ from inference.llm_gate.answer import LlmAnswer, Reason, answer_in, apply_answer
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.question import LlmQuestion, question
-from inference.store import ConversationKey
+from inference.model import ConversationKey
+from inference.turns.store import TurnIndex
 from servicekit.circuit_breaker import CircuitBreaker
 from servicekit.clock import SystemClock
 from servicekit.log.records import Coordinates, RawRecord, Received
@@ -247,8 +248,10 @@ class Model:
         return json.dumps({"choices": [{"message": {"content": content}}]}).encode()
 
 
-class NoTurns:
-    """Intake of turns that stores nothing."""
+class NoTurns(TurnIndex):
+    """Turn index that stores nothing."""
+
+    def __init__(self) -> None: ...
 
     async def take(self, facts: Any, judged: Any, detector: Any) -> dict[Any, Any]:
         return {}

@@ -18,7 +18,7 @@ from contracts.message_fields import MessageKey
 from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role, Verdict
 from inference.handlers import ConversationHandler
-from inference.store import ConversationKey, IndexedMessage, Scope
+from inference.model import ConversationKey, IndexedMessage, Scope
 from proofs.oracle import neighbourhoods
 from proofs.simulation.stub_detector import StubDetector, judge
 from servicekit.log.records import Message as Record

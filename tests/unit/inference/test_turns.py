@@ -15,9 +15,10 @@ from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from detector.model import Feedback, Message, Role
 from detector.rules import SESSION_TIMEOUT_US
-from inference.store import ConversationKey, IndexedMessage, Scope
+from inference.model import ConversationKey, IndexedMessage, Scope
 from inference.turns.candidates import Answered, candidates
 from inference.turns.facts import Facts, Question, Reply, joined, looked_up
+from inference.turns.model import SIMILARITY_THRESHOLD
 from inference.turns.rules import (
     MachineStatus,
     Turn,
@@ -28,7 +29,6 @@ from inference.turns.rules import (
     satisfaction,
     session_over,
 )
-from inference.turns.store import SIMILARITY_THRESHOLD
 from inference.turns.vectors import DIMENSION, TurnVectors
 from inference.window import message_ranges
 

@@ -13,11 +13,11 @@ from typing import Final
 import asyncpg
 
 from contracts.message_fields import TurnKey
+from inference.model import ConversationKey
 from inference.sql import SQL
-from inference.store import ConversationKey
 from inference.turns.candidates import Answered
+from inference.turns.model import PersonTurns, StrategyFilter
 from inference.turns.rules import MachineStatus, Turn, UserStatus, ranked
-from inference.turns.store import PersonTurns, StrategyFilter
 from inference.turns.vectors import TurnVectors
 
 NEAREST, LATEST = 45, 5
@@ -30,25 +30,28 @@ It bounds the cost of user ids shared by many people, such as `guest`.
 _FILTERS: Final = ("intent", "user_id", "agent_id")
 
 
-class PostgresTurnSearch:
-    """PostgreSQL implementation of `turns.store.TurnSearch`.
-
-    The tables of the schema `inference` must be on the search path of the pool.
-    """
+class TurnSearch:
+    """Search in the turn index. The tables of the schema `inference` must be on the search path of the pool."""
 
     def __init__(self, pool: asyncpg.Pool, vectors: TurnVectors) -> None:
         self._pool = pool
         self._vectors = vectors
 
-    async def find(self, key: TurnKey) -> Turn | None:
+    async def turn(self, key: TurnKey) -> Turn | None:
+        """Return a turn, or None if nothing is known about it."""
         row = await self._pool.fetchrow(*SQL.find_turn(**key._asdict()))
         return None if row is None else _turn(row)
 
     async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
+        """Return up to `limit` answered turns of a thread or channel, newest first, leaving out turns after `until`.
+
+        `until` is in microseconds.
+        """
         statement = SQL.latest_turns(**where._asdict(), until=until, limit=limit, thread=thread)
         return [_turn(row) for row in await self._pool.fetch(*statement)]
 
     async def nearby(self, looked: PersonTurns, text: str) -> Sequence[Answered]:
+        """Return about fifty of a person's answered turns: the latest ones and those most similar to `text`."""
         statement = SQL.nearby_turns(
             **asdict(looked),
             vector=self._vectors.of(text),
@@ -60,6 +63,11 @@ class PostgresTurnSearch:
         return [_answered(row) for row in await self._pool.fetch(*statement)]
 
     async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
+        """Return up to `limit` turns that have a strategy and are not rejected, ordered as by `turns.rules.ranked`.
+
+        If `wanted` has a text, only turns with similar questions are returned. The search for them covers only the best
+        turns of each status.
+        """
         chosen = {name: value for name in _FILTERS if (value := getattr(wanted, name)) is not None}
         filters = "".join(f" and t.{name} = :{name}" for name in chosen)
         values = {**chosen, "tenant": wanted.tenant, "project": wanted.project, "praised": wanted.praised}
