@@ -157,7 +157,7 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     """The verdict as a reaction: `not_ok` if it is rejected, `ok` if it is accepted, null if it is null."""
     correction_type: CorrectionTypeField = None
     confidence: Confidence
-    """The estimated probability that the verdict is right, 0 to 1. docs/evaluation.md has measurements."""
+    """The estimated probability that the verdict is right, 0 to 1. docs/detector.md has measurements."""
     user_said: Text
     """The message's text, truncated to 10,000 characters."""
     truncated: Truncated = False
@@ -166,7 +166,7 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     rules: tuple[Label, ...] = ()
     """The names of the patterns, rules and features behind the verdict."""
     rule: Label | None = None
-    """The rule that decided (docs/inference.md), `learned` for the learned layer or `llm` for a language model; null in
+    """The rule that decided (docs/detector.md), `learned` for the learned layer or `llm` for a language model; null in
     a retraction."""
     reasons: tuple[Label, ...] = ()
     """The patterns and rules in English. The person's message is the subject: `says that it is wrong`."""

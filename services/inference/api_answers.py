@@ -67,7 +67,7 @@ class FeedbackResult(Answer):
     feedback_type: Feedback = Field(validation_alias="feedback")
     """rejected, accepted or neutral."""
     confidence: float
-    """Estimated probability that the verdict is right, 0 to 1. See docs/evaluation.md for the measured rates."""
+    """Estimated probability that the verdict is right, 0 to 1. See docs/detector.md for the measured rates."""
     correction_type: CorrectionType | None
     """The type of rejection: explicit, rephrased or abandonment; null if the verdict is not a rejection."""
     user_said: str

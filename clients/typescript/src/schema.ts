@@ -401,7 +401,7 @@ export interface FeedbackItem {
 export interface FeedbackResult {
   /** rejected, accepted or neutral. */
   feedback_type: "rejected" | "accepted" | "neutral";
-  /** Estimated probability that the verdict is right, 0 to 1. See docs/evaluation.md for the measured rates. */
+  /** Estimated probability that the verdict is right, 0 to 1. See docs/detector.md for the measured rates. */
   confidence: number;
   /** The type of rejection: explicit, rephrased or abandonment; null if the verdict is not a rejection. */
   correction_type: "explicit" | "rephrased" | "abandonment" | null;

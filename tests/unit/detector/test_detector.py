@@ -223,7 +223,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-#: Neither label nor announcement is reached by words alone: docs/evaluation.md says so.
+#: Neither label nor announcement is reached by words alone: docs/detector.md says so.
 SHORT_OF = {"p028", "p031"}
 
 
