@@ -100,7 +100,6 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", PROJECT + "/issues/{issue}"): frozenset({"read"}),
     ("POST", PROJECT + "/issues/{issue}/change"): frozenset({"review"}),
     ("POST", PROJECT + "/issues/{issue}/merge"): frozenset({"review"}),
-    ("POST", PROJECT + "/issues/{issue}/split"): frozenset({"review"}),
     ("POST", "/conversations/{tenant}/sessions"): frozenset({"read"}),
     ("POST", "/sign-in"): PUBLIC,
     ("POST", "/sign-out"): ANY,

@@ -16,7 +16,7 @@ from detector.encoders.embedder import Embedder, Vectors
 from reporting.issues import worker
 from reporting.issues.job import IssueJob
 from reporting.issues.reading import find_issue, list_issues
-from reporting.issues.store import AgentScope, IssueChange, change, merge, recount, rejections, split
+from reporting.issues.store import AgentScope, IssueChange, change, merge, recount, rejections
 from reporting.issues.worker import IssueWorker
 from reporting.read_models.erasure import ReportingErasures
 from reporting.sql.connection import Connection
@@ -188,27 +188,6 @@ async def test_merged_issues_follow_a_second_merge(read_models: asyncpg.Pool) ->
     assert [row["nearness"] for row in moved] == [0.5, None, None]
     for refused in (first, second):
         assert not await change(read_models, AT, refused, IssueChange("open", None, None, None), NOW)
-    assert await split(read_models, AT, first, [("c1", "t1")], NOW) is None
-
-
-async def test_a_split_moves_the_issues_own_turns_and_forgets_both_centres(read_models: asyncpg.Pool) -> None:
-    turns = [{"conversation_id": f"c{n}", "turn_id": "t1", "nearness": 0.5} for n in range(3)]
-    id_ = await issue(read_models, *turns, centre=b"12", assignee="ann")
-    other = await issue(read_models, {"conversation_id": "c9", "turn_id": "t1"}, centre=b"12")
-    assert await split(read_models, AT, id_, [("c9", "t1"), ("c0", "t9")], NOW) is None
-    made = await split(read_models, AT, id_, [("c0", "t1"), ("c0", "t1"), ("c9", "t1")], NOW)
-    assert made is not None
-    rows = [await row_of(read_models, one) for one in (id_, made, other)]
-    assert [row["turns"] for row in rows[:2]] == [2, 1]
-    assert [row["centre"] for row in rows] == [None, None, b"12"]
-    assert (rows[1]["agent_id"], rows[1]["state"], rows[1]["state_at"], rows[1]["assignee"]) == (
-        "bot",
-        "open",
-        NOW,
-        None,
-    )
-    held = await read_models.fetch("select conversation_id, issue_id, nearness from issue_turns order by 1")
-    assert [tuple(row) for row in held] == [("c0", made, None), ("c1", id_, 0.5), ("c2", id_, 0.5), ("c9", other, None)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from reporting.http.conversations import conversations_router
 from reporting.http.exports import exports_router
 from reporting.http.issues import issues_router
 from reporting.issues.job import IssueJob, is_due
-from reporting.issues.store import merge, split
+from reporting.issues.store import merge
 from reporting.model.selection import Project
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
@@ -84,8 +84,8 @@ async def test_changed_turns_and_due_agents_are_work(read_models: asyncpg.Pool, 
     await issue_job(read_models).catch_up()
     assert not await has_work(read_models)
     assert await has_work(read_models, NOW + DAY), "the agent's turns are grouped once a day"
-    await split(read_models, AT, (await by_topic(read_models))[0], [("c0", "t0")], NOW)
-    assert await has_work(read_models), "the two issues need other centres"
+    await read_models.execute("update issues set centre = null")
+    assert await has_work(read_models), "the issues need other centres"
     await issue_job(read_models).catch_up()
     assert not await has_work(read_models)
 
@@ -131,19 +131,16 @@ async def test_a_rejection_that_no_longer_counts_leaves_its_issue(read_models: a
     assert sorted(row["turns"] for row in await issues(read_models)) == [2, 5, 5]
 
 
-async def test_what_people_merge_and_split_stays(read_models: asyncpg.Pool, take: Take) -> None:
+async def test_what_people_merge_stays(read_models: asyncpg.Pool, take: Take) -> None:
     await take(*rejected_turns(0, 15))
     await issue_job(read_models).catch_up()
     first, second, third = await by_topic(read_models)
     assert await merge(read_models, AT, second, first, NOW)
     assert not await merge(read_models, AT, second, first, NOW), "it is merged already"
     assert not await merge(read_models, Project("globex", "support"), first, third, NOW)
-    made = await split(read_models, AT, third, [("c2", "t2"), ("c5", "t5")], NOW)
-    assert made is not None
-    assert await split(read_models, AT, third, [("c2", "t2")], NOW) is None
     await issue_job(read_models).catch_up()
     await issue_job(read_models, NOW + DAY).catch_up()
-    assert {row["id"]: row["turns"] for row in await issues(read_models)} == {first: 10, third: 3, made: 2}
+    assert {row["id"]: row["turns"] for row in await issues(read_models)} == {first: 10, third: 5}
     await take(*rejected_turns(15, 3))
     await issue_job(read_models, NOW + DAY).catch_up()
     assert sum(row["turns"] for row in await issues(read_models, f"id = {first}")) >= 11
@@ -198,14 +195,10 @@ async def test_the_api_lists_reads_and_changes_issues(
     assert (turn["answer"], turn["complaint"], turn["by_person"]) == ("Here you are.", "No.", True)
     assert [one["id"] for one in (await http.get(ISSUES, params={"state": "resolved"})).json()["items"]] == [first]
 
-    moved = {"turns": [{"conversation_id": turn["conversation_id"], "turn_id": turn["turn_id"]}]}
-    made = (await http.post(f"{ISSUES}/{first}/split", json=moved)).json()["id"]
-    assert made not in (first, second)
-    assert (await http.post(f"{ISSUES}/{made}/merge", json={"into": second})).json() == {"id": second}
-    assert (await http.get(f"{ISSUES}/{second}")).json()["issue"]["turns"] == 6
-    assert (await http.get(f"{ISSUES}/{made}")).json()["issue"]["merged_into"] == second
-    refused = (f"{made}/change", {"state": "open"}), (f"{made}/merge", {"into": first}), (f"{first}/split", moved)
-    for path, said in refused:
+    assert (await http.post(f"{ISSUES}/{first}/merge", json={"into": second})).json() == {"id": second}
+    assert (await http.get(f"{ISSUES}/{second}")).json()["issue"]["turns"] == 10
+    assert (await http.get(f"{ISSUES}/{first}")).json()["issue"]["merged_into"] == second
+    for path, said in ((f"{first}/change", {"state": "open"}), (f"{first}/merge", {"into": second})):
         assert (await http.post(f"{ISSUES}/{path}", json=said)).status_code == 404
     assert (await http.get(f"{ISSUES}/999999")).status_code == 404
     assert (await http.post(f"{ISSUES}/{first}/change", json={"state": "regressed"})).status_code == 422
@@ -222,13 +215,10 @@ async def test_a_neighbours_issue_is_neither_read_nor_changed(
     assert len(theirs) == len(ours["items"]) == 3
     for one in theirs:
         assert (await http.get(f"{ISSUES}/{one['id']}")).status_code == 404
-        query = "select conversation_id, turn_id from issue_turns where issue_id = $1 limit 1"
-        [turn] = await read_models.fetch(query, one["id"])
         for path, body in (
             (f"{one['id']}/change", {"state": "muted"}),
             (f"{one['id']}/merge", {"into": ours["items"][0]["id"]}),
             (f"{ours['items'][0]['id']}/merge", {"into": one["id"]}),
-            (f"{one['id']}/split", {"turns": [dict(turn)]}),
         ):
             assert (await http.post(f"{ISSUES}/{path}", json=body)).status_code == 404, path
         wanted = {"issue": one["id"]}
@@ -299,7 +289,7 @@ async def rows_of_ours(pool: asyncpg.Pool) -> dict[str, list[str]]:
 
 
 async def history(pool: asyncpg.Pool, neighbour: dict[str, str] | None) -> dict[str, list[str]]:
-    """Reject, group, merge, split and reject again, for us and for a neighbour with the same ids. Returns our rows."""
+    """Reject, group, merge and reject again, for us and for a neighbour with the same ids. Returns our rows."""
     handler = ProjectionHandler(PostgresReadModels(pool))
     theirs = {"name": " of theirs", "about": "Their", "words": "Theirs is wrong.", "version": "2", **(neighbour or {})}
     for start in (0, 15):
@@ -312,9 +302,8 @@ async def history(pool: asyncpg.Pool, neighbour: dict[str, str] | None) -> dict[
         topics = await pool.fetch(
             f"select issue_id from issue_turns {OF_OURS} and turn_id in ('t0', 't1', 't2') order by turn_id"
         )
-        first, second, third = [row["issue_id"] for row in topics]
+        first, second, _ = [row["issue_id"] for row in topics]
         assert await merge(pool, AT, second, first, NOW)
-        assert await split(pool, AT, third, [("c2", "t2"), ("c5", "t5")], NOW)
         if neighbour is not None:
             place = {name: value for name, value in neighbour.items() if name != "thread"}
             gone: dict[str, Any] = {

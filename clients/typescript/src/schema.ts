@@ -602,32 +602,8 @@ export interface Ingested {
   refused_total: number;
 }
 
-/** The new state, version, assignee and note of an issue. Omitted fields are cleared. */
-export interface IssueBody {
-  /** The state. `resolved` becomes `regressed` when people reject answers of the issue again. */
-  state: "open" | "resolved" | "muted";
-  /** The version of the agent that resolves the issue; null if all versions do from now on. */
-  resolved_in?: string | null;
-  /** The person who works on the issue. */
-  assignee?: string | null;
-  /** A note on the issue. */
-  note?: string | null;
-}
-
-export interface IssueDetail {
-  /** The issue. */
-  issue: IssueItem;
-  /** Turns of the issue, most typical first, at most 100. */
-  turns: IssueTurnItem[];
-}
-
-export interface IssueId {
-  /** The issue. */
-  id: number;
-}
-
-/** An issue, which is a group of an agent's rejected turns on one topic. */
-export interface IssueItem {
+/** Issue, which is a group of an agent's rejected turns on one topic. */
+export interface Issue {
   /** Id of the issue, which does not change while the issue grows. */
   id: number;
   /** The agent. */
@@ -656,8 +632,27 @@ export interface IssueItem {
   last_at: string | null;
   /** Versions of the agent that gave the rejected answers. */
   versions: string[];
+  /** Question of the turn nearest to the issue's centre; null if unknown, and for one issue. */
+  typical_question: string | null;
   /** Number of rejected turns on each of the last 14 UTC days; the last one is today. */
   days: number[];
+}
+
+/** The new state, version, assignee and note of an issue. Omitted fields are cleared. */
+export interface IssueBody {
+  /** The state. `resolved` becomes `regressed` when people reject answers of the issue again. */
+  state: "open" | "resolved" | "muted";
+  /** The version of the agent that resolves the issue; null if all versions do from now on. */
+  resolved_in?: string | null;
+  /** The person who works on the issue. */
+  assignee?: string | null;
+  /** A note on the issue. */
+  note?: string | null;
+}
+
+export interface IssueId {
+  /** The issue. */
+  id: number;
 }
 
 export interface IssueList {
@@ -666,11 +661,18 @@ export interface IssueList {
   /** Number of rejected turns that belong to no issue yet. */
   waiting: number;
   /** Issues, most turns first. */
-  items: IssueItem[];
+  items: Issue[];
 }
 
-/** A rejected turn of an issue. Long texts are truncated, and unknown texts are null. */
-export interface IssueTurnItem {
+export interface IssuePage {
+  /** The issue. */
+  issue: Issue;
+  /** Turns of the issue, most typical first, at most 100. */
+  turns: IssueTurn[];
+}
+
+/** Rejected turn of an issue. Long texts are truncated, and unknown texts are null. */
+export interface IssueTurn {
   /** The conversation, also called thread. */
   conversation_id: string;
   /** The turn: a person's question and the agent's answer to it. */
@@ -683,14 +685,14 @@ export interface IssueTurnItem {
   ts: string;
   /** The agent's version. */
   agent_version: string | null;
+  /** The answer's trace. */
+  trace_id: string | null;
   /** The person's question. */
   question: string | null;
   /** The agent's answer. */
   answer: string | null;
   /** The text of the rejection. */
   complaint: string | null;
-  /** The answer's trace. */
-  trace_id: string | null;
 }
 
 /** Verdicts by people or by the machine, with satisfaction and its 95 % confidence interval (Wilson). */
@@ -851,8 +853,15 @@ export interface OwnFeedback {
   best_rating?: number | null;
 }
 
-/** A randomly drawn answer that has not been reviewed yet. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
-export interface PendingItem {
+export interface PendingItems {
+  /** Number of drawn answers that nobody has reviewed yet. */
+  pending: number;
+  /** Drawn answers, in drawing order. */
+  items: PendingReview[];
+}
+
+/** Randomly drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
+export interface PendingReview {
   /** Position in the queue; send it as `after` to continue after this answer. */
   position: number;
   /** The conversation, also called thread. */
@@ -863,13 +872,6 @@ export interface PendingItem {
   assignee: string;
   /** Time of the draw. */
   drawn_at: string;
-}
-
-export interface PendingItems {
-  /** Number of drawn answers that nobody has reviewed yet. */
-  pending: number;
-  /** Drawn answers, in drawing order. */
-  items: PendingItem[];
 }
 
 /** Query for reactions from `start` to `end`, both inclusive. */
@@ -1359,11 +1361,6 @@ export interface SourceOutcome {
   outcome: string;
 }
 
-export interface SplitBody {
-  /** Turns of the new issue. */
-  turns: TurnBody[];
-}
-
 /** Satisfaction in a time window. Each list has at most 1,000 names, those with most feedback first. */
 export interface Summary {
   /** The tenant in the path. */
@@ -1396,13 +1393,6 @@ export interface TestedChannel {
   delivered: boolean;
   /** Outcome: an HTTP status, `delivered`, `timeout`, `private_address` or the name of an error. */
   answer: string;
-}
-
-export interface TurnBody {
-  /** The conversation. */
-  conversation_id: string;
-  /** The turn. */
-  turn_id: string;
 }
 
 /** Metadata of a turn's answer. Fields are null if the platform did not provide them. */
@@ -2292,7 +2282,7 @@ export interface Operations {
   "GET /conversations/{tenant}/{project}/issues/{issue}": {
     query: Record<string, unknown>;
     body: undefined;
-    answer: IssueDetail;
+    answer: IssuePage;
   };
   "POST /conversations/{tenant}/{project}/issues/{issue}/change": {
     query: Record<string, unknown>;
@@ -2302,11 +2292,6 @@ export interface Operations {
   "POST /conversations/{tenant}/{project}/issues/{issue}/merge": {
     query: Record<string, unknown>;
     body: MergeBody;
-    answer: IssueId;
-  };
-  "POST /conversations/{tenant}/{project}/issues/{issue}/split": {
-    query: Record<string, unknown>;
-    body: SplitBody;
     answer: IssueId;
   };
   "GET /tenants/{tenant}/webhooks": {

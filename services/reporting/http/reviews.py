@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Final, Self
 
 import asyncpg
 from fastapi import Query
@@ -14,10 +14,10 @@ from contracts.scopes import READ, REVIEW
 from reporting.figures.satisfaction import window_of
 from reporting.http.bodies import RequestBody, WindowQuestion
 from reporting.http.paths import FAILURES, PROJECT, ProjectPath
-from reporting.model.responses import InstantTime, ResponseModel
+from reporting.model.responses import ResponseModel
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Audit
-from reporting.reviews.sample import Draw, agreement, draw, pending, pending_count, samples
+from reporting.reviews.sample import Draw, PendingReview, agreement, draw, pending, pending_count, samples
 from servicekit.clock import Clock
 from servicekit.db.database import Database
 from servicekit.web.routes import Routes
@@ -56,24 +56,9 @@ class Drawn(ResponseModel):
     pending: Annotated[int, Field(description="Number of drawn answers that nobody has reviewed yet.")]
 
 
-class PendingItem(ResponseModel):
-    """A randomly drawn answer that has not been reviewed yet.
-
-    Review it like any turn, with `POST .../turns/{turn_id}/reviews`.
-    """
-
-    position: Annotated[
-        int, Field(description="Position in the queue; send it as `after` to continue after this answer.")
-    ]
-    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
-    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
-    assignee: Annotated[str, Field(description="Reviewer who is to review the answer; empty for any reviewer.")]
-    drawn_at: Annotated[InstantTime, Field(description="Time of the draw.")]
-
-
 class PendingItems(ResponseModel):
     pending: Annotated[int, Field(description="Number of drawn answers that nobody has reviewed yet.")]
-    items: Annotated[list[PendingItem], Field(description="Drawn answers, in drawing order.")]
+    items: Annotated[list[PendingReview], Field(description="Drawn answers, in drawing order.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +75,10 @@ class _Handlers:
         """
         return await figures(self.reads, project, question.span(self.clock.now()))
 
-    async def waiting(self, project: ProjectPath, question: Annotated[PendingQuestion, Query()]) -> dict[str, Any]:
+    async def waiting(self, project: ProjectPath, question: Annotated[PendingQuestion, Query()]) -> PendingItems:
         """List the drawn answers that have not been reviewed yet, in the order they were drawn."""
         items = await pending(self.reads, project, question.after, question.limit)
-        return {"pending": await pending_count(self.reads, project), "items": items}
+        return PendingItems(pending=await pending_count(self.reads, project), items=items)
 
     async def draw_more(self, project: ProjectPath, body: DrawBody) -> Drawn:
         """Draw random answers for review.
@@ -114,7 +99,7 @@ def audit_router(reads: asyncpg.Pool, writes: Database, clock: Clock) -> Routes:
     """
     router, handlers = Routes("reporting", FAILURES), _Handlers(reads, writes, clock)
     router.at("GET", AUDIT, READ)(handlers.audit)
-    router.at("GET", DRAWS, REVIEW, response_model=PendingItems)(handlers.waiting)
+    router.at("GET", DRAWS, REVIEW)(handlers.waiting)
     router.at("POST", DRAWS, REVIEW, status_code=201)(handlers.draw_more)
     return router
 

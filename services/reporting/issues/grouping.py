@@ -92,7 +92,7 @@ def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
 def grouped(vectors: Vectors, issues: Sequence[int | None], coherence: float = 0.0) -> Groups:
     """Cluster the turns of an agent, and assign turns without an issue to issues.
 
-    Turns with an issue always stay in it, so that people's merges and splits persist. The other turns of a cluster join
+    Turns with an issue always stay in it, so that people's merges persist. The other turns of a cluster join
     the cluster's most frequent issue if at least half of the cluster's turns have an issue. Otherwise, they form a new
     issue if there are enough of them and they are coherent enough. A turn that is still unassigned joins the nearest
     new issue, if it is similar enough.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import asyncpg
+from pydantic import Field
 
 from contracts.instants import DAY
 from reporting.issues.store import IssueState
+from reporting.model.responses import InstantTime, ResponseModel
 from reporting.model.selection import Project
 from reporting.sql import SQL
 
@@ -21,26 +23,33 @@ MOST_TURNS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Issue of an agent. Times are in microseconds."""
+    """Issue, which is a group of an agent's rejected turns on one topic."""
 
-    id: int
-    agent_id: str
-    words: Sequence[str]
-    state: IssueState
-    resolved_in: str | None
-    state_at: int
-    assignee: str | None
-    note: str | None
-    merged_into: int | None
-    turns: int
-    people: int
-    first_at: int | None
-    last_at: int | None
-    versions: Sequence[str]
-    typical_question: str | None
-    """Question of the turn nearest to the issue's centre, or None if it is unknown. It is set only in lists."""
-    days: Sequence[int]
-    """Number of rejected turns on each of the last TREND_DAYS UTC days, ending today."""
+    id: Annotated[int, Field(description="Id of the issue, which does not change while the issue grows.")]
+    agent_id: Annotated[str, Field(description="The agent.")]
+    words: Annotated[
+        list[str], Field(description="Distinctive words of the issue's questions, most distinctive first.")
+    ]
+    state: Annotated[IssueState, Field(description="State of the issue: open, resolved, muted or regressed.")]
+    resolved_in: Annotated[str | None, Field(description="The version that resolved the issue.")]
+    state_at: Annotated[InstantTime, Field(description="Time of the last change of the state.")]
+    assignee: Annotated[str | None, Field(description="The person who works on the issue.")]
+    note: Annotated[str | None, Field(description="A note on the issue.")]
+    merged_into: Annotated[
+        int | None, Field(description="The issue into which this issue was merged; null if it was not merged.")
+    ]
+    turns: Annotated[int, Field(description="Number of rejected turns.")]
+    people: Annotated[int, Field(description="Number of people who rejected an answer.")]
+    first_at: Annotated[InstantTime | None, Field(description="Time of the first rejection; null without turns.")]
+    last_at: Annotated[InstantTime | None, Field(description="Time of the last rejection.")]
+    versions: Annotated[list[str], Field(description="Versions of the agent that gave the rejected answers.")]
+    typical_question: Annotated[
+        str | None,
+        Field(description="Question of the turn nearest to the issue's centre; null if unknown, and for one issue."),
+    ]
+    days: Annotated[
+        list[int], Field(description="Number of rejected turns on each of the last 14 UTC days; the last one is today.")
+    ]
 
     @property
     def title(self) -> str:
@@ -50,29 +59,25 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class IssueTurn:
-    """Rejected turn of an issue. Long texts are truncated, and unknown texts are None.
+    """Rejected turn of an issue. Long texts are truncated, and unknown texts are null."""
 
-    `occurred_at` is the time of the rejection in microseconds.
-    """
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    user_id: Annotated[str, Field(description="The person.")]
+    by_person: Annotated[
+        bool, Field(description="True if a person rejected the answer, false if only the machine did.")
+    ]
+    occurred_at: Annotated[InstantTime, Field(serialization_alias="ts", description="Time of the rejection.")]
+    agent_version: Annotated[str | None, Field(description="The agent's version.")]
+    trace_id: Annotated[str | None, Field(description="The answer's trace.")]
+    question: Annotated[str | None, Field(description="The person's question.")]
+    answer: Annotated[str | None, Field(description="The agent's answer.")]
+    complaint: Annotated[str | None, Field(description="The text of the rejection.")]
 
-    conversation_id: str
-    turn_id: str
-    user_id: str
-    by_person: bool
-    occurred_at: int
-    agent_version: str | None
-    trace_id: str | None
-    question: str | None
-    answer: str | None
-    complaint: str | None
 
-
-@dataclass(frozen=True, slots=True)
-class IssuePage:
-    """Issue with its turns. The turns nearest to the issue's centre come first."""
-
-    issue: Issue
-    turns: Sequence[IssueTurn]
+class IssuePage(ResponseModel):
+    issue: Annotated[Issue, Field(description="The issue.")]
+    turns: Annotated[list[IssueTurn], Field(description="Turns of the issue, most typical first, at most 100.")]
 
 
 async def list_issues(
@@ -114,7 +119,7 @@ async def find_issue(
         return None
     (issue_row,) = await _with_days(pool, project, [row], now)
     turns = await pool.fetch(*SQL.turns_in_issue(**of, id=issue, limit=limit))
-    return IssuePage(issue_row, [IssueTurn(**values) for values in turns])
+    return IssuePage(issue=issue_row, turns=[IssueTurn(**values) for values in turns])
 
 
 async def _with_days(pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record], now: int) -> list[Issue]:

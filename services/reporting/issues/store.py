@@ -139,16 +139,3 @@ async def merge(pool: asyncpg.Pool, project: Project, issue: int, into: int, now
         await connection.execute(*SQL.mark_merged(**of, id=issue, into=into))
         await recount(connection, project, [issue, into], now)
     return True
-
-
-async def split(pool: asyncpg.Pool, project: Project, issue: int, turns: Collection[Turn], now: int) -> int | None:
-    """Move turns to a new issue and return its id, or None if `issue` has none of these turns."""
-    of = project._asdict()
-    async with pool.acquire() as connection, connection.transaction():
-        if not await connection.fetchval(*SQL.holds_turns.bulk(sorted(set(turns)), **of, id=issue)):
-            return None
-        new_issue: int = await connection.fetchval(*SQL.split_issue(**of, id=issue, now=now))
-        await connection.execute(*SQL.move_some_turns.bulk(sorted(set(turns)), **of, id=issue, into=new_issue))
-        await connection.execute(*SQL.clear_centres(**of, ids=[issue, new_issue]))
-        await recount(connection, project, [issue, new_issue], now)
-    return new_issue

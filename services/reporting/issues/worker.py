@@ -181,7 +181,7 @@ class IssueWorker:
                 await self._join(agent, turns[start : start + _PLACED_AT_ONCE])
 
     async def describe_changed(self) -> None:
-        """Recompute the centres, words and counts of issues whose turns were changed by an erasure or a person."""
+        """Recompute the centres, words and counts of issues whose turns were changed by an erasure."""
         for row in await self._connection.fetch(*SQL.issues_without_centre(limit=_AT_ONCE)):
             agent = AgentScope(row["tenant"], row["project"], row["agent_id"])
             await self._encode_again(agent)

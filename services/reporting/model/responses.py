@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import asyncpg
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from contracts.base import Origin, Reaction
 from contracts.instants import format_instant
 
 REACTION_KIND = "turn.log.reaction"
 Time = Annotated[str, Field(examples=["2026-11-20T09:30:00.000000Z"])]
-InstantTime = Annotated[Time, BeforeValidator(format_instant)]
-"""Time that is in microseconds since the epoch in the object from which a response model is read."""
+InstantTime = Annotated[
+    int, PlainSerializer(format_instant, return_type=str), Field(examples=["2026-11-20T09:30:00.000000Z"])
+]
+"""Time in microseconds since the epoch, which is RFC 3339 in the response."""
 
 
 class ResponseModel(BaseModel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -15,7 +14,7 @@ from contracts.extras import install_command
 from contracts.instants import DAY
 from contracts.scopes import REVIEW
 from reporting.figures.dimension_votes import first_verdicts
-from reporting.http.issues import IssueBody, IssueChanges, MergeBody, SplitBody, TurnBody
+from reporting.http.issues import IssueBody, IssueChanges, MergeBody
 from reporting.issues.job import is_available
 from reporting.issues.reading import EXAMPLES, TREND_DAYS, Issue, find_issue, list_issues, waiting
 from reporting.issues.store import IssueState
@@ -77,13 +76,10 @@ async def show_issue(sources: PageSources, visit: Visit) -> Response:
 
 
 async def change_issue(changes: IssueChanges, _: PageSources, visit: Visit) -> Response:
-    """Change, merge or split an issue as the submitted form asks, and show the result."""
+    """Change or merge an issue as the submitted form asks, and show the result."""
     form, issue = await Form.read(visit.request), visit.view.issue or 0
     if "into" in form:
         issue = await changes.merge(visit.project, issue, form.parsed(MergeBody))
-    elif "split" in form:
-        turns = [dict(zip(TurnBody.model_fields, json.loads(turn), strict=True)) for turn in form.get("turn", [])]
-        issue = await changes.split(visit.project, issue, form.parsed(SplitBody, turns=turns))
     else:
         issue = await changes.change(visit.project, issue, form.parsed(IssueBody))
     return RedirectResponse(visit.link(ISSUE, issue=issue), 303)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import asyncpg
+from pydantic import Field
 
 from contracts.intervals import wilson
+from reporting.model.responses import InstantTime
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Agreement, SampledShare, SecondReview, sampled
 from reporting.sql import SQL
@@ -23,16 +25,18 @@ _LISTED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """Randomly drawn answer without a review by its assignee, or by anyone if the assignee is empty.
+    """Randomly drawn answer without a review.
 
-    `position` is its place in the queue. `drawn_at` is in microseconds.
+    Review it like any turn, with `POST .../turns/{turn_id}/reviews`.
     """
 
-    position: int
-    conversation_id: str
-    turn_id: str
-    assignee: str
-    drawn_at: int
+    position: Annotated[
+        int, Field(description="Position in the queue; send it as `after` to continue after this answer.")
+    ]
+    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
+    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
+    assignee: Annotated[str, Field(description="Reviewer who is to review the answer; empty for any reviewer.")]
+    drawn_at: Annotated[InstantTime, Field(description="Time of the draw.")]
 
 
 @dataclass(frozen=True, slots=True)

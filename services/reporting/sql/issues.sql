@@ -20,7 +20,7 @@ where reaction = 'not_ok' and not exists (select from issue_turns) and not exist
       and c.tenant = f.tenant and c.project = f.project)
 
 -- name: has_changed_turns
--- True if a rejection has changed, or an issue whose turns were moved or erased needs another centre.
+-- True if a rejection has changed, or an issue whose turns were erased needs another centre.
 select exists (select from changed_turns where reader = 'issues') or exists (
     select from issues i where i.centre is null and exists (select from issue_turns t where t.issue_id = i.id))
 
@@ -162,7 +162,7 @@ from unnest(:id::bigint[], :words::text[]) as given (id, words)
 where i.id = given.id and i.tenant = :tenant and i.project = :project
 
 -- name: issues_without_centre
--- An issue loses its centre if a person is erased or if somebody moves turns of the issue.
+-- An issue loses its centre if a person is erased.
 select distinct i.id, i.tenant, i.project, i.agent_id from issues i
 where i.centre is null and exists (select from issue_turns t where t.issue_id = i.id)
 limit :limit
@@ -327,24 +327,6 @@ where issue_id = :id and tenant = :tenant and project = :project
 -- Keep the centre, so that rejections near it join the other issue.
 update issues set merged_into = :into, words = '{}'
 where (id = :id or merged_into = :id) and tenant = :tenant and project = :project
-
--- name: clear_centres
-update issues set centre = null
-where id = any(:ids::bigint[]) and tenant = :tenant and project = :project
-
--- name: split_issue
-insert into issues (tenant, project, agent_id, encoder, state_at)
-select tenant, project, agent_id, encoder, :now from issues
-where id = :id and tenant = :tenant and project = :project and merged_into is null returning id
-
--- name: move_some_turns
-update issue_turns t set issue_id = :into, nearness = null
-from unnest(:conversation_id::text[], :turn_id::text[]) as n (conversation_id, turn_id)
-where t.conversation_id = n.conversation_id and t.turn_id = n.turn_id and t.issue_id = :id
-  and t.tenant = :tenant and t.project = :project
-
--- name: holds_turns
-select exists (select from {turns_given} where t.issue_id = :id)
 
 -- name: issues_of_turns
 select distinct t.issue_id from {turns_given} where t.issue_id is not null
