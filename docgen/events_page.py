@@ -22,7 +22,7 @@ descriptions are in the AsyncAPI document, which has a JSON schema for each even
 - A chat service sends the three `chat.*` topics. The record key must be `<tenant>/<project>/<conversationId>`, so that
   a conversation's events stay in order. A record has at most 1 MiB.
 - A service with posts, such as a forum, sends the three `post.*` topics, under the record key
-  `<tenant>/<project>/post:<postId>`. [Posts](posts.md) explains them.
+  `<tenant>/<project>/post:<postId>`. [Posts](sources.md#posts-of-a-forum) explains them.
 - A learner reads `feedback.created` from the beginning and keeps, for each `feedbackId`, the record with the highest
   `revision`. A record without a value (a tombstone) means that the revisions up to its header
   `revision` were erased. Keep this revision: tombstones are written to all partitions, so an older announcement may
