@@ -115,7 +115,7 @@ class KnownTurn(Answer):
     """The quality of the answer as scored by the platform, 0 to 1."""
     user_feedback_status: Feedback = Field(validation_alias="status")
     """Verdict on the answer: rejected, accepted or neutral."""
-    feedback_confidence: float = Field(validation_alias="confidence")
+    feedback_confidence: float = Field(validation_alias=AliasPath("feedback", "confidence"))
     """Confidence of the verdict, 0 to 1."""
     satisfaction: float
     """A score from -1 to 1 that combines the platform's validation with the person's feedback."""
@@ -159,7 +159,7 @@ class Detected(Answer):
             feedback=FeedbackResult.model_validate(result.verdict),
             target=FoundTarget.model_validate(target) if target else None,
             candidates=[FoundCandidate.of(candidate) for candidate in result.candidates],
-            rejections_in_a_row=result.rejections,
+            rejections_in_a_row=result.advice.rejections if result.advice else 0,
             planner_markdown=render(result.advice, worked, may_lack_latest=answer_not_seen),
             answer_not_seen=answer_not_seen,
             strategies=[FoundStrategy.model_validate(turn) for turn in worked],
@@ -190,13 +190,13 @@ class TurnMetadata(KnownTurn):
     """The id of the agent's message in the turn."""
     rejection_detected_in: str | None
     """The turn of the message that rejected this turn; null if no message rejected it."""
-    correction_type: MetadataName
+    correction_type: MetadataName = Field(validation_alias=AliasPath("feedback", "correction_type"))
     """The type of rejection; null unless the turn was rejected."""
-    user_said: str | None
+    user_said: str | None = Field(validation_alias=AliasPath("feedback", "user_said"))
     """The text of the message that gave the feedback."""
-    tags: list[str]
+    tags: list[str] = Field(validation_alias=AliasPath("feedback", "tags"))
     """The reason tags chosen by the person."""
-    correction: str | None
+    correction: str | None = Field(validation_alias=AliasPath("feedback", "correction"))
     """The correct answer, in the person's words."""
     judged_by_user: bool
     """True if a person judged the turn explicitly; false if the status is derived from a message."""
@@ -208,5 +208,5 @@ class TurnMetadata(KnownTurn):
     """The id of the conversation."""
     timestamp: Time = Field(validation_alias="at")
     """The time of the turn's earliest known message; the same as `ts`."""
-    user_feedback: UserFeedback = Field(validation_alias="itself")
+    user_feedback: UserFeedback = Field(validation_alias="feedback")
     """The feedback on the answer, and where it comes from."""

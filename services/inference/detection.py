@@ -23,7 +23,7 @@ from inference.planner import Advice
 from inference.store import ConversationStore
 from inference.turns.candidates import Candidate, candidates
 from inference.turns.model import PersonTurns
-from inference.turns.rules import MachineStatus, Turn, rejections_in_a_row
+from inference.turns.rules import Turn, TurnFeedback, rejections_in_a_row
 from inference.turns.search import TurnSearch
 
 RECENT_TURNS: Final = 10
@@ -38,7 +38,6 @@ class Detected:
 
     Attributes:
         advice: Advice about the judged turn, or about the latest turn if none was judged. None if no answer is known.
-        rejections: Number of consecutive rejected turns up to the latest one.
         candidates: Turns that the message may be about, most probable first. They come from all of the person's
             conversations. The list is empty if other conversations were not searched, or if the message is not
             feedback.
@@ -46,7 +45,6 @@ class Detected:
 
     verdict: Verdict
     advice: Advice | None
-    rejections: int
     candidates: tuple[Candidate, ...] = ()
 
 
@@ -106,9 +104,9 @@ class Detection:
         if verdict.target is not None and not verdict.status_only:
             about = await self._turn_judged(where, message, verdict, latest)
             latest = [about if turn.key == about.key else turn for turn in latest]
-        rejections = rejections_in_a_row(latest, message.at)
         others = await self._candidates(where, message) if look_back == "user" and _is_feedback(verdict) else ()
-        return Detected(verdict, Advice(about, rejections, tuple(latest)) if about else None, rejections, others)
+        advice = Advice(about, rejections_in_a_row(latest, message.at), tuple(latest)) if about else None
+        return Detected(verdict, advice, others)
 
     async def _turn_judged(
         self, where: ConversationKey, message: Message, verdict: Verdict, latest: Sequence[Turn]
@@ -118,7 +116,7 @@ class Detection:
         assert target is not None
         key = TurnKey(*where, target.turn_id)
         turn = next((turn for turn in latest if turn.key == key), None) or await self._turns.turn(key)
-        return replace(turn or Turn(key, agent_id=target.agent_id), machine=_status_of(message, verdict))
+        return replace(turn or Turn(key, agent_id=target.agent_id), machine=_feedback_of(message, verdict))
 
     async def _answered_elsewhere(self, where: ConversationKey, message: Message) -> Detected:
         """Judge the message as feedback on the most probable of the person's turns in other conversations.
@@ -131,8 +129,8 @@ class Detection:
         [verdict] = self._detector.judge([Neighbourhood(_exchange(about) if about else (), message)])
         verdict = replace(verdict, target=None)
         if about is None or not _is_feedback(verdict):
-            return Detected(verdict, None, 0)
-        return Detected(verdict, Advice(replace(about, machine=_status_of(message, verdict)), 0), 0, others)
+            return Detected(verdict, None)
+        return Detected(verdict, Advice(replace(about, machine=_feedback_of(message, verdict)), 0), others)
 
     async def _candidates(self, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
         wanted = PersonTurns(where.tenant, where.project, message.sender_id, message.at - MAX_AGE_US, message.at)
@@ -166,12 +164,6 @@ def _is_feedback(verdict: Verdict) -> bool:
     return verdict.status != "neutral" and not verdict.status_only
 
 
-def _status_of(message: Message, verdict: Verdict) -> MachineStatus:
-    return MachineStatus(
-        status=verdict.status,
-        confidence=verdict.confidence,
-        correction_type=verdict.correction_type,
-        user_said=verdict.user_said,
-        detected_in_turn_id=message.turn_id,
-        at=message.at,
-    )
+def _feedback_of(message: Message, verdict: Verdict) -> TurnFeedback:
+    words = verdict.user_said
+    return TurnFeedback(verdict.status, verdict.confidence, verdict.correction_type, words, message.turn_id, message.at)

@@ -79,8 +79,8 @@ def instructions(advice: Advice) -> tuple[str, ...]:
             return ()
     other = "" if turn.strategy is None else f": choose another than {_name(turn.strategy)}"
     section = [f"Do NOT reuse the strategy from Turn {name}{other}"]
-    if turn.correction_type is not None:
-        section.append(_BY_CORRECTION[turn.correction_type])
+    if turn.feedback.correction_type is not None:
+        section.append(_BY_CORRECTION[turn.feedback.correction_type])
     if advice.rejections >= CAREFUL_FROM:
         section.append(
             f"Multiple rejections - be more careful: {advice.rejections} answers in a row were rejected, so consider"
@@ -91,7 +91,7 @@ def instructions(advice: Advice) -> tuple[str, ...]:
 
 def _status(turn: Turn) -> Feedback:
     """Return the turn's status, counting an acceptance with too low a confidence as neutral."""
-    return "neutral" if turn.status == "accepted" and turn.confidence < ACCEPTED_FROM else turn.status
+    return "neutral" if turn.status == "accepted" and turn.feedback.confidence < ACCEPTED_FROM else turn.status
 
 
 def _previous(advice: Advice, may_lack_latest: bool) -> list[str]:
@@ -115,7 +115,7 @@ def _feedback(turn: Turn) -> list[str]:
         lines.append(f"**Previous strategy:** {strategy}{query}")
     if turn.status == "rejected":
         lines.append(f"**What went wrong:** {'; '.join(_wrong(turn)) or 'the user did not say'}")
-    if (correction := turn.correction or "").strip():
+    if (correction := turn.feedback.correction or "").strip():
         lines.append(f"**It should have been:** {_quoted(correction, QUOTE)}")
     return lines
 
@@ -124,14 +124,14 @@ def _detected(turn: Turn) -> str:
     name = _name(turn.key.turn_id)
     if turn.judged_by_user:
         return f"The user's own reaction: Turn {name} was {turn.status}"
-    where = f"Turn {_name(turn.machine.detected_in_turn_id)}" if turn.machine else "Nothing"
+    where = f"Turn {_name(turn.machine.detected_in or '')}" if turn.machine else "Nothing"
     return f"{where} detected that Turn {name} was {turn.status}"
 
 
 def _wrong(turn: Turn) -> list[str]:
-    section = [_name(tag) for tag in turn.tags]
+    section = [_name(tag) for tag in turn.feedback.tags]
     if words := _said(turn):
-        section.append(_WRONG[turn.correction_type].format(words=_quoted(objection(words), 2 * GIST)))
+        section.append(_WRONG[turn.feedback.correction_type].format(words=_quoted(objection(words), 2 * GIST)))
     outcome = _OUTCOMES.get(turn.validation_outcome or "")
     return [*section, outcome] if outcome else section
 
@@ -150,7 +150,7 @@ def _preferences(advice: Advice) -> Iterable[str]:
     for turn in reversed(advice.recent):
         if turn.key == advice.turn.key or turn.user_id != (advice.turn.user_id or turn.user_id):
             continue
-        words = turn.correction or turn.user_said
+        words = turn.feedback.correction or turn.feedback.user_said
         name = _name(turn.key.turn_id)
         match _status(turn):
             case "rejected":
@@ -165,7 +165,7 @@ def _strategy(turn: Turn) -> str:
 
 
 def _said(turn: Turn) -> str:
-    return (turn.user_said or "").strip()
+    return (turn.feedback.user_said or "").strip()
 
 
 def _quoted(words: str, limit: int) -> str:

@@ -117,7 +117,7 @@ async def status(turns: TurnIndex, turn_id: str = "t1") -> tuple[Any, ...]:
     stored = await turns._pool.fetchrow(
         "select user_feedback_status, feedback_confidence, rejection_detected_in from turns where turn_id = $1", turn_id
     )
-    shown = (None,) if found is None else (found.status, found.confidence, found.rejection_detected_in)
+    shown = (None,) if found is None else (found.status, found.feedback.confidence, found.rejection_detected_in)
     assert shown == ((None,) if stored is None else tuple(stored))
     return shown
 
@@ -309,7 +309,7 @@ async def test_one_of_several_verdicts_on_a_turn_is_shown(
     )
     found = await turns.turn(key("t1"))
     assert found is not None and found.machine is not None
-    assert found.machine.detected_in_turn_id == f"t-{shown}"
+    assert found.machine.detected_in == f"t-{shown}"
 
 
 async def test_a_judged_message_returns_its_verdict_and_the_turn_that_was_announced(
@@ -358,9 +358,16 @@ async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: Tu
         seen.append([await turns.turn(key(name)) for name in ("q1", "a1", "q2", "a2", "q3")])
     first, second = seen[0][1], seen[0][3]
     assert first is not None and second is not None
-    assert (first.status, first.rejection_detected_in, first.correction_type) == ("rejected", "q2", "explicit")
-    assert (first.user_text, first.user_said) == ("When does the museum open?", "That's wrong, it opens at ten.")
-    assert (second.status, second.rejection_detected_in, second.user_said) == ("accepted", None, "Thanks, that helps!")
+    assert (first.status, first.rejection_detected_in, first.feedback.correction_type) == ("rejected", "q2", "explicit")
+    assert (first.user_text, first.feedback.user_said) == (
+        "When does the museum open?",
+        "That's wrong, it opens at ten.",
+    )
+    assert (second.status, second.rejection_detected_in, second.feedback.user_said) == (
+        "accepted",
+        None,
+        "Thanks, that helps!",
+    )
     assert (second.user_text, second.strategy) == ("That's wrong, it opens at ten.", "repair")
     assert all(one == seen[0] for one in seen)
 

@@ -6,14 +6,12 @@ Times are in microseconds since 1970. Scores and confidences are from 0 to 1 unl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final
 
 from contracts.message_fields import TurnKey
 from detector.model import CorrectionType, Feedback
 from detector.rules import SESSION_TIMEOUT_US
-
-Outcome = Literal["APPROVE", "REVISE", "RETRY", "FAIL"]
 
 UNJUDGED: Final = 0.5
 """Confidence of a turn without feedback."""
@@ -30,37 +28,38 @@ _METADATA_NAME: Final[Mapping[CorrectionType, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class MachineStatus:
-    """A turn's status as derived by the detector from a later message.
+class TurnFeedback:
+    """Feedback on a turn: the detector's verdict, a person's reaction, or what counts of the two.
 
-    `user_said` is the text of that message and `at` its time.
+    Attributes:
+        confidence: 1 if a person gave the status.
+        user_said: The person's comment, or the text of the message that the detector judged.
+        detected_in: Turn id of that message. None if a person reacted to the turn itself.
+        detected_at: Time of the message or the reaction. None if there is no feedback.
+        tags: Reason tags that the person chose.
+        correction: The correct answer, in the person's words.
     """
 
-    status: Feedback
-    confidence: float
-    correction_type: CorrectionType | None
-    user_said: str | None
-    detected_in_turn_id: str
-    at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UserStatus:
-    """The effective reaction to a turn by the last person who reacted: explicit feedback with its tags, or an emoji."""
-
-    status: Feedback
-    text: str | None
-    tags: tuple[str, ...]
-    correction: str | None
-    at: int
+    status: Feedback = "neutral"
+    confidence: float = UNJUDGED
+    correction_type: CorrectionType | None = None
+    user_said: str | None = None
+    detected_in: str | None = None
+    detected_at: int | None = None
+    tags: tuple[str, ...] = ()
+    correction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A turn from the index.
 
-    Every field except the key may be None, for example if only feedback on the turn is known. `similarity` is the
-    similarity of the turn's question to the searched text, from 0 to 1, or None if no text was searched.
+    Every field except the key may be None, for example if only feedback on the turn is known.
+
+    Attributes:
+        machine: The detector's verdict.
+        user: The effective reaction of the last person who reacted: explicit feedback or an emoji.
+        similarity: Similarity of the turn's question to the searched text, from 0 to 1. None if no text was searched.
     """
 
     key: TurnKey
@@ -76,24 +75,28 @@ class Turn:
     quality_score: float | None = None
     track_id: str | None = None
     bundle_id: str | None = None
-    machine: MachineStatus | None = None
-    user: UserStatus | None = None
+    machine: TurnFeedback | None = None
+    user: TurnFeedback | None = None
     similarity: float | None = None
 
     @property
-    def itself(self) -> Turn:
-        """The turn, for a response body whose part is about the turn as well."""
-        return self
+    def feedback(self) -> TurnFeedback:
+        """The feedback that counts: a person's reaction, otherwise the detector's verdict.
+
+        A verdict with the status of the reaction explains it: it adds its correction type, and its message if the
+        person did not comment.
+        """
+        machine, user = self.machine, self.user
+        if user is None:
+            return machine or TurnFeedback()
+        if machine is None or machine.status != user.status:
+            return user
+        return replace(user, correction_type=machine.correction_type, user_said=user.user_said or machine.user_said)
 
     @property
-    def tags(self) -> tuple[str, ...]:
-        """The reason tags that the person chose."""
-        return self.user.tags if self.user else ()
-
-    @property
-    def correction(self) -> str | None:
-        """The correct answer, in the person's words."""
-        return self.user.correction if self.user else None
+    def status(self) -> Feedback:
+        """The status of the turn."""
+        return self.user.status if self.user else self.machine.status if self.machine else "neutral"
 
     @property
     def judged_by_user(self) -> bool:
@@ -101,68 +104,30 @@ class Turn:
         return self.user is not None
 
     @property
-    def status(self) -> Feedback:
-        """The status of the turn. People's feedback takes precedence over the detector's verdict."""
-        if self.user is not None:
-            return self.user.status
-        return self.machine.status if self.machine else "neutral"
-
-    @property
-    def confidence(self) -> float:
-        """The confidence of the status, which is 1 if a person gave it."""
-        if self.user is not None:
-            return 1.0
-        return self.machine.confidence if self.machine else UNJUDGED
-
-    @property
     def rejection_detected_in(self) -> str | None:
         """The turn id of the message that rejected this turn.
 
         None if no message rejected it, or if the turn has another status.
         """
-        rejected = self.machine is not None and self.machine.status == "rejected"
-        return self.machine.detected_in_turn_id if self.machine and rejected and self.status == "rejected" else None
-
-    @property
-    def correction_type(self) -> CorrectionType | None:
-        """The correction type of the detector's verdict, or None if that verdict differs from the turn's status."""
-        return self.machine.correction_type if self.machine and self.machine.status == self.status else None
-
-    @property
-    def user_said(self) -> str | None:
-        """The text that explains the status: a person's comment or, without one, the message that the detector judged.
-
-        The judged message is not used if the person's status differs from the detector's.
-        """
-        if self.user is not None:
-            same = self.machine is not None and self.machine.status == self.user.status
-            return self.user.text or (self.machine.user_said if self.machine and same else None)
-        return self.machine.user_said if self.machine else None
-
-    @property
-    def detected_at(self) -> int | None:
-        """The time of the feedback that determined the status, in microseconds, or None if there is no feedback."""
-        if self.user is not None:
-            return self.user.at
-        return self.machine.at if self.machine else None
-
-    @property
-    def detected_in(self) -> str | None:
-        """The turn id of the message from which the detector derived the status.
-
-        None if a person reacted to the turn itself.
-        """
-        return self.machine.detected_in_turn_id if self.machine and self.user is None else None
+        rejected = self.machine is not None and self.machine.status == self.status == "rejected"
+        return self.machine.detected_in if self.machine and rejected else None
 
     @property
     def satisfaction(self) -> float:
-        """The satisfaction with the turn, from -1 to 1; see the function `satisfaction`."""
-        return satisfaction(self.validation_outcome, self.status)
+        """The satisfaction with the turn, from -1 to 1.
+
+        A rejected turn has -1. Any other turn has the value of its validation outcome, or 0 if the outcome is unknown.
+        An acceptance adds 0.5, up to a maximum of 1.
+        """
+        if self.status == "rejected":
+            return -1.0
+        base = _BASE.get(self.validation_outcome, 0.0)
+        return min(1.0, round(base + 0.5, 6)) if self.status == "accepted" else base
 
     @property
     def ranking_score(self) -> float:
-        """The weighted sum of quality and status, from -0.4 to 0.8; see the function `ranking_score`."""
-        return ranking_score(self.quality_score, self.status)
+        """The weighted sum of quality (0 if unknown) and status, from -0.4 to 0.8."""
+        return round((self.quality_score or 0.0) * QUALITY_WEIGHT + _WEIGHT[self.status] * STATUS_WEIGHT, 6)
 
 
 def status_of(reaction: str) -> Feedback:
@@ -173,23 +138,6 @@ def status_of(reaction: str) -> Feedback:
 def metadata_name(kind: CorrectionType | None) -> str | None:
     """Return the name of a correction type in the turn metadata."""
     return _METADATA_NAME[kind] if kind else None
-
-
-def satisfaction(outcome: str | None, status: Feedback) -> float:
-    """Return the satisfaction with a turn, from -1 to 1.
-
-    A rejected turn has -1. Any other turn has the value of its validation outcome, or 0 if the outcome is unknown. An
-    acceptance adds 0.5, up to a maximum of 1.
-    """
-    if status == "rejected":
-        return -1.0
-    base = _BASE.get(outcome, 0.0)
-    return min(1.0, round(base + 0.5, 6)) if status == "accepted" else base
-
-
-def ranking_score(quality: float | None, status: Feedback) -> float:
-    """Return the weighted sum of quality (0 if unknown) and status, from -0.4 to 0.8."""
-    return round((quality or 0.0) * QUALITY_WEIGHT + _WEIGHT[status] * STATUS_WEIGHT, 6)
 
 
 def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:

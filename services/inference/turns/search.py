@@ -17,7 +17,7 @@ from inference.model import ConversationKey
 from inference.sql import SQL
 from inference.turns.candidates import Answered
 from inference.turns.model import PersonTurns, StrategyFilter
-from inference.turns.rules import MachineStatus, Turn, UserStatus, ranked
+from inference.turns.rules import Turn, TurnFeedback, ranked
 from inference.turns.vectors import TurnVectors
 
 NEAREST, LATEST = 45, 5
@@ -101,17 +101,23 @@ def _rounded(cosine: float | None) -> float | None:
 def _turn(row: asyncpg.Record) -> Turn:
     machine = user = None
     if row["machine_status"] is not None:
-        machine = MachineStatus(
-            status=row["machine_status"],
-            confidence=row["machine_confidence"],
-            correction_type=row["correction_type"],
+        machine = TurnFeedback(
+            row["machine_status"],
+            row["machine_confidence"],
+            row["correction_type"],
             user_said=row["machine_said"],
-            detected_in_turn_id=row["machine_detected_in"],
-            at=row["machine_at"],
+            detected_in=row["machine_detected_in"],
+            detected_at=row["machine_at"],
         )
     if row["user_status"] is not None:
-        tags = tuple(row["tags"] or ())
-        user = UserStatus(row["user_status"], row["said"], tags, row["correction"], row["judged_at"] or 0)
+        user = TurnFeedback(
+            row["user_status"],
+            1.0,
+            user_said=row["said"] or None,
+            detected_at=row["judged_at"] or 0,
+            tags=tuple(row["tags"] or ()),
+            correction=row["correction"],
+        )
     return Turn(
         key=TurnKey(row["tenant"], row["project"], row["conversation_id"], row["turn_id"]),
         user_id=row["user_id"],

@@ -17,7 +17,7 @@ from inference.last_answer import LastAnswer
 from inference.model import ConversationKey
 from inference.turns.candidates import Answered
 from inference.turns.model import PersonTurns, StrategyFilter
-from inference.turns.rules import MachineStatus, Turn
+from inference.turns.rules import Turn, TurnFeedback
 from inference.turns.search import TurnSearch
 from tests.support.inference_memory import MemoryConversationStore
 from tests.support.reporting_events import START, message
@@ -67,12 +67,12 @@ async def test_an_answer_elsewhere_is_judged_from_a_similarity_of_a_fifth_on(
 
 async def test_feedback_on_an_answer_elsewhere_is_advice_without_a_target(detector: Detector) -> None:
     result = await found(detector, OneTurn(1.0), "That's wrong.")
-    assert (result.verdict.target, result.rejections) == (None, 0)
+    assert result.verdict.target is None
     assert [one.target.turn_id for one in result.candidates] == ["t1"]
     assert result.advice is not None and result.advice.turn.machine is not None
     about, machine = result.advice.turn, result.advice.turn.machine
     assert (about.key, about.user_text, about.status) == (KNOWN, "When does the museum open?", "rejected")
-    assert (machine.user_said, machine.detected_in_turn_id, machine.at) == ("That's wrong.", "t9", NOW)
+    assert (machine.user_said, machine.detected_in, machine.detected_at) == ("That's wrong.", "t9", NOW)
     assert machine.correction_type == "explicit"
 
 
@@ -109,7 +109,7 @@ CONVERSATION = (
 )
 FIRST = TurnKey("acme", "support", "c-fresh", "t1")
 REPEATED = "When exactly does the museum open?"
-RULED = MachineStatus("rejected", 0.9, "explicit", "No.", "t1", ANSWERED)
+RULED = TurnFeedback("rejected", 0.9, "explicit", "No.", "t1", ANSWERED)
 
 
 async def detected(detector: Detector, turns: Index, text: str, *said: Any, **options: Any) -> Detected:
@@ -134,14 +134,15 @@ async def test_advice_is_about_the_judged_turn_with_all_that_is_known_of_it(dete
         about = result.advice.turn
         assert (about.key, about.agent_id, about.status, about.strategy) == (FIRST, "bot", "rejected", strategy)
         assert [one.key.turn_id for one in result.advice.recent] == recent
-        assert (result.rejections, result.advice.rejections) == (rejections, rejections)
+        assert result.advice.rejections == rejections
         assert turns.asked == [(HERE, SAID, RECENT_TURNS, "")]
 
 
 async def test_consecutive_rejections_count_the_judged_turn_and_those_before_it(detector: Detector) -> None:
     turns = Index(Turn(FIRST, at=ANSWERED), Turn(FIRST._replace(turn_id="t0"), at=ASKED, machine=RULED))
-    assert (await detected(detector, turns, "That's wrong.")).rejections == 2
-    assert (await detected(detector, turns, "Thanks!")).rejections == 0
+    for text, rejections in (("That's wrong.", 2), ("Thanks!", 0)):
+        advice = (await detected(detector, turns, text)).advice
+        assert advice is not None and advice.rejections == rejections
 
 
 async def test_without_a_verdict_advice_is_about_the_latest_turn(detector: Detector) -> None:
@@ -149,7 +150,7 @@ async def test_without_a_verdict_advice_is_about_the_latest_turn(detector: Detec
     for text in ("Where is it?", "🙂"):
         result = await detected(detector, turns, text)
         assert result.advice is not None
-        assert (result.advice.turn, result.rejections) == (turns.turns[0], 1), text
+        assert (result.advice.turn, result.advice.rejections) == (turns.turns[0], 1), text
         assert (await detected(detector, Index(), text)).advice is None
 
 
@@ -201,7 +202,7 @@ async def test_the_callers_last_answer_is_judged_before_it_is_indexed(detector: 
     assert [one.key.turn_id for one in result.advice.recent] == ["t5", "t1"]
     about = result.advice.turn
     assert (about.key.turn_id, about.agent_id, about.strategy) == ("t5", "closer", "lookup")
-    assert (about.status, result.rejections) == ("rejected", 1)
+    assert (about.status, result.advice.rejections) == ("rejected", 1)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ from contracts.message_fields import TurnKey
 from detector.model import CorrectionType
 from inference.objection import objection
 from inference.planner import GIST, QUOTE, Advice, instructions, render
-from inference.turns.rules import MachineStatus, Turn, UserStatus
+from inference.turns.rules import Turn, TurnFeedback
+from tests.support.turn_feedback import reaction
 
 KEY = TurnKey("acme", "support", "c1", "1233")
-REJECTED = MachineStatus("rejected", 0.9, "explicit", "No, that's wrong.\nI meant Rome.", "1234")
-ACCEPTED = MachineStatus("accepted", 0.7, None, "thanks", "t0")
+REJECTED = TurnFeedback("rejected", 0.9, "explicit", "No, that's wrong.\nI meant Rome.", "1234")
+ACCEPTED = TurnFeedback("accepted", 0.7, None, "thanks", "t0")
 LENGTHS = QUOTE, QUOTE, GIST, GIST
 """Length at which a message, a correction, a question and an answer are cut."""
 
@@ -31,7 +32,7 @@ def test_a_rejected_turn_in_its_conversation() -> None:
     )
     before = [
         Turn(KEY._replace(turn_id="t0"), user_id="ann", user_text="Where is it?", strategy="ask", machine=ACCEPTED),
-        Turn(KEY._replace(turn_id="t-1"), user_id="ann", user=UserStatus("rejected", None, (), "In Rome.", 5)),
+        Turn(KEY._replace(turn_id="t-1"), user_id="ann", user=reaction("rejected", None, (), "In Rome.", 5)),
     ]
     assert render(Advice(turn, 1, [turn, *before])) == (
         "## 2. Gathered Context\n"
@@ -59,7 +60,7 @@ def test_a_rejected_turn_in_its_conversation() -> None:
 
 
 def test_a_reaction_of_a_person_with_reasons_and_a_correction() -> None:
-    turn = Turn(KEY, user=UserStatus("rejected", None, ("wrong", "too_long"), "It costs 24 euros.", 5))
+    turn = Turn(KEY, user=reaction("rejected", None, ("wrong", "too_long"), "It costs 24 euros.", 5))
     assert render(Advice(turn, 1)) == (
         "## 2. Gathered Context\n"
         "\n"
@@ -191,7 +192,7 @@ def test_a_quotation_is_cut_at_its_own_length(over: int) -> None:
     message, correction, asked, answered = (
         letter * (limit + over) for letter, limit in zip("mcqa", LENGTHS, strict=True)
     )
-    person = UserStatus("rejected", message, (), correction, 5)
+    person = reaction("rejected", message, (), correction, 5)
     turn = Turn(KEY, user_text=asked, assistant_text=answered, user=person)
     other = Turn(KEY._replace(turn_id="t0"), user=replace(person, correction="o" * (GIST + over)))
     markdown = render(Advice(turn, 1, [turn, other])) or ""
@@ -224,14 +225,14 @@ def test_the_previous_strategy_is_told_as_far_as_it_is_known(turn: Turn, line: s
     ("other", "line"),
     [
         (Turn(KEY, machine=REJECTED), '- Rejected Turn t0, saying "No, that\'s wrong. I meant Rome."'),
-        (Turn(KEY, machine=REJECTED, user=UserStatus("rejected", "Wrong.", (), None, 5)),
+        (Turn(KEY, machine=REJECTED, user=reaction("rejected", "Wrong.", (), None, 5)),
          '- Rejected Turn t0, saying "Wrong."'),
-        (Turn(KEY, user=UserStatus("rejected", "Wrong.", (), "In Rome.", 5)), '- Rejected Turn t0, saying "In Rome."'),
-        (Turn(KEY, user=UserStatus("rejected", " ", (), None, 5)), "- Rejected Turn t0"),
-        (Turn(KEY, user=UserStatus("rejected", None, (), None, 5)), "- Rejected Turn t0"),
+        (Turn(KEY, user=reaction("rejected", "Wrong.", (), "In Rome.", 5)), '- Rejected Turn t0, saying "In Rome."'),
+        (Turn(KEY, user=reaction("rejected", " ", (), None, 5)), "- Rejected Turn t0"),
+        (Turn(KEY, user=reaction("rejected", None, (), None, 5)), "- Rejected Turn t0"),
         (Turn(KEY, machine=ACCEPTED), "- Accepted Turn t0"),
         (Turn(KEY, machine=ACCEPTED, strategy="ask"), "- Accepted Turn t0, reached by ask"),
-        (Turn(KEY, user=UserStatus("neutral", "Hm.", (), None, 5)), "- Nothing is known yet."),
+        (Turn(KEY, user=reaction("neutral", "Hm.", (), None, 5)), "- Nothing is known yet."),
         (Turn(KEY), "- Nothing is known yet."),
     ],
 )  # fmt: skip
@@ -245,7 +246,7 @@ def test_a_preference_is_told_in_the_persons_words(other: Turn, line: str, write
 
 def test_a_correction_that_says_nothing_is_not_shown() -> None:
     for correction in (None, "", " \n"):
-        turn = Turn(KEY, user=UserStatus("rejected", "Wrong.", (), correction, 5))
+        turn = Turn(KEY, user=reaction("rejected", "Wrong.", (), correction, 5))
         assert "**It should have been:**" not in (render(Advice(turn, 1)) or "**It should have been:**")
 
 
@@ -260,7 +261,7 @@ def test_a_correction_that_says_nothing_is_not_shown() -> None:
     ],
 )
 def test_what_the_validation_found_is_told(outcome: str | None, wrong: str) -> None:
-    turn = Turn(KEY, validation_outcome=outcome, user=UserStatus("rejected", None, (), None, 5))
+    turn = Turn(KEY, validation_outcome=outcome, user=reaction("rejected", None, (), None, 5))
     assert f"**What went wrong:** {wrong}\n" in (render(Advice(turn, 1)) or "")
 
 

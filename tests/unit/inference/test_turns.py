@@ -20,23 +20,21 @@ from inference.turns.candidates import Answered, candidates
 from inference.turns.facts import Facts, Question, Reply, joined, looked_up
 from inference.turns.model import SIMILARITY_THRESHOLD
 from inference.turns.rules import (
-    MachineStatus,
     Turn,
-    UserStatus,
+    TurnFeedback,
     ranked,
-    ranking_score,
     rejections_in_a_row,
-    satisfaction,
     session_over,
 )
 from inference.turns.vectors import DIMENSION, TurnVectors
 from inference.window import message_ranges
+from tests.support.turn_feedback import reaction
 
 MINUTE = 60_000_000
 
 
 def turn(name: str, status: Feedback = "neutral", **fields: Any) -> Turn:
-    word = MachineStatus(status, 0.9, "explicit" if status == "rejected" else None, "words", "t9")
+    word = TurnFeedback(status, 0.9, "explicit" if status == "rejected" else None, "words", "t9")
     return Turn(TurnKey("acme", "p", "c", name), machine=word, **fields)
 
 
@@ -58,7 +56,7 @@ def turn(name: str, status: Feedback = "neutral", **fields: Any) -> Turn:
     ],
 )
 def test_satisfaction(outcome: str | None, status: Feedback, expected: float) -> None:
-    assert satisfaction(outcome, status) == expected
+    assert turn("t", status, validation_outcome=outcome).satisfaction == expected
 
 
 @pytest.mark.parametrize(
@@ -72,7 +70,7 @@ def test_satisfaction(outcome: str | None, status: Feedback, expected: float) ->
     ],
 )
 def test_ranking_score(quality: float | None, status: Feedback, expected: float) -> None:
-    assert ranking_score(quality, status) == expected
+    assert turn("t", status, quality_score=quality).ranking_score == expected
 
 
 def test_ranking_is_by_group_then_quality_then_time() -> None:
@@ -108,36 +106,36 @@ def test_of_equal_quality_the_more_similar_turn_comes_first_then_the_later_then_
     ("user", "shown"),
     [
         (None, ("words", 7, "t9")),
-        (UserStatus("rejected", "Wrong.", (), None, 5), ("Wrong.", 5, None)),
-        (UserStatus("rejected", "", (), None, 5), ("words", 5, None)),
-        (UserStatus("accepted", "Fine.", (), None, 5), ("Fine.", 5, None)),
-        (UserStatus("accepted", "", (), None, 0), (None, 0, None)),
+        (reaction("rejected", "Wrong.", (), None, 5), ("Wrong.", 5, None)),
+        (reaction("rejected", "", (), None, 5), ("words", 5, None)),
+        (reaction("accepted", "Fine.", (), None, 5), ("Fine.", 5, None)),
+        (reaction("accepted", "", (), None, 0), (None, 0, None)),
     ],
 )
 def test_the_explanation_of_a_status_is_the_persons_before_the_machines(
-    user: UserStatus | None, shown: tuple[str | None, int, str | None]
+    user: TurnFeedback | None, shown: tuple[str | None, int, str | None]
 ) -> None:
-    word = MachineStatus("rejected", 0.9, "explicit", "words", "t9", at=7)
+    word = TurnFeedback("rejected", 0.9, "explicit", "words", "t9", 7)
     found = Turn(TurnKey("acme", "p", "c", "t"), machine=word, user=user)
-    assert (found.user_said, found.detected_at, found.detected_in) == shown
+    assert (found.feedback.user_said, found.feedback.detected_at, found.feedback.detected_in) == shown
     alone = replace(found, machine=None)
-    without_machine = (user.text or None, user.at, None) if user else (None, None, None)
-    assert (alone.user_said, alone.detected_at, alone.detected_in) == without_machine
+    without_machine = (user.user_said, user.detected_at, None) if user else (None, None, None)
+    assert (alone.feedback.user_said, alone.feedback.detected_at, alone.feedback.detected_in) == without_machine
 
 
 def test_the_persons_judgement_is_shown_and_the_machines_reasons_where_they_agree() -> None:
-    agreed = turn("t", "rejected", user=UserStatus("rejected", None, (), None, 1))
-    assert (agreed.status, agreed.confidence, agreed.rejection_detected_in) == ("rejected", 1.0, "t9")
-    assert (agreed.user_said, agreed.correction_type) == ("words", "explicit")
-    other = turn("t", "rejected", user=UserStatus("accepted", None, (), None, 1))
-    assert (other.status, other.rejection_detected_in, other.user_said, other.correction_type) == (
+    agreed = turn("t", "rejected", user=reaction("rejected", None, (), None, 1))
+    assert (agreed.status, agreed.feedback.confidence, agreed.rejection_detected_in) == ("rejected", 1.0, "t9")
+    assert (agreed.feedback.user_said, agreed.feedback.correction_type) == ("words", "explicit")
+    other = turn("t", "rejected", user=reaction("accepted", None, (), None, 1))
+    assert (other.status, other.rejection_detected_in, other.feedback.user_said, other.feedback.correction_type) == (
         "accepted",
         None,
         None,
         None,
     )
     untold = Turn(TurnKey("acme", "p", "c", "t"))
-    assert (untold.status, untold.confidence, untold.user_said) == ("neutral", 0.5, None)
+    assert (untold.status, untold.feedback.confidence, untold.feedback.user_said) == ("neutral", 0.5, None)
 
 
 def test_a_session_ends_after_half_an_hour_of_silence() -> None:
