@@ -52,6 +52,7 @@ from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
+from inference.judging import Judging
 from inference.store import ConversationStore
 from inference.turns.store import TurnIndex
 from inference.turns.user_reactions import UserReactionHandler
@@ -176,7 +177,7 @@ class Groups:
     async def inference(self) -> AsyncIterator[Handler]:
         async with self._pool("inference", inference.parts) as pool:
             turns = TurnIndex(pool, TurnVectors(self._detector.embedder))
-            handler = ConversationHandler(ConversationStore(pool), turns, self._log, self._detector)
+            handler = ConversationHandler(ConversationStore(pool), Judging(turns, self._log, self._detector))
             erase = InferenceErasures(pool, turns, lambda person: person.user_id).erase
             yield ErasingHandler(handler, pool.ledger, erase, self._log, "inference", is_guarded=True)
 

@@ -20,6 +20,7 @@ from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
 from feedback.reward import DEFAULT_REWARDS
 from feedback.turns import TURN_TOPICS
 from inference.handlers import ConversationHandler
+from inference.judging import Judging
 from proofs.simulation.fake_clients import (
     FAILURES,
     FakeConsumer,
@@ -244,7 +245,7 @@ def _bridge(process: Process) -> Handler:
 def _inference(process: Process) -> Handler:
     store = process.store(process.world.inference)
     detector: Any = StubDetector()  # in place of a class, not of a protocol
-    return _erasing(process, "inference", ConversationHandler(store, store, process.producer, detector))
+    return _erasing(process, "inference", ConversationHandler(store, Judging(store, process.producer, detector)))
 
 
 def _feedback(process: Process) -> Handler:

@@ -98,7 +98,7 @@ class Detection:
             return await self._answered_elsewhere(where, message)
         [verdict] = self._detector.judge([item])
         if self._gate is not None:
-            verdict = await self._gate.preview(PendingVerdict(where, item, verdict))
+            [verdict] = await self._gate.settle([PendingVerdict(where, item, verdict)], final=False)
         latest = previous.first_of(latest_turns, where, message) if previous else list(latest_turns)
         about = latest[0] if latest else None
         if verdict.target is not None and not verdict.status_only:

@@ -14,7 +14,7 @@ from detector.encoders.choice import how_to_add_encoder, sentence_encoder
 from detector.encoders.minilm_files import ModelMissing
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate
-from inference.llm_gate.store import PostgresGateAnswers
+from inference.llm_gate.store import GateAnswers
 from inference.settings import InferenceSettings
 from servicekit.clock import Clock
 from servicekit.errors import StartError
@@ -60,5 +60,5 @@ def gate_of(
     if endpoint is None:
         return None
     asking = Asking(endpoint, clock, seconds=settings.gate_seconds, at_once=settings.gate_at_once)
-    answers = PostgresGateAnswers(pool)
+    answers = GateAnswers(pool)
     return LlmGate(asking, answers, detector, model=settings.gate_model, seconds=settings.gate_batch_seconds)

@@ -19,18 +19,15 @@ from contracts.versions import (
     position_of,
     version_of,
 )
-from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message
 from inference.judging import Judging
-from inference.llm_gate.gate import LlmGate
 from inference.model import ConversationKey, IndexedMessage
 from inference.store import ConversationStore
 from inference.turns.facts import facts_of
-from inference.turns.store import TurnIndex
 from inference.window import message_ranges
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
-from servicekit.log.records import Producer, Received
+from servicekit.log.records import Received
 
 
 class ConversationHandler(Handler):
@@ -40,16 +37,9 @@ class ConversationHandler(Handler):
     restarts. A redelivered batch is judged again, because its verdicts may not have been published.
     """
 
-    def __init__(
-        self,
-        store: ConversationStore,
-        turns: TurnIndex,
-        producer: Producer,
-        detector: Detector,
-        gate: LlmGate | None = None,
-    ) -> None:
+    def __init__(self, store: ConversationStore, judging: Judging) -> None:
         self._store = store
-        self.judging = Judging(turns, producer, detector, gate)
+        self._judging = judging
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         lines = [is_system_line(received.event) for received in batch]
@@ -68,7 +58,7 @@ class ConversationHandler(Handler):
         def headers(message: IndexedMessage) -> Headers:
             return derived_headers(traceparent=traces.get(message.key))
 
-        await self.judging.publish(await self.judging.judge(ranges), facts, headers)
+        await self._judging.publish(await self._judging.judge(ranges), facts, headers)
         return [Outcome.STORED if message.key in changed else Outcome.UNCHANGED for message in messages]
 
 

@@ -71,7 +71,7 @@ class Judging:
         gate: LlmGate | None = None,
     ) -> None:
         self.detector = detector
-        self.version = gate.version(detector.version) if gate else detector.version
+        self.version = gate.version if gate else detector.version
         """Version of the detector and its gate."""
         self._turns = turns
         self._producer = producer

@@ -10,6 +10,7 @@ from inference.detection import Detection
 from inference.detector_setup import gate_of, open_detector, open_endpoint
 from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
+from inference.judging import Judging
 from inference.settings import InferenceSettings
 from inference.sql import SQL
 from inference.store import ConversationStore
@@ -57,7 +58,7 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
         settings,
         service,
         pool,
-        conversations=ConversationHandler(ConversationStore(pool), turns, service.producer, detector, gate),
+        conversations=ConversationHandler(ConversationStore(pool), Judging(turns, service.producer, detector, gate)),
         reactions=UserReactionHandler(turns),
         erasures=InferenceErasures(pool, turns, service.pseudonym_of),
         search=search,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from contracts.headers import Headers, derived_headers
 from contracts.message_fields import MessageKey
@@ -15,19 +15,8 @@ from inference.window import message_ranges
 
 BATCH: Final = 200
 """Number of messages that are judged, stored and published together."""
-
-
-class OutdatedVerdict(NamedTuple):
-    """Message whose verdict is by a lower release or mode.
-
-    Attributes:
-        position: Sort key of the message in its conversation.
-        stored_at: Time at which the message was stored, in microseconds.
-    """
-
-    key: MessageKey
-    position: bytes
-    stored_at: int
+OutdatedMessage = Mapping[str, Any]
+"""Row of a message whose verdict is by a lower release or mode: its key, position and storage time (microseconds)."""
 
 
 class Rejudging:
@@ -62,9 +51,9 @@ class Rejudging:
             The number of messages.
         """
         total = 0
-        last: OutdatedVerdict | None = None
+        last: OutdatedMessage | None = None
         while page := await self._page(since, last):
-            keys = {outdated.key for outdated in page}
+            keys = {_key(row) for row in page}
             judged = await self._judging.judge(message_ranges(await self._store.around(keys, 0), keys, after=0))
             async with self._connection.transaction():
                 await self._judging.publish(judged, headers=_headers(page))
@@ -73,28 +62,25 @@ class Rejudging:
             progress(len(page))
         return total
 
-    async def _page(self, since: int, after: OutdatedVerdict | None) -> Sequence[OutdatedVerdict]:
-        """Return the next outdated verdicts, ordered by conversation and position."""
+    async def _page(self, since: int, after: OutdatedMessage | None) -> Sequence[OutdatedMessage]:
+        """Return the next messages with outdated verdicts, ordered by conversation and position."""
         release, mode, _ = self._judging.version
-        key = after.key if after else MessageKey("", "", "", "")
-        position = after.position if after else b""
+        key, position = (_key(after), after["position"]) if after else (MessageKey("", "", "", ""), b"")
         statement = SQL.page_of_outdated(
             release=release, mode=mode, since=since, **key._asdict(), position=position, limit=BATCH
         )
-        return [
-            OutdatedVerdict(
-                MessageKey(row["tenant"], row["project"], row["conversation_id"], row["message_id"]),
-                row["position"],
-                row["stored_at"],
-            )
-            for row in await self._connection.fetch(*statement)
-        ]
+        page: Sequence[OutdatedMessage] = await self._connection.fetch(*statement)
+        return page
 
 
-def _headers(page: Iterable[OutdatedVerdict]) -> Callable[[IndexedMessage], Headers]:
+def _key(row: OutdatedMessage) -> MessageKey:
+    return MessageKey(row["tenant"], row["project"], row["conversation_id"], row["message_id"])
+
+
+def _headers(page: Iterable[OutdatedMessage]) -> Callable[[IndexedMessage], Headers]:
     """Return the function that computes headers of an announcement.
 
     The time of a text is the time when it was stored, so that a later erasure covers the announcement.
     """
-    stored_at = {outdated.key: outdated.stored_at for outdated in page}
+    stored_at = {_key(row): row["stored_at"] for row in page}
     return lambda message: derived_headers(log_time=stored_at[message.key])

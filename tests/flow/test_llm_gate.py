@@ -207,13 +207,13 @@ async def test_a_caller_that_gives_up_waiting_settles_nothing(
 ) -> None:
     [judged] = unsure(detector, "Odd, a friend said otherwise.")
     server.released.clear()
-    assert await gates(seconds=0.05).preview(judged) == judged.verdict
+    assert await gates(seconds=0.05).settle([judged], final=False) == [judged.verdict]
     server.released.set()
     server.respond = lambda _: completion(REJECTED)
     [live] = await gates().settle([judged])
     assert live.feedback == "rejected"
     server.respond = lambda _: completion(ACCEPTED)
-    assert await gates().preview(judged) == live
+    assert await gates().settle([judged], final=False) == [live]
 
 
 async def test_somebody_who_waits_does_not_queue_behind_a_batch(
@@ -224,7 +224,7 @@ async def test_somebody_who_waits_does_not_queue_behind_a_batch(
     batch = asyncio.create_task(gate.settle(unsure(detector, *(f"Odd, friend {n} said so." for n in range(9)))))
     await working(server, 1)
     [waiting] = unsure(detector, "Nobody at the museum knows that.")
-    looking = asyncio.create_task(gate.preview(waiting))
+    looking = asyncio.create_task(gate.settle([waiting], final=False))
     await working(server, 2)
     assert server.messages()[1] == waiting.item.message.text
     server.released.set()

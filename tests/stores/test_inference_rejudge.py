@@ -88,7 +88,7 @@ class Inference:
     async def take(self, detector: Any, *events: Any) -> None:
         producer = RecordingProducer()
         turns = TurnIndex(self.pool, VECTORS)
-        await ConversationHandler(PostgresStore(self.pool), turns, producer, detector).handle(batch(*events))
+        await ConversationHandler(PostgresStore(self.pool), Judging(turns, producer, detector)).handle(batch(*events))
         self.log += producer.sent
 
     async def rejudge(self, detector: Any = NEW, producer: Any = None, since: int = 0) -> Any:

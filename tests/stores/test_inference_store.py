@@ -22,10 +22,11 @@ from contracts.provenance import Provenance
 from detector.encoders.embedder import WordLlamaEmbedder
 from detector.model import NEIGHBOURHOOD, Message
 from inference.handlers import ConversationHandler
+from inference.judging import Judging
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.gate import LlmGate
 from inference.llm_gate.question import LlmQuestion
-from inference.llm_gate.store import GateAnswers, PostgresGateAnswers
+from inference.llm_gate.store import GateAnswers
 from inference.model import ConversationKey, IndexedMessage, Scope
 from inference.store import ConversationStore
 from inference.turns.store import TurnIndex
@@ -238,7 +239,7 @@ async def answers(request: pytest.FixtureRequest, postgres_url: str) -> AsyncIte
         return
     pool = await open_pool(postgres_url, "inference", SCHEMA, size=4)
     await pool.execute("truncate gate_answers")
-    yield PostgresGateAnswers(pool)
+    yield GateAnswers(pool)
     await pool.close()
 
 
@@ -312,7 +313,7 @@ class Group:
 
     async def handler(self, detector: Any, gate: LlmGate | None = None) -> ConversationHandler:
         turns = TurnIndex(self.pool, VECTORS)
-        return ConversationHandler(ConversationStore(self.pool), turns, self.log, detector, gate)
+        return ConversationHandler(ConversationStore(self.pool), Judging(turns, self.log, detector, gate))
 
     async def take(self, detector: Any) -> None:
         await (await self.handler(detector)).handle(batch(*CHAT))

@@ -22,6 +22,7 @@ from detector.detector import Detector
 from detector.encoders.embedder import Vectors, WordLlamaEmbedder
 from detector.model import CorrectionType, Feedback, Message, Reaction, Target, Verdict
 from inference.handlers import ConversationHandler
+from inference.judging import Judging
 from inference.model import ConversationKey, IndexedMessage
 from inference.store import ConversationStore
 from inference.turns.facts import Facts, Question, Reply, facts_of, joined
@@ -346,7 +347,7 @@ async def test_messages_in_any_order_and_batches_end_in_the_same_turns(turns: Tu
     shuffled = random.Random(7)
     for size in (5, 1, 2, 1, 3, 1):
         await pool.execute(TABLES)
-        handler = ConversationHandler(ConversationStore(pool), turns, Discarding(), detector)
+        handler = ConversationHandler(ConversationStore(pool), Judging(turns, Discarding(), detector))
         order = [
             Received(event, RawRecord(Coordinates("t", 0, n), None, None, (), 0))
             for n, event in enumerate(CONVERSATION)

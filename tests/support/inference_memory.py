@@ -10,7 +10,7 @@ from contracts.message_fields import MessageKey
 from detector.model import NEIGHBOURHOOD, Verdict
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.question import LlmQuestion
-from inference.llm_gate.store import Answers
+from inference.llm_gate.store import Answers, GateAnswers
 from inference.model import ConversationKey, IndexedMessage, Scope, VerdictStamp
 from inference.store import ConversationStore
 from inference.turns.facts import Facts
@@ -116,8 +116,8 @@ def _order(message: IndexedMessage) -> tuple[bytes, str]:
     return message.position, message.message.message_id
 
 
-class MemoryGateAnswers:
-    """In-memory implementation of `store.GateAnswers`."""
+class MemoryGateAnswers(GateAnswers):
+    """Outcomes of questions in memory."""
 
     def __init__(self) -> None:
         self._answers: dict[bytes, LlmAnswer | None] = {}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import structlog
 
 from chat_completions.completion import WrongAnswer
-from chat_completions.endpoint import EndpointFailed
+from chat_completions.endpoint import EndpointFailed, LlmEndpoint
 from inference import metrics
 from inference.llm_gate.answer import LlmAnswer, answer_in
 from inference.llm_gate.question import LlmQuestion
@@ -37,17 +37,6 @@ class Unanswered(NamedTuple):
     why: str = ""
 
 
-class Endpoint(Protocol):
-    async def complete(self, body: bytes) -> bytes:
-        """Send a request and return the body of the chat completion.
-
-        Raises:
-            EndpointFailed: There was no valid HTTP response.
-            WrongAnswer: The response is not a usable completion.
-        """
-        ...
-
-
 class Asking:
     """Client for a language model, with timeouts and concurrency limits.
 
@@ -59,7 +48,13 @@ class Asking:
     """
 
     def __init__(
-        self, endpoint: Endpoint, clock: Clock, *, seconds: float, at_once: int, circuit: CircuitBreaker | None = None
+        self,
+        endpoint: LlmEndpoint,
+        clock: Clock,
+        *,
+        seconds: float,
+        at_once: int,
+        circuit: CircuitBreaker | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._clock = clock

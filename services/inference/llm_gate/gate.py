@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from contracts.detectors import DetectorVersion
 from detector.detector import Detector
 from detector.model import Neighbourhood, Verdict
 from detector.version import version_with_gate
@@ -39,38 +38,29 @@ class LlmGate:
     processes therefore arrive at the same verdict.
 
     Args:
+        answers: Store of outcomes. None to store none, for a measurement.
         model: Name of the language model.
         seconds: Time limit for all questions of a call. It is longer than the timeout of a single question, so that the
             circuit breaker notices slow responses.
     """
 
-    def __init__(self, asking: Asking, answers: GateAnswers, detector: Detector, *, model: str, seconds: float) -> None:
+    def __init__(
+        self, asking: Asking, answers: GateAnswers | None, detector: Detector, *, model: str, seconds: float
+    ) -> None:
         self._asking = asking
         self._answers = answers
         self._detector = detector
         self._model = model
         self._seconds = seconds
+        self.version = version_with_gate(detector.version, model)
+        """Version of the detector together with this gate."""
 
-    def version(self, detector: DetectorVersion) -> DetectorVersion:
-        """Return the combined version of the detector version `detector` and this gate."""
-        return version_with_gate(detector, self._model)
-
-    async def settle(self, judged: Sequence[PendingVerdict]) -> list[Verdict]:
+    async def settle(self, judged: Sequence[PendingVerdict], *, final: bool = True) -> list[Verdict]:
         """Return the final verdicts in the order of `judged`.
 
-        A question that is not answered in time is stored as unanswered.
+        Args:
+            final: True to store a question that is not answered in time as unanswered. False for an interactive caller.
         """
-        return await self._reconsider(judged, final=True)
-
-    async def preview(self, judged: PendingVerdict) -> Verdict:
-        """Return the verdict for an interactive caller.
-
-        In contrast to `settle`, a missing answer is not stored.
-        """
-        [verdict] = await self._reconsider([judged], final=False)
-        return verdict
-
-    async def _reconsider(self, judged: Sequence[PendingVerdict], *, final: bool) -> list[Verdict]:
         until = asyncio.get_running_loop().time() + self._seconds
         verdicts = [pending.verdict for pending in judged]
         rows = [row for row, verdict in enumerate(verdicts) if not verdict.settled]
@@ -94,10 +84,12 @@ class LlmGate:
         distinct = {question.digest: question for question in questions}
         if not distinct:
             return {}
-        stored = await self._answers.find(distinct.values())
+        stored = await self._answers.find(distinct.values()) if self._answers else {}
         metrics.LLM_GATE.labels("known").inc(len(stored))
         answers = await self._asking.ask([distinct[digest] for digest in distinct.keys() - stored], until, batch=final)
         outcomes = {question: answer for question, answer in answers.items() if final or answer is not None}
+        if self._answers is None:
+            return {question.digest: answer for question, answer in outcomes.items()}
         return {**stored, **await self._answers.keep(outcomes)}
 
     def _applied(self, judged: PendingVerdict, sent: LlmQuestion, answer: LlmAnswer) -> Verdict:

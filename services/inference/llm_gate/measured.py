@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from chat_completions.endpoint import LlmEndpoint
 from detector.detector import Detector
 from detector.model import Neighbourhood, Target, Verdict
-from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate, PendingVerdict
-from inference.llm_gate.question import LlmQuestion
-from inference.llm_gate.store import Answers
 from inference.model import ConversationKey
 from servicekit.clock import Clock
 
@@ -22,16 +19,6 @@ SECONDS: Final = 60.0
 ALL_SECONDS: Final = 24 * 3600.0
 CONCURRENT: Final = 8
 _NOWHERE: Final = ConversationKey("", "", "")
-
-
-class _Answers:
-    """Implementation of `store.GateAnswers` for a single run. It stores nothing."""
-
-    async def find(self, questions: Collection[LlmQuestion]) -> Answers:
-        return {}
-
-    async def keep(self, answers: Mapping[LlmQuestion, LlmAnswer | None]) -> Answers:
-        return {question.digest: answer for question, answer in answers.items()}
 
 
 class GatedDetector:
@@ -60,7 +47,7 @@ class GatedDetector:
         endpoint = LlmEndpoint(self._url, self._key, CONCURRENT)
         try:
             asking = Asking(endpoint, self._clock, seconds=SECONDS, at_once=CONCURRENT)
-            gate = LlmGate(asking, _Answers(), self._detector, model=self._model, seconds=ALL_SECONDS)
+            gate = LlmGate(asking, None, self._detector, model=self._model, seconds=ALL_SECONDS)
             return await gate.settle(pending)
         finally:
             await endpoint.close()

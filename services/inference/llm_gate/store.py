@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import asyncpg
 
@@ -15,10 +15,15 @@ Answers = Mapping[bytes, LlmAnswer | None]
 """Outcomes by the digests of their questions. An outcome is None if the model did not answer in time."""
 
 
-class GateAnswers(Protocol):
+class GateAnswers:
+    """Outcomes of questions. The table `gate_answers` must be on the search path of the pool."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
     async def find(self, questions: Collection[LlmQuestion]) -> Answers:
         """Return the stored outcomes, omitting questions that have none."""
-        ...
+        return await self._fetch(SQL.find_answers(digests=[question.digest for question in questions]))
 
     async def keep(self, answers: Mapping[LlmQuestion, LlmAnswer | None]) -> Answers:
         """Store the outcomes of questions that have none yet, and commit.
@@ -26,22 +31,6 @@ class GateAnswers(Protocol):
         Returns:
             The stored outcome of every question, which may be one that another process stored earlier.
         """
-        ...
-
-
-class PostgresGateAnswers:
-    """PostgreSQL implementation of `GateAnswers`.
-
-    The table `gate_answers` must be on the search path of the pool.
-    """
-
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
-
-    async def find(self, questions: Collection[LlmQuestion]) -> Answers:
-        return await self._fetch(SQL.find_answers(digests=[question.digest for question in questions]))
-
-    async def keep(self, answers: Mapping[LlmQuestion, LlmAnswer | None]) -> Answers:
         rows = [
             (question.digest, *question.conversation[:2], answer.model_dump_json() if answer else None)
             for question, answer in answers.items()

@@ -127,10 +127,8 @@ def answered(answer: IndexedMessage, question: IndexedMessage | None) -> Facts:
     return Facts(key, question=Question(version, message.message_id, message.sender_id, message.text))
 
 
-def _later(first: Ranked | None, second: Ranked | None) -> Ranked | None:
-    if first is None or second is None:
-        return first or second
-    return second if _rank(second) > _rank(first) else first
+def _later(*facts: Ranked | None) -> Ranked | None:
+    return max((fact for fact in facts if fact is not None), key=_rank, default=None)
 
 
 def _rank(fact: Question | Reply) -> tuple[bytes, str, str]:

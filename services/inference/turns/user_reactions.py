@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 from contracts.feedback import FeedbackCreated, FeedbackErased
@@ -31,21 +31,21 @@ class UserReactionHandler(Handler, tombstones=True):
     async def handle(self, batch: Sequence[Received[FeedbackCreated | FeedbackErased]]) -> Sequence[Outcome]:
         erased: dict[UUID, int] = {}
         newest: dict[UUID, UserReaction] = {}
-        reactions: list[UserReaction | None] = []
         for event in (received.event for received in batch):
-            reaction = None
             if isinstance(event, FeedbackErased):
                 erased[event.feedback_id] = max(event.revision, erased.get(event.feedback_id, 0))
             elif (reaction := reaction_of(event)) is not None:
-                current = newest.get(reaction.feedback_id)
-                newest[reaction.feedback_id] = max(current or reaction, reaction, key=_revision)
-            reactions.append(reaction)
-        newest = {id_: reaction for id_, reaction in newest.items() if reaction.revision > erased.get(id_, -1)}
-        written = await self._index.take_reactions(newest.values(), erased)
-        return [
-            _outcome(received.event, reaction, newest, written)
-            for received, reaction in zip(batch, reactions, strict=True)
-        ]
+                current = newest.get(reaction.feedback_id, reaction)
+                newest[reaction.feedback_id] = max(current, reaction, key=lambda reaction: reaction.revision)
+        counted = [reaction for id_, reaction in newest.items() if reaction.revision > erased.get(id_, -1)]
+        written = await self._index.take_reactions(counted, erased)
+
+        def outcome(event: FeedbackCreated | FeedbackErased) -> Outcome:
+            if isinstance(event, FeedbackErased) or event.feedback_id in written:
+                return Outcome.STORED
+            return Outcome.UNCHANGED if event.feedback_id in newest else NO_REACTION
+
+        return [outcome(received.event) for received in batch]
 
 
 def reaction_of(event: FeedbackCreated) -> UserReaction | None:
@@ -66,21 +66,3 @@ def reaction_of(event: FeedbackCreated) -> UserReaction | None:
         at=event.occurred_at,
         revision=event.revision,
     )
-
-
-def _revision(reaction: UserReaction) -> int:
-    return reaction.revision
-
-
-def _outcome(
-    event: FeedbackCreated | FeedbackErased,
-    reaction: UserReaction | None,
-    newest: Mapping[UUID, UserReaction],
-    written: Collection[UUID],
-) -> Outcome:
-    if isinstance(event, FeedbackErased):
-        return Outcome.STORED
-    if reaction is None:
-        return NO_REACTION
-    is_written = reaction.feedback_id in written and newest.get(reaction.feedback_id) is reaction
-    return Outcome.STORED if is_written else Outcome.UNCHANGED

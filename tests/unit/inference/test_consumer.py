@@ -19,6 +19,7 @@ from detector.detector import Detector
 from detector.model import Message, Role, Target, Verdict
 from inference.announce import announcement
 from inference.handlers import ConversationHandler, indexed
+from inference.judging import Judging
 from inference.model import ConversationKey, IndexedMessage, Scope
 from inference.settings import InferenceSettings
 from inference.turns.facts import facts_of
@@ -57,7 +58,7 @@ class Interrupted(MemoryConversationStore):
 async def test_a_verdict_that_another_process_has_outdated_is_not_announced(detector: Detector, edited: bool) -> None:
     """The edit's own judgement finds nothing to retract."""
     store, log = Interrupted(), RecordingProducer()
-    first, second = (ConversationHandler(store, store, log, detector) for _ in range(2))
+    first, second = (ConversationHandler(store, Judging(store, log, detector)) for _ in range(2))
     await first.handle(batch(QUESTION, ANSWER))
     store.other = second if edited else None
     await first.handle(batch(REJECTION))
@@ -78,7 +79,7 @@ async def test_a_verdict_names_the_question_behind_its_answer_whatever_else_was_
     elsewhere = [one.model_copy(update={"conversation_id": "c2"}) for one in (QUESTION, ANSWER, REJECTION)]
     log = RecordingProducer()
     store = MemoryConversationStore()
-    await ConversationHandler(store, store, log, detector).handle(batch(*said, *elsewhere))
+    await ConversationHandler(store, Judging(store, log, detector)).handle(batch(*said, *elsewhere))
     events = [FeedbackInferredReceived.model_validate_json(one.value or b"") for one in log.sent]
     rejections = {
         (one.conversation_id, one.detected_in_message_id): (one.turn_id, one.question_message_id)
@@ -91,7 +92,7 @@ async def test_a_verdict_names_the_question_behind_its_answer_whatever_else_was_
 async def test_a_line_of_the_platform_is_neither_judged_nor_in_the_index(detector: Detector) -> None:
     line = message("s1", content="No, that is wrong.", at=60).model_copy(update={"sender_type": "system"})
     log, store = RecordingProducer(), MemoryConversationStore()
-    outcomes = await ConversationHandler(store, store, log, detector).handle(batch(QUESTION, ANSWER, line))
+    outcomes = await ConversationHandler(store, Judging(store, log, detector)).handle(batch(QUESTION, ANSWER, line))
     assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.ignored("system_line")]
     assert log.sent == []
     assert await store.find(MessageKey("acme", "support", "c1", "s1")) is None

@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat_completions.completion import WrongAnswer
-from chat_completions.endpoint import EndpointFailed
+from chat_completions.endpoint import EndpointFailed, LlmEndpoint
 from contracts.chat import ChatMessageIngested
 from contracts.feedback import FeedbackInferredReceived
 from detector.detector import Detector
 from detector.model import GateCall, Message, Neighbourhood, Target, Verdict
 from inference.handlers import ConversationHandler
+from inference.judging import Judging
 from inference.llm_gate.answer import LlmAnswer, Reason, answer_in, apply_answer
 from inference.llm_gate.asking import Asking
 from inference.llm_gate.gate import LlmGate
@@ -232,7 +233,7 @@ EVENTS = [event(place, text, place) for place, text in enumerate(TEXTS)]
 EDITS = [event(2, "Odd, it said otherwise elsewhere.", 20), event(3, "Bus thirteen.", 21)]
 
 
-class Model:
+class Model(LlmEndpoint):
     """Language model: steady (answers depend on the question), down (fails), or contrary (changes its answers)."""
 
     def __init__(self) -> None:
@@ -289,7 +290,7 @@ class History:
     def restart(self) -> None:
         asking = Asking(self.model, SystemClock(), seconds=20, at_once=4, circuit=CircuitBreaker(2, 0))
         gate = LlmGate(asking, self.answers, self._detector, model="m", seconds=30)
-        self._handler = ConversationHandler(self.store, NoTurns(), self.log, self._detector, gate)
+        self._handler = ConversationHandler(self.store, Judging(NoTurns(), self.log, self._detector, gate))
 
     async def take(self, events: Sequence[ChatMessageIngested]) -> None:
         raw = RawRecord(Coordinates("chat.message.ingested", 0, 0), None, b"", (), 0)

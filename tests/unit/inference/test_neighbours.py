@@ -18,6 +18,7 @@ from contracts.message_fields import MessageKey
 from detector.detector import Detector
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, Role, Verdict
 from inference.handlers import ConversationHandler
+from inference.judging import Judging
 from inference.model import ConversationKey, IndexedMessage, Scope
 from proofs.oracle import neighbourhoods
 from proofs.simulation.stub_detector import StubDetector, judge
@@ -69,7 +70,7 @@ class Bench:
         self.store, self.ledger = CountingStore(), Ledger()
         detector: Any = CountingDetector()
         self.detector = detector
-        self.handler = ConversationHandler(self.store, self.store, self.ledger, detector)
+        self.handler = ConversationHandler(self.store, Judging(self.store, self.ledger, detector))
 
     def take(self, *events: ChatMessageIngested) -> None:
         asyncio.run(self._take(events))
@@ -106,7 +107,7 @@ def expected(events: Sequence[ChatMessageIngested]) -> dict[str, tuple[str, str]
 
     async def ordered() -> list[Any]:
         detector: Any = StubDetector()
-        bench = ConversationHandler(store, store, Ledger(), detector)
+        bench = ConversationHandler(store, Judging(store, Ledger(), detector))
         await bench.handle(batch(*events))
         where = ConversationKey(events[0].tenant, events[0].project, events[0].conversation_id)
         return [one.message for one in await store.before(Scope(where, ""), b"\xff", 10**6)]
