@@ -131,7 +131,7 @@ export interface Audit {
   tenant: string;
   /** The project in the path. */
   project: string;
-  /** Window of the answers: `start` inclusive, `end` exclusive. */
+  /** Time window: `start` inclusive, `end` exclusive. */
   window: Window;
   /** Number of drawn answers that nobody has reviewed yet. */
   pending: number;
@@ -186,7 +186,7 @@ export interface Calibration {
   tenant: string;
   /** The project in the path. */
   project: string;
-  /** Time window of the machine verdicts: `start` inclusive, `end` exclusive. */
+  /** Time window: `start` inclusive, `end` exclusive. */
   window: Window;
   /** Number of pairs. */
   pairs: number;
@@ -383,14 +383,14 @@ export interface ExportCounts {
 export interface FeedbackItem {
   /** The turn: a person's question and the agent's answer to it. */
   turn_id: string;
-  /** Time of the feedback, RFC 3339. */
-  ts: string;
   /** The person's text. */
   text: string | null;
-  /** The verdict on the answer: ok, not_ok or neutral. */
-  reaction: "ok" | "not_ok" | "neutral";
   /** Confidence that the person meant this verdict, 0 to 1. */
   confidence: number;
+  /** Time of the feedback, RFC 3339. */
+  ts: string;
+  /** The verdict on the answer: ok, not_ok or neutral. */
+  reaction: "ok" | "not_ok" | "neutral";
   /** `user` (a person), `machine` (inferred from a message) or `reviewer`. */
   origin: "user" | "machine" | "reviewer";
   /** The feedback's resource name. */

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from contracts.base import Reaction
 from reporting.figures.rollup_counts import judgements
-from reporting.figures.satisfaction import window_of
-from reporting.model.responses import ResponseModel, Window
+from reporting.model.responses import ProjectReport, ResponseModel, scope_of
 from reporting.model.selection import BINS, NONE_GIVEN, Filters, Project, TimeSpan
 from reporting.sql import SQL
 
@@ -28,18 +27,13 @@ class Bin(ResponseModel):
     mean_confidence: Annotated[float, Field(description="Mean confidence of the bin's pairs, 0 to 1.")]
 
 
-class Calibration(ResponseModel):
+class Calibration(ProjectReport):
     """Agreement between machine verdicts, including overruled ones, and people's verdicts.
 
     Each machine verdict is paired with a person's effective reaction to the same turn, or with the turn's effective
     review.
     """
 
-    tenant: Annotated[str, Field(description="The tenant in the path.")]
-    project: Annotated[str, Field(description="The project in the path.")]
-    window: Annotated[
-        Window, Field(description="Time window of the machine verdicts: `start` inclusive, `end` exclusive.")
-    ]
     pairs: Annotated[int, Field(description="Number of pairs.")]
     agreeing: Annotated[int, Field(description="Number of pairs with the same verdict.")]
     confusion: Annotated[
@@ -88,9 +82,7 @@ async def calibration(
     }
     numbers = sorted({judgement.bin for judgement in judged})
     return Calibration(
-        tenant=project.tenant,
-        project=project.project,
-        window=window_of(span),
+        **scope_of(project, span),
         pairs=sum(judgement.pairs for judgement in judged),
         agreeing=sum(confusion[reaction][reaction] for reaction in REACTIONS),
         confusion=confusion,

@@ -27,9 +27,9 @@ from reporting.figures.dimension_votes import (
     feedback_holds,
     value_votes,
 )
-from reporting.figures.satisfaction import window_of
 from reporting.figures.votes import Votes
 from reporting.model.dimensions import Dimension
+from reporting.model.responses import scope_of
 from reporting.model.selection import Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
@@ -75,9 +75,7 @@ async def compare(
     sizes = await asyncio.gather(*(_sizes(pool, project, span, filters, by, of_value) for of_value in of_values))
     a, b = (_Side(of_value, size) for of_value, size in zip(of_values, sizes, strict=True))
     return ValueComparison(
-        tenant=project.tenant,
-        project=project.project,
-        window=window_of(span),
+        **scope_of(project, span),
         by=by.name,
         a=_shown(a),
         b=_shown(b),

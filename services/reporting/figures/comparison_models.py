@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from reporting.model.responses import ResponseModel, Window
+from reporting.model.responses import ProjectReport, ResponseModel
 
 DifferenceVerdict = Literal["higher", "lower", "unclear"]
 
@@ -61,12 +61,9 @@ class SatisfactionDifference(ResponseModel):
     sentence: Annotated[str, Field(description="The result in words.")]
 
 
-class ValueComparison(ResponseModel):
+class ValueComparison(ProjectReport):
     """Comparison of two values of a dimension. People's and the machine's verdicts are counted separately."""
 
-    tenant: Annotated[str, Field(description="The tenant in the path.")]
-    project: Annotated[str, Field(description="The project in the path.")]
-    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     by: Annotated[str, Field(description="The dimension.")]
     a: Annotated[ComparedSide, Field(description="The first value.")]
     b: Annotated[ComparedSide, Field(description="The second value.")]

@@ -14,9 +14,8 @@ from pydantic import Field
 
 from contracts.base import Origin
 from reporting.figures.rollup_counts import counted_votes, votes
-from reporting.figures.satisfaction import window_of
 from reporting.figures.votes import Votes
-from reporting.model.responses import Counts, ResponseModel, Window
+from reporting.model.responses import Counts, ProjectReport, ResponseModel, scope_of
 from reporting.model.selection import Filters, Project, TimeSpan
 
 ENOUGH_VOTES: Final = 10
@@ -114,16 +113,13 @@ class RankedAgent(Counts):
     enough: Annotated[bool, Field(description="True if one side has at least `min_votes` verdicts.")]
 
 
-class Ranking(ResponseModel):
+class Ranking(ProjectReport):
     """Agents by the upper confidence bound of their satisfaction, lowest first.
 
     An agent is ranked if it has at least `min_votes` verdicts by people or at least `min_votes` by the machine. The
     other agents come last, in the same order.
     """
 
-    tenant: Annotated[str, Field(description="The tenant in the path.")]
-    project: Annotated[str, Field(description="The project in the path.")]
-    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     min_votes: Annotated[int, Field(description="The requested minimum number of verdicts.")]
     agents: Annotated[list[RankedAgent], Field(description="Agents, worst first.")]
 
@@ -147,9 +143,7 @@ async def ranking(
         key=lambda agent: agent.rank(min_votes),
     )
     return Ranking(
-        tenant=project.tenant,
-        project=project.project,
-        window=window_of(span),
+        **scope_of(project, span),
         min_votes=min_votes,
         agents=[_ranked(evidence, by_agent[evidence.agent_id], min_votes) for evidence in agents[:limit]],
     )

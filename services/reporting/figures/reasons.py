@@ -9,8 +9,7 @@ from pydantic import Field
 
 from reporting.figures.counts import counts_of
 from reporting.figures.rollup_counts import reasons_given
-from reporting.figures.satisfaction import window_of
-from reporting.model.responses import Counts, ResponseModel, Window
+from reporting.model.responses import Counts, ProjectReport, scope_of
 from reporting.model.selection import Filters, Project, TimeSpan
 from reporting.sql import SQL
 
@@ -28,12 +27,9 @@ class Reason(Counts):
     ]
 
 
-class Reasons(ResponseModel):
+class Reasons(ProjectReport):
     """Reasons in a time window, most rejections first."""
 
-    tenant: Annotated[str, Field(description="The tenant in the path.")]
-    project: Annotated[str, Field(description="The project in the path.")]
-    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     reasons: Annotated[list[Reason], Field(description="Reasons: most rejections first, then most feedback.")]
 
 
@@ -48,8 +44,6 @@ async def reasons(
     source, values = reasons_given(project, span, filters, rules=rules)
     rows = await pool.fetch(*SQL.list_reasons.filled(source=source)(**values, rules=rules, limit=limit))
     return Reasons(
-        tenant=project.tenant,
-        project=project.project,
-        window=window_of(span),
+        **scope_of(project, span),
         reasons=[Reason(reason=row["reason"], kind=row["kind"], **counts_of(row)) for row in rows],
     )

@@ -11,7 +11,7 @@ from contracts.instants import format_instant
 from reporting.figures.counts import counts_of
 from reporting.figures.ratings import ScaleFigures, ratings
 from reporting.figures.rollup_counts import votes
-from reporting.model.responses import Counts, ResponseModel, Time, Window
+from reporting.model.responses import Counts, ProjectReport, Time, scope_of
 from reporting.model.selection import SHIFTS, WIDTHS, Bucket, Filters, Project, TimeSpan, where
 from reporting.sql import SQL
 
@@ -36,12 +36,9 @@ class NamedFigures(Figures):
     name: Annotated[str | None, Field(description="The agent, version or origin; null if unknown.")]
 
 
-class Summary(ResponseModel):
+class Summary(ProjectReport):
     """Satisfaction in a time window. Each list has at most 1,000 names, those with most feedback first."""
 
-    tenant: Annotated[str, Field(description="The tenant in the path.")]
-    project: Annotated[str, Field(description="The project in the path.")]
-    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
     bucket: Annotated[Bucket, Field(description="Width of the buckets.")]
     totals: Annotated[Figures, Field(description="Counts of the whole window.")]
     replies: Annotated[
@@ -70,9 +67,7 @@ async def summary(pool: asyncpg.Pool, project: Project, span: TimeSpan, bucket: 
     rows = await pool.fetch(*statement(**source.values, shift=SHIFTS[bucket], width=WIDTHS[bucket]))
     total = next(row for row in rows if not any(row[flag] for flag in _FLAGS))
     return Summary(
-        tenant=project.tenant,
-        project=project.project,
-        window=window_of(span),
+        **scope_of(project, span),
         bucket=bucket,
         totals=Figures(**_figures(total)),
         replies=await _replies(pool, project, span, filters),
@@ -98,10 +93,6 @@ async def _replies(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters
     # All replies are people's. With a filter by origin, PostgreSQL may scan the table.
     condition, values = where(project, span, filters.replace(feedback_type=None, origins=None))
     return int(await pool.fetchval(*SQL.count_replies.filled(where=condition)(**values)))
-
-
-def window_of(span: TimeSpan) -> Window:
-    return Window(start=format_instant(span.start), end=format_instant(span.end))
 
 
 def _figures(row: asyncpg.Record) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import asyncpg
 from pydantic import Field
 
 from contracts.instants import format_instant
-from reporting.figures.satisfaction import window_of
 from reporting.model.responses import ResponseModel, Time, Window
 from reporting.model.selection import SHIFTS, WIDTHS, Bucket, TimeSpan
 from reporting.sql import SQL
@@ -59,7 +58,7 @@ async def session_ratings(pool: asyncpg.Pool, tenant: str, span: TimeSpan, bucke
     total = next(row for row in rows if not row["of_step"] and not row["of_length"])
     return SessionRatings(
         tenant=tenant,
-        window=window_of(span),
+        window=Window.of(span),
         bucket=bucket,
         totals=Ratings(**_counts(total)),
         buckets=[

@@ -11,10 +11,9 @@ from fastapi import Query
 from pydantic import Field, model_validator
 
 from contracts.scopes import READ, REVIEW
-from reporting.figures.satisfaction import window_of
 from reporting.http.bodies import RequestBody, WindowQuestion
 from reporting.http.paths import FAILURES, PROJECT, ProjectPath
-from reporting.model.responses import ResponseModel
+from reporting.model.responses import ResponseModel, scope_of
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Audit
 from reporting.reviews.sample import Draw, PendingReview, agreement, draw, pending, pending_count, samples
@@ -119,9 +118,7 @@ async def figures(pool: asyncpg.Pool, project: Project, span: TimeSpan) -> Audit
         agreement(pool, project),
     )
     return Audit(
-        tenant=project.tenant,
-        project=project.project,
-        window=window_of(span),
+        **scope_of(project, span),
         pending=waiting,
         precision=counted[True],
         missed=counted[False],

@@ -9,13 +9,14 @@ Validation would take three times as long as the rest of the response.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import asyncpg
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from contracts.base import Origin, Reaction
 from contracts.instants import format_instant
+from reporting.model.selection import Project, TimeSpan
 
 REACTION_KIND = "turn.log.reaction"
 Time = Annotated[str, Field(examples=["2026-11-20T09:30:00.000000Z"])]
@@ -30,21 +31,6 @@ class ResponseModel(BaseModel):
 
 
 @dataclass(slots=True)
-class FeedbackItem:
-    """Effective reaction: a verdict that counts for its turn."""
-
-    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
-    ts: Annotated[Time, Field(description="Time of the feedback, RFC 3339.")]
-    text: Annotated[str | None, Field(description="The person's text.")]
-    reaction: Annotated[Reaction, Field(description="The verdict on the answer: ok, not_ok or neutral.")]
-    confidence: Annotated[float, Field(description="Confidence that the person meant this verdict, 0 to 1.")]
-    origin: Annotated[
-        Origin, Field(description="`user` (a person), `machine` (inferred from a message) or `reviewer`.")
-    ]
-    rn: Annotated[str, Field(description="The feedback's resource name.")]
-
-
-@dataclass(slots=True)
 class ReactionValue:
     turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
     text: Annotated[str | None, Field(description="The person's text.")]
@@ -54,6 +40,13 @@ class ReactionValue:
     origin: Annotated[
         Origin, Field(description="`user` (a person), `machine` (inferred from a message) or `reviewer`.")
     ]
+
+
+@dataclass(slots=True)
+class FeedbackItem(ReactionValue):
+    """Effective reaction: a verdict that counts for its turn."""
+
+    rn: Annotated[str, Field(description="The feedback's resource name.")]
 
 
 @dataclass(slots=True)
@@ -119,6 +112,23 @@ class Window(ResponseModel):
     start: Annotated[Time, Field(description="Start of the window, RFC 3339.")]
     end: Annotated[Time, Field(description="End of the window, RFC 3339.")]
 
+    @classmethod
+    def of(cls, span: TimeSpan) -> Self:
+        return cls(start=format_instant(span.start), end=format_instant(span.end))
+
+
+class ProjectReport(ResponseModel):
+    """Figures of a project in a time window."""
+
+    tenant: Annotated[str, Field(description="The tenant in the path.")]
+    project: Annotated[str, Field(description="The project in the path.")]
+    window: Annotated[Window, Field(description="Time window: `start` inclusive, `end` exclusive.")]
+
+
+def scope_of(project: Project, span: TimeSpan) -> dict[str, Any]:
+    """Return the fields of a ProjectReport that name its project and time window."""
+    return {**project._asdict(), "window": Window.of(span)}
+
 
 # Arguments are positional, in the order of the fields: keyword arguments take five times as long.
 
@@ -126,10 +136,10 @@ class Window(ResponseModel):
 def feedback_item(row: asyncpg.Record) -> FeedbackItem:
     return FeedbackItem(
         row["turn_id"],
-        format_instant(row["occurred_at"]),
         row["text"],
-        row["reaction"],
         row["confidence"],
+        format_instant(row["occurred_at"]),
+        row["reaction"],
         row["origin"],
         row["rn"],
     )

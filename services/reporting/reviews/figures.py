@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from contracts.intervals import wilson
-from reporting.model.responses import ResponseModel, Window
+from reporting.model.responses import ProjectReport, ResponseModel
 
 
 class SampledShare(ResponseModel):
@@ -39,12 +39,9 @@ class Agreement(ResponseModel):
     disagreements: Annotated[list[SecondReview], Field(description="The newest other turns, at most 20.")]
 
 
-class Audit(ResponseModel):
+class Audit(ProjectReport):
     """Accuracy of the machine's rejections, measured by reviews of randomly drawn answers."""
 
-    tenant: Annotated[str, Field(description="The tenant in the path.")]
-    project: Annotated[str, Field(description="The project in the path.")]
-    window: Annotated[Window, Field(description="Window of the answers: `start` inclusive, `end` exclusive.")]
     pending: Annotated[int, Field(description="Number of drawn answers that nobody has reviewed yet.")]
     precision: Annotated[
         SampledShare, Field(description="Answers with a rejection by the machine: `share` is its precision.")

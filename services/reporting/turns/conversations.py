@@ -14,7 +14,7 @@ from contracts.instants import format_instant
 from reporting.figures.counts import counts_of
 from reporting.model.cursor import TIMED, BadCursor, decode, encode, question
 from reporting.model.paging import ITEM_BYTES, page_of
-from reporting.model.responses import Counts, FeedbackItem, ResponseModel, Time, Window, feedback_item
+from reporting.model.responses import Counts, FeedbackItem, ProjectReport, ResponseModel, Time, Window, feedback_item
 from reporting.model.selection import Project, TimeSpan
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
@@ -46,9 +46,7 @@ class PeriodItem(ResponseModel):
     ] = False
 
 
-class ConversationsInPeriod(ResponseModel):
-    tenant: Annotated[str, Field(description="The tenant in the path.")]
-    project: Annotated[str, Field(description="The project in the path.")]
+class ConversationsInPeriod(ProjectReport):
     window: Annotated[Window, Field(description="The requested window; both ends are inclusive.")]
     items: Annotated[
         list[PeriodItem], Field(description="Conversations, newest activity first, at most 2 MiB of text.")
