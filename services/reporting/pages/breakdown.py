@@ -111,5 +111,5 @@ def chart_steps(
         first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, 0), end - 1))
         of_step = {"from": first, "to": last, "origin": origin, "feedback_type": view.feedback_type or "verdict"}
         href = link("/dashboard/feedback", period=None, **of_step)
-        steps.append(charts.Step(begin, votes.ok, votes.neutral, votes.not_ok, href))
+        steps.append(charts.Step(begin, votes, href))
     return steps

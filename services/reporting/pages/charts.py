@@ -7,24 +7,22 @@ the same SVG works in light and dark mode.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
-from contracts.intervals import wilson
 from reporting.figures.votes import Votes
 from reporting.model.selection import Bucket
 from reporting.pages.zones import local
 
 _LEFT, _RIGHT, _TOP, _GAP, _BOTTOM = 40, 10, 12, 26, 26
+_UP: Final = ("ok", "neutral", "not_ok")
 _FORMATS: Final[dict[Bucket, str]] = {"hour": "%H:%M", "day": "%-d %b", "week": "%-d %b"}
 _LONG: Final[dict[Bucket, str]] = {"hour": "%-d %b, %H:%M", "day": "%-d %b %Y", "week": "week of %-d %b %Y"}
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Time step of a chart.
 
     Attributes:
@@ -33,14 +31,8 @@ class Step:
     """
 
     start: int
-    ok: int = 0
-    neutral: int = 0
-    not_ok: int = 0
+    votes: Votes
     href: str | None = None
-
-    @property
-    def total(self) -> int:
-        return self.ok + self.neutral + self.not_ok
 
 
 def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int, zone: ZoneInfo) -> Markup:
@@ -51,22 +43,16 @@ def over_time(steps: Sequence[Step], bucket: Bucket, width: int, height: int, zo
     plot, slot = width - _LEFT - _RIGHT, (width - _LEFT - _RIGHT) / max(1, len(steps))
     upper = round((height - _TOP - _GAP - _BOTTOM) * 0.66)
     lower_top, base = _TOP + upper + _GAP, height - _BOTTOM
-    most = _round_up(max((step.total for step in steps), default=0))
+    most = _round_up(max((step.votes.total for step in steps), default=0))
     parts = [_grid(width, upper, lower_top, base, most)]
     parts += _band_and_line(steps, slot, upper)
     bar, tall = max(1.0, min(slot * 0.72, 28.0)), base - lower_top
     for index, step in enumerate(steps):
-        x, y = _LEFT + slot * index + (slot - bar) / 2, float(base)
-        drawn = []
-        for name in ("ok", "neutral", "not_ok"):
-            size = tall * getattr(step, name) / most
-            y -= size
-            if size:
-                drawn.append(f'<rect class="{name}" x="{x:.1f}" y="{y:.1f}" width="{bar:.1f}" height="{size:.1f}"/>')
+        drawn = _stack(step.votes, _UP, _LEFT + slot * index + (slot - bar) / 2, bar, base, tall / most)
         title = _title(step, bucket, zone)
         hit = f'<rect class="hit" x="{_LEFT + slot * index:.1f}" y="{_TOP}" width="{slot:.2f}" height="{base - _TOP}"/>'
-        group = f'<g class="step"><title>{title}</title>{hit}{"".join(drawn)}</g>'
-        parts.append(f'<a href="{escape(step.href)}">{group}</a>' if step.href and step.total else group)
+        group = f'<g class="step"><title>{title}</title>{hit}{drawn}</g>'
+        parts.append(f'<a href="{escape(step.href)}">{group}</a>' if step.href and step.votes.total else group)
     parts += _dates(steps, bucket, slot, plot, height, zone)
     return _svg(f'viewBox="0 0 {width} {height}" role="group" aria-label="Satisfaction and volume over time"', *parts)
 
@@ -97,9 +83,9 @@ def _band_and_line(steps: Sequence[Step], slot: float, upper: int) -> list[str]:
     for run in _runs(steps):
         points = []
         for index in run:
-            low, high = wilson(steps[index].ok, steps[index].total)
-            x = _LEFT + slot * (index + 0.5)
-            share = steps[index].ok / steps[index].total
+            votes, x = steps[index].votes, _LEFT + slot * (index + 0.5)
+            low, high = votes.sure
+            share = votes.ok / votes.total
             points.append((x, *(_TOP + upper * (1 - value) for value in (share, high, low))))
         if len(points) == 1:
             x, y, high_y, low_y = points[0]
@@ -116,7 +102,7 @@ def _band_and_line(steps: Sequence[Step], slot: float, upper: int) -> list[str]:
 def _runs(steps: Sequence[Step]) -> list[list[int]]:
     runs: list[list[int]] = []
     for index, step in enumerate(steps):
-        if step.total:
+        if step.votes.total:
             if runs and runs[-1][-1] == index - 1:
                 runs[-1].append(index)
             else:
@@ -136,10 +122,11 @@ def _dates(steps: Sequence[Step], bucket: Bucket, slot: float, plot: float, heig
 
 def _title(step: Step, bucket: Bucket, zone: ZoneInfo) -> str:
     when = f"{local(step.start, zone):{_LONG[bucket]}}"
-    if not step.total:
+    votes = step.votes
+    if not votes.total:
         return f"{when}: no reactions"
-    share = round(100 * step.ok / step.total)
-    return f"{when}: {share}% of {step.total} ({step.ok} ok, {step.neutral} neutral, {step.not_ok} not ok)"
+    share = round(100 * votes.ok / votes.total)
+    return f"{when}: {share}% of {votes.total} ({votes.ok} ok, {votes.neutral} neutral, {votes.not_ok} not ok)"
 
 
 def interval(share: float, low: float, high: float) -> Markup:
@@ -159,26 +146,31 @@ def interval(share: float, low: float, high: float) -> Markup:
 
 def spark(steps: Sequence[Votes]) -> Markup:
     """Draw a sparkline of the volume: one stacked bar per step, with rejections at the bottom."""
-    most, parts = max((votes.total for votes in steps), default=0) or 1, []
-    for index, votes in enumerate(steps):
-        base = 22.0
-        for name, count in (("not_ok", votes.not_ok), ("neutral", votes.neutral), ("ok", votes.ok)):
-            size = 22 * count / most
-            base -= size
-            if size:
-                parts.append(f'<rect class="{name}" x="{6 * index}" y="{base:.1f}" width="5" height="{size:.1f}"/>')
-    return _svg(f'class="spark" viewBox="0 0 {6 * len(steps)} 22" aria-hidden="true"', *parts)
+    most = max((votes.total for votes in steps), default=0) or 1
+    bars = [_stack(votes, _UP[::-1], 6 * index, 5, 22, 22 / most) for index, votes in enumerate(steps)]
+    return _svg(f'class="spark" viewBox="0 0 {6 * len(steps)} 22" aria-hidden="true"', *bars)
 
 
-def split(ok: int, neutral: int, not_ok: int) -> Markup:
+def _stack(votes: Votes, upwards: Sequence[str], x: float, width: float, base: float, scale: float) -> str:
+    """Draw a stacked bar of the three reactions from `base` upwards, `scale` high for each vote."""
+    parts, y = [], base
+    for name in upwards:
+        size = scale * getattr(votes, name)
+        y -= size
+        if size:
+            parts.append(f'<rect class="{name}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{size:.1f}"/>')
+    return "".join(parts)
+
+
+def split(votes: Votes) -> Markup:
     """Draw the proportions of the three reactions as one stacked bar.
 
     The bar is empty if there are no reactions.
     """
-    total, x, parts = ok + neutral + not_ok, 0.0, []
-    for name, count in (("ok", ok), ("neutral", neutral), ("not_ok", not_ok)):
+    x, parts = 0.0, []
+    for name, count in (("ok", votes.ok), ("neutral", votes.neutral), ("not_ok", votes.not_ok)):
         if count:
-            size = 100 * count / total
+            size = 100 * count / votes.total
             parts.append(f'<rect class="{name}" x="{x:.2f}" width="{size:.2f}" height="10"/>')
             x += size
     return _svg(

@@ -47,8 +47,8 @@ def drawn(svg: Markup) -> ElementTree.Element:
 
 
 def test_bars_stack_to_the_volume_and_a_gap_breaks_the_line() -> None:
-    steps = [Step(MONDAY, ok=6, neutral=2, not_ok=2), Step(MONDAY + DAY, ok=5, not_ok=5), Step(MONDAY + 2 * DAY),
-             Step(MONDAY + 3 * DAY, ok=1)]  # fmt: skip
+    counts = [(6, 2, 2), (5, 0, 5), (0, 0, 0), (1, 0, 0)]
+    steps = [Step(MONDAY + n * DAY, Votes(*count)) for n, count in enumerate(counts)]
     root = drawn(over_time(steps, "day", 450, 300, UTC))
     groups = root.findall("g")
     assert [g.findtext("title") for g in groups] == [
@@ -66,7 +66,9 @@ def test_bars_stack_to_the_volume_and_a_gap_breaks_the_line() -> None:
 
 
 def test_no_style_attribute_gets_past_the_page_policy() -> None:
-    assert not re.search(r"\sstyle=", str(over_time([Step(MONDAY, ok=1)], "day", 300, 200, UTC)) + str(split(1, 0, 0)))
+    assert not re.search(
+        r"\sstyle=", str(over_time([Step(MONDAY, Votes(1))], "day", 300, 200, UTC)) + str(split(Votes(1)))
+    )
 
 
 def test_an_empty_form_field_is_not_given() -> None:
@@ -75,24 +77,23 @@ def test_an_empty_form_field_is_not_given() -> None:
 
 
 def test_a_bar_leads_to_the_feedbacks_in_it_and_its_address_is_escaped() -> None:
-    root = drawn(
-        over_time([Step(MONDAY, ok=1, href="/x?a=1&b=<2>"), Step(MONDAY + DAY, href="/y")], "day", 300, 200, UTC)
-    )
+    steps = [Step(MONDAY, Votes(1), href="/x?a=1&b=<2>"), Step(MONDAY + DAY, Votes(), href="/y")]
+    root = drawn(over_time(steps, "day", 300, 200, UTC))
     assert [link.get("href") for link in root.findall("a")] == ["/x?a=1&b=<2>"]
 
 
 def test_charts_are_drawn_as_recorded() -> None:
     """`RECORD=1 pytest tests/unit/reporting/test_charts.py` records an intended change; look at it in a browser."""
     counts = [(6, 2, 2), (5, 0, 5), (0, 0, 0), (1, 0, 0), (0, 0, 0), (12_345, 6_000, 0), (0, 0, 7), (3, 1, 0)]
-    steps = [Step(MONDAY + n * DAY, *count, href=f"/x?day={n}") for n, count in enumerate(counts)]
-    hours = [Step(MONDAY + n * HOUR, ok=n % 3, not_ok=n % 2) for n in range(30)]
+    steps = [Step(MONDAY + n * DAY, Votes(*count), href=f"/x?day={n}") for n, count in enumerate(counts)]
+    hours = [Step(MONDAY + n * HOUR, Votes(n % 3, 0, n % 2)) for n in range(30)]
     charts = {
         "days": over_time(steps, "day", 450, 300, UTC),
         "a narrow chart of hours": over_time(hours, "hour", 320, 200, zone_of("Asia/Kolkata")),
         "weeks": over_time(steps[:2], "week", 800, 260, UTC),
         "nothing": over_time([], "day", 300, 200, UTC),
         "interval": interval(0.9, 0.05, 1.0),
-        "split": split(3, 0, 5),
+        "split": split(Votes(3, 0, 5)),
         "spark": spark([Votes(*count) for count in ((1, 2, 3), (0, 0, 0), (4, 0, 8))]),
         "spark of nothing": spark([Votes(), Votes()]),
     }
@@ -107,7 +108,7 @@ def test_charts_are_drawn_as_recorded() -> None:
     [(0, "1"), (1, "1"), (2, "2"), (7, "8"), (8, "8"), (9, "10"), (11, "20"), (61, "80"), (9_999, "10k")],
 )
 def test_the_axis_ends_at_a_round_number(count: int, top: str) -> None:
-    texts = [one.text for one in drawn(over_time([Step(MONDAY, ok=count)], "day", 300, 200, UTC)).findall("text")]
+    texts = [one.text for one in drawn(over_time([Step(MONDAY, Votes(count))], "day", 300, 200, UTC)).findall("text")]
     assert texts[3] == top
 
 

@@ -130,11 +130,8 @@ def test_a_step_of_the_chart_leads_to_its_feedback() -> None:
     begins, span = [MONDAY, MONDAY + DAY, MONDAY + 2 * DAY], TimeSpan(MONDAY, MONDAY + 2 * DAY + 90 * MINUTE)
     view = View.model_validate({"tz": "Asia/Kolkata"})
     steps = chart_steps(counted, "user", begins, span, view, link)
-    assert [(one.start, one.ok, one.neutral, one.not_ok) for one in steps] == [
-        (begins[0], 1, 2, 3),
-        (begins[1], 0, 0, 0),
-        (begins[2], 4, 0, 0),
-    ]
+    counts = [Votes(1, 2, 3), Votes(), Votes(4)]
+    assert [(one.start, one.votes) for one in steps] == list(zip(begins, counts, strict=True))
     asked = [parse_qs(urlsplit(one.href or "").query) for one in steps]
     assert [(one["from"], one["to"]) for one in asked] == [
         (["2026-09-21T05:30"], ["2026-09-22T05:29"]),
@@ -144,7 +141,7 @@ def test_a_step_of_the_chart_leads_to_its_feedback() -> None:
     assert {urlsplit(one.href or "").path for one in steps} == {"/dashboard/feedback"}
     assert all((one["origin"], one["feedback_type"]) == (["user"], ["verdict"]) for one in asked)
     [first, *_] = chart_steps(counted, "machine", begins, span, View(feedback_type="inferred"), link)
-    assert (first.ok, parse_qs(urlsplit(first.href or "").query)["feedback_type"]) == (9, ["inferred"])
+    assert (first.votes.ok, parse_qs(urlsplit(first.href or "").query)["feedback_type"]) == (9, ["inferred"])
 
 
 # Time windows, projects and links of a page, from its URL.
