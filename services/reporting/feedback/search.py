@@ -187,23 +187,6 @@ async def every(
             return
 
 
-async def neighbours(
-    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, position: Place
-) -> tuple[asyncpg.Record | None, asyncpg.Record | None]:
-    """Return the next newer and the next older record in the list.
-
-    Each is None if there is no such record.
-
-    Args:
-        position: Position in the list of the record whose neighbours to return.
-    """
-    filters = await looked_up(pool, project, filters)
-    span = await narrowed(pool, project, span, filters)
-    newer = await pool.fetchrow(*_statement(project, span, filters, 1, position, newer=True))
-    older = await pool.fetchrow(*_statement(project, span, filters, 1, position))
-    return _match(newer), _match(older)
-
-
 async def following(
     pool: asyncpg.Pool,
     project: Project,
@@ -260,10 +243,6 @@ async def looked_up(pool: asyncpg.Pool, project: Project, filters: Filters) -> F
     row = await pool.fetchrow(*statement)
     assert row is not None
     return filters if row["texts"] >= MOST_TEXTS else filters.replace(words=None, among=tuple(row["ids"]))
-
-
-def _match(row: asyncpg.Record | None) -> asyncpg.Record | None:
-    return None if row is None or row.get("ended_here") else row
 
 
 def as_answer(row: asyncpg.Record) -> FoundFeedback:

@@ -11,7 +11,7 @@ import asyncpg
 from fastapi import Response
 
 from contracts.scopes import REVIEW
-from reporting.feedback.search import neighbours
+from reporting.feedback.search import following
 from reporting.model.paging import page_of, size_of
 from reporting.model.selection import ConversationScope, Project, TimeSpan
 from reporting.pages.review import MOST_LEFT, ReviewQueue, queue_at, review_path, sample_at
@@ -70,8 +70,8 @@ class ConversationPage:
     """Data of the conversation page.
 
     Attributes:
-        newer: The next newer record in the feedback list, if the viewer opened a record from the list.
-        older: The next older record in the feedback list, if the viewer opened a record from the list.
+        newer: The next newer record about another turn in the feedback list, if the viewer opened one from the list.
+        older: The next older record about another turn in the feedback list, likewise.
         reviewer: The viewer's user id if the viewer may review, otherwise None.
     """
 
@@ -142,7 +142,9 @@ async def conversation(
     newer = older = None
     if came_from is not None and not view.queue:
         position = (came_from["occurred_at"], came_from["feedback_id"])
-        newer, older = await neighbours(pool, visit.project, span, view.listed, position)
+        of_turn = (where.conversation_id, came_from["turn_id"])
+        older = await following(pool, visit.project, span, view.listed, position, of_turn)
+        newer = await following(pool, visit.project, span, view.listed, position, of_turn, newer=True)
     return ConversationPage(where, shown, newer, older, reviewer, sources.trace_url_template, came_from)
 
 
