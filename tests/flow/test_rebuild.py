@@ -12,7 +12,6 @@ import pytest
 
 from feedback.store_choice import SCHEMA
 from feedback.store_postgres import PostgresStore
-from reporting.model.projection import FEEDBACK_TABLES
 from reporting.read_models.generation import Generation
 from servicekit.db.pools import open_pool
 from servicekit.errors import StartError
@@ -127,9 +126,8 @@ async def test_the_erased_stay_erased_and_what_came_meanwhile_stays(stack: Runni
     try:
         generation = Generation(connection)
         await generation.begin()
-        for table in FEEDBACK_TABLES:
-            assert await connection.fetch(f"select from {table} where conversation_id = 'b-3' and user_id = 'ida'")
-            await connection.execute(f"insert into {table}_rebuilt select * from {table}")
+        assert await connection.fetch("select from feedbacks where conversation_id = 'b-3' and user_id = 'ida'")
+        await connection.execute("insert into feedbacks_rebuilt select * from feedbacks")
         await erased(stack, "ida")
         await judged(stack, "b-4", "kim")
         await stack.quiet()

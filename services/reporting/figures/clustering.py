@@ -9,7 +9,7 @@ variance under clustering, divided by its variance for independent verdicts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -29,27 +29,19 @@ class PersonVotes(NamedTuple):
 
 def effective_size(people: Iterable[PersonVotes]) -> float:
     """Return the number of independent verdicts that are as informative as these people's verdicts."""
-    return effective_size_of(Counter(people))
-
-
-def effective_size_of(people: Mapping[PersonVotes, int]) -> float:
-    """Return the effective sample size of people's verdicts.
-
-    Args:
-        people: Maps verdict counts to the number of people who have these counts.
-    """
-    count = sum(people.values())
-    total = sum(person.verdicts * number for person, number in people.items())
+    numbers = Counter(people)
+    count = sum(numbers.values())
+    total = sum(person.verdicts * number for person, number in numbers.items())
     if total == 0:
         return 0.0
-    share = sum(person.ok * number for person, number in people.items()) / total
-    same = total * total / sum(person.verdicts**2 * number for person, number in people.items())
+    share = sum(person.ok * number for person, number in numbers.items()) / total
+    same = total * total / sum(person.verdicts**2 * number for person, number in numbers.items())
     if count < FEWEST_PEOPLE or share in (0.0, 1.0):
         return same
     # The jackknife variance of the number of ok verdicts. For independent verdicts: share * (1 - share) * total.
     spread = sum(
         ((person.ok - share * person.verdicts) / (1 - person.verdicts / total)) ** 2 * number
-        for person, number in people.items()
+        for person, number in numbers.items()
     )
     # With few people the variance estimate is imprecise: use Student's t with Kish's number of people, not the normal.
     wider = 1 + (Z * Z + 1) / (4 * max(1.0, same - 1))

@@ -108,14 +108,13 @@ async def _people(
         return {}
     condition, parameters = where(project, span, filters)
     holds, named = feedback_holds(by)
-    if by.rolled:  # an index has the column
+    if by.is_rolled:  # an index has the column
         condition, holds = f"{condition} and {holds}", "true"
     # Every machine verdict with a reaction counts, so the view `effective` need not be read.
     counts = "e.origin = 'machine'" if filters.view == "effective" else "false"
     statement = SQL.count_by_person.filled(view=filters.view, where=condition, holds=holds, counts=counts)
-    rows = await pool.fetch(
-        *statement(**parameters, **named, value=votes.value, scanned=SAMPLE if by.rolled else _SCANNED, sample=SAMPLE)
-    )
+    scanned = SAMPLE if by.is_rolled else _SCANNED
+    rows = await pool.fetch(*statement(**parameters, **named, value=votes.value, scanned=scanned, sample=SAMPLE))
     people: dict[Origin, list[PersonVotes]] = defaultdict(list)
     for row in rows:
         people[row["origin"]].append(PersonVotes(row["ok"], row["verdicts"]))

@@ -9,40 +9,14 @@ from typing import Any, Final
 import asyncpg
 
 from contracts.base import Origin
-from reporting.figures.rollup_counts import LONG, CountSource, dimensions, votes
+from reporting.figures.rollup_counts import LONG, dimensions, votes
 from reporting.figures.votes import Votes
 from reporting.model.dimensions import ATTRIBUTES, KNOWN, Dimension, dimension
-from reporting.model.selection import ALWAYS, Filters, Project, TimeSpan
+from reporting.model.selection import Filters, Project, TimeSpan
 from reporting.sql import SQL
 
 MOST_VALUES: Final = 200
 """Maximum number of values of a dimension in one query."""
-
-
-def source_of(by: Dimension, project: Project, span: TimeSpan, filters: Filters) -> CountSource:
-    """Return a subselect that counts the verdicts in a time window by value of the dimension."""
-    if by.rolled:
-        # In a short window, versions are sorted by the hour of their first verdict.
-        return votes(project, span, filters, by_days=span.end - span.start >= LONG)
-    return dimensions(project, span, filters)
-
-
-def value_of(by: Dimension) -> str:
-    """Return the SQL expression for the dimension's value in a row `e` from `source_of`."""
-    return f"e.{by.rolled}" if by.rolled else "e.reason"
-
-
-def narrowed_to(by: Dimension, *, to_values: bool) -> tuple[str, dict[str, Any]]:
-    """Return an SQL condition for rows `e` from `source_of`, and the condition's named parameters.
-
-    The condition selects the rows of the dimension.
-
-    Args:
-        to_values: Select only rows with certain values. The caller must supply them as a list in the parameter
-            `:compared`.
-    """
-    of_kind, values = ("true", {}) if by.rolled else ("e.kind = :kind::text", {"kind": by.name})
-    return of_kind + (f" and {value_of(by)} = any(:compared::text[])" if to_values else ""), values
 
 
 def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
@@ -51,9 +25,8 @@ def feedback_holds(by: Dimension) -> tuple[str, dict[str, Any]]:
     The condition selects the rows with a certain value of the dimension. The caller must supply the value in the
     parameter `:value`.
     """
-    column = by.rolled or by.of_feedback
-    if column:
-        return f"e.{column} = :value::text", {}
+    if by.column:
+        return f"e.{by.column} = :value::text", {}
     return "e.attributes ->> :attribute::text = :value::text", {"attribute": by.name[len(ATTRIBUTES) :]}
 
 
@@ -89,13 +62,20 @@ async def value_votes(
     Args:
         values: Values to count. If None, at most MOST_VALUES values are returned.
     """
-    source = source_of(by, project, span, filters)
-    narrowed, named = narrowed_to(by, to_values=values is not None)
+    if by.is_rolled:
+        # In a short window, versions are sorted by the hour of their first verdict.
+        source = votes(project, span, filters, by_days=span.end - span.start >= LONG)
+        value, of_kind = f"e.{by.column}", "true"
+    else:
+        source = dimensions(project, span, filters)
+        value, of_kind = "e.reason", "e.kind = :kind::text"
+        source.values["kind"] = by.name
     if values is not None:
-        named["compared"] = list(values)
-    statement = SQL.count_values.filled(source=source.sql, value=value_of(by), narrowed=narrowed)
+        of_kind += f" and {value} = any(:compared::text[])"
+        source.values["compared"] = list(values)
+    statement = SQL.count_values.filled(source=source.sql, value=value, narrowed=of_kind)
     rows: dict[str, list[asyncpg.Record]] = {}
-    for row in await pool.fetch(*statement(**source.values, **named)):
+    for row in await pool.fetch(*statement(**source.values)):
         rows.setdefault(row["value"], []).append(row)
     return [_value_votes(value, some) for value, some in rows.items()]
 
@@ -109,7 +89,7 @@ async def known_dimensions(
     a whole.
     """
     kinds = (await _choices(pool, project, span, agent_id)).keys()
-    always = [candidate for candidate in KNOWN.values() if candidate.rolled or candidate.name in kinds]
+    always = [candidate for candidate in KNOWN.values() if candidate.is_rolled or candidate.name in kinds]
     return [*always, *(dimension(kind) for kind in sorted(kinds - KNOWN.keys()))]
 
 
@@ -144,19 +124,6 @@ def choices_slots(agent_id: str | None) -> dict[str, str]:
     of_agent = "" if agent_id is None else " and {row}.agent_id = :agent_id::text"
     stale = SQL.part("stale_rows", view="effective", narrowed=of_agent.format(row="e"))
     return {"stale": SQL.part("dimensions", rows=stale), "of_agent": of_agent.format(row="r")}
-
-
-async def first_verdicts(pool: asyncpg.Pool, project: Project, agent_id: str) -> dict[str, int]:
-    """Return the time of the first verdict on each version of an agent.
-
-    Times are in microseconds, rounded down to the hour.
-    """
-    source = votes(project, ALWAYS, Filters(agent_id=agent_id), by_days=False)
-    statement = SQL.count_values.filled(source=source.sql, value="e.agent_version", narrowed="true")
-    first_at: dict[str, int] = {}
-    for row in await pool.fetch(*statement(**source.values)):
-        first_at[row["value"]] = min(row["first_at"], first_at.get(row["value"], row["first_at"]))
-    return first_at
 
 
 def _value_votes(value: str, rows: list[asyncpg.Record]) -> ValueVotes:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from contracts.base import Origin
 from contracts.instants import DAY, MINUTE
 from reporting import metrics
-from reporting.figures.rollup_counts import CountedVotes, counted_votes, votes
+from reporting.figures.rollup_counts import counted_votes, votes
 from reporting.figures.votes import Votes
-from reporting.model.selection import Filters, Project, TimeSpan
+from reporting.model.selection import Filters, TimeSpan
 from reporting.read_models.projects import projects
 from reporting.sql import SQL
 from servicekit.clock import Clock
@@ -23,14 +23,6 @@ MOST_ALERTS: Final = 1_000
 """Maximum number of open alerts with a metric, oldest first."""
 _AHEAD: Final = 10 * MINUTE
 _GAUGES: Final = (metrics.SATISFACTION, metrics.VERDICTS, metrics.REJECTION_RATE)
-
-
-class AgentLabels(NamedTuple):
-    """Labels of an agent's metrics."""
-
-    tenant: str
-    project: str
-    agent: str
 
 
 class FeedbackMetrics:
@@ -47,10 +39,10 @@ class FeedbackMetrics:
         await self._show_alerts()
         now = self._clock.now()
         span = TimeSpan(now - DAY, now + _AHEAD)
-        votes_by_agent: dict[AgentLabels, dict[Origin, Votes]] = defaultdict(dict)
+        votes_by_agent: dict[tuple[str, str, str], dict[Origin, Votes]] = defaultdict(dict)
         for project in await projects(self._pool):
-            for row in await self._project(project, span):
-                votes_by_agent[AgentLabels(*project, row.agent_id or "")][row.origin] = row.votes
+            for row in await counted_votes(self._pool, votes(project, span, Filters())):
+                votes_by_agent[(*project, row.agent_id or "")][row.origin] = row.votes
         self._publish(votes_by_agent)
 
     async def _show_alerts(self) -> None:
@@ -62,10 +54,7 @@ class FeedbackMetrics:
             metrics.ALERTS.remove(*labels)
         self._alerts = alerts
 
-    async def _project(self, project: Project, span: TimeSpan) -> list[CountedVotes]:
-        return await counted_votes(self._pool, votes(project, span, Filters()))
-
-    def _publish(self, votes_by_agent: Mapping[AgentLabels, Mapping[Origin, Votes]]) -> None:
+    def _publish(self, votes_by_agent: Mapping[tuple[str, str, str], Mapping[Origin, Votes]]) -> None:
         """Set the gauges of the MOST_AGENTS agents with the most verdicts, and remove those of all other agents."""
         ranked = sorted(
             votes_by_agent, key=lambda agent: (-sum(votes.total for votes in votes_by_agent[agent].values()), agent)

@@ -23,17 +23,17 @@ DimensionName = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Dimension of verdicts, with the names of its columns.
+    """Dimension of verdicts.
 
-    A column name is None if the table has no column for the dimension.
+    Attributes:
+        column: Column of the feedback table, or None for an answer attribute.
+        is_rolled: True if the roll-up table has this column, too.
     """
 
     name: str
     label: str
-    rolled: str | None = None
-    """Column name in the roll-up table and in the feedback table."""
-    of_feedback: str | None = None
-    """Column name in the feedback table only."""
+    column: str | None = None
+    is_rolled: bool = False
 
     @property
     def is_attribute(self) -> bool:
@@ -42,20 +42,20 @@ class Dimension:
     @property
     def filter(self) -> str:
         """Return the name of the filter for values of this dimension."""
-        return self.rolled or self.of_feedback or self.name
+        return self.column or self.name
 
 
 KNOWN: Final = {
     named.name: named
     for named in (
-        Dimension("version", "Version", "agent_version"),
-        Dimension("model", "Model", "model"),
-        Dimension("agent", "Agent", "agent_id"),
-        Dimension("strategy", "Strategy", of_feedback="strategy"),
-        Dimension("bundle", "Bundle", of_feedback="bundle_id"),
-        Dimension("track", "Track", of_feedback="track_id"),
-        Dimension("intent", "Intent", of_feedback="intent"),
-        Dimension("user_type", "Role of the person", of_feedback="user_type"),
+        Dimension("version", "Version", "agent_version", is_rolled=True),
+        Dimension("model", "Model", "model", is_rolled=True),
+        Dimension("agent", "Agent", "agent_id", is_rolled=True),
+        Dimension("strategy", "Strategy", "strategy"),
+        Dimension("bundle", "Bundle", "bundle_id"),
+        Dimension("track", "Track", "track_id"),
+        Dimension("intent", "Intent", "intent"),
+        Dimension("user_type", "Role of the person", "user_type"),
     )
 }
 

@@ -19,7 +19,6 @@ from contracts.sources import REVIEW
 from contracts.versions import UNLOGGED, LogPosition, MessageEvent, message_in, place_of, same_source, version_of
 from servicekit.log.outcome import Outcome
 
-FEEDBACK_TABLES: Final = ("feedbacks",)
 SUPERSEDED = Outcome.ignored("superseded")
 
 MessageKey = tuple[str, str, str, str]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from contracts.base import NO_VERDICTS, Confidence, CorrectionType, DecidedBy, FeedbackType, Id, Label, Origin, Reaction
 from contracts.instants import DAY, MINUTE
 from contracts.sources import FeedbackSource
-from reporting.model.dimensions import ATTRIBUTES
+from reporting.model.dimensions import ATTRIBUTES, KNOWN
 
 
 class Project(NamedTuple):
@@ -185,7 +185,9 @@ class Filters(ListFilter):
         Returns None if there is no such filter, or more than one.
         """
         dimensions = [
-            (field, kind, value) for field, kind in _DIMENSIONS.items() if (value := getattr(self, field)) is not None
+            (by.filter, by.name, value)
+            for by in KNOWN.values()
+            if not by.is_rolled and (value := getattr(self, by.filter)) is not None
         ]
         dimensions += [("attributes", f"{ATTRIBUTES}{name}", value) for name, value in (self.attributes or {}).items()]
         return dimensions[0] if len(dimensions) == 1 else None
@@ -228,14 +230,6 @@ def filters_of(request: FeedbackFilter) -> Filters:
 
 
 NONE_GIVEN: Final = Filters()
-_DIMENSIONS: Final = {
-    "bundle_id": "bundle",
-    "track_id": "track",
-    "intent": "intent",
-    "user_type": "user_type",
-    "strategy": "strategy",
-}
-"""Dimensions that have their own roll-ups, by filter field."""
 
 
 def _in_issue(parameter: str) -> str:

@@ -13,12 +13,13 @@ from fastapi.responses import RedirectResponse
 from contracts.extras import install_command
 from contracts.instants import DAY
 from contracts.scopes import REVIEW
-from reporting.figures.dimension_votes import first_verdicts
+from reporting.figures.dimension_votes import value_votes
 from reporting.http.issues import IssueBody, IssueChanges, MergeBody
 from reporting.issues.job import is_available
 from reporting.issues.reading import EXAMPLES, TREND_DAYS, Issue, find_issue, list_issues, waiting
 from reporting.issues.store import IssueState
-from reporting.model.selection import Project
+from reporting.model.dimensions import KNOWN
+from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.pages.feedback_list import LIST, dataset_urls
 from reporting.pages.forms import Form
 from reporting.pages.view import address, trace_url
@@ -59,11 +60,13 @@ async def show_issue(sources: PageSources, visit: Visit) -> Response:
         raise RequestRefused(404, "The issue does not exist, or all its turns were deleted.")
     reviewer = REVIEW in visit.caller.scopes
     others = await list_issues(sources.current, visit.project, now, found.issue.agent_id, None) if reviewer else []
+    of_agent = Filters(agent_id=found.issue.agent_id)
+    versions = await value_votes(sources.current, visit.project, ALWAYS, of_agent, KNOWN["version"]) if reviewer else []
     return visit.page(
         "issue.html",
         i=found.issue,
         turns=found.turns,
-        versions=await first_verdicts(sources.current, visit.project, found.issue.agent_id) if reviewer else (),
+        versions=[votes.value for votes in versions],
         cases=partial(cases_of, visit),
         trend_start=trend_days(now)[0],
         trend_days=trend_days(now),
