@@ -46,7 +46,7 @@ class Judgement(NamedTuple):
     opinion: Opinion | None
 
     def is_settled(self, *, with_reader: bool) -> bool:
-        """Return True if no language model needs to be asked. Without a reader, the rule says whether."""
+        """Return True if no language model needs to be asked. Without a reader, this depends on the rule alone."""
         if self.opinion is None or not with_reader:
             return self.rule.name not in _UNSETTLED
         return not DOUBTFUL[0] <= self.opinion.rejected <= DOUBTFUL[1]

@@ -60,7 +60,7 @@ class SentenceEncoder(Embedder, Protocol):
 
     @property
     def exchanges(self) -> ExchangeNetwork:
-        """Network for the detector that is based on this encoder."""
+        """Reader of exchanges for the detector, based on this encoder."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:

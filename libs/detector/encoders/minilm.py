@@ -47,7 +47,7 @@ class MiniLm:
 
     @cached_property
     def exchanges(self) -> ExchangeReader:
-        """The detector's network, which reads the embeddings of this model."""
+        """Reader of exchanges for the detector. It uses the word embeddings of this model."""
         return ExchangeReader(self._files)
 
     @cached_property

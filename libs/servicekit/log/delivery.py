@@ -59,7 +59,7 @@ async def _no_outage() -> None:
 
 
 async def ignore_dead_letters(_: Sequence[Slot]) -> None:
-    """Take no note of dead letters."""
+    """Do nothing. This is the default for handlers of dead letters."""
 
 
 class GroupOutcomes:

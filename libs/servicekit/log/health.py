@@ -87,7 +87,7 @@ class Stall:
 
     @property
     def reason(self) -> str | None:
-        """Reason if the current batch has made no progress for half a minute, otherwise None."""
+        """Sentence for operators if the current batch has made no progress for half a minute, otherwise None."""
         if self._since is None:
             return None
         seconds = self._clock.monotonic() - self._since

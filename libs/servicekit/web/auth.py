@@ -73,7 +73,7 @@ class Caller:
 
     @property
     def own_only(self) -> str | None:
-        """Id of the caller, or None if queries over several projects may also return other people's feedback."""
+        """Id of the only person whose feedback the caller may query across projects, or None for all people."""
         return None if READ in self.scopes and self.project is None else self.subject
 
 

@@ -6,7 +6,7 @@ import html
 
 
 def unescaped(text: str) -> str:
-    """Decode HTML escapes. Text with a number that Python refuses to read stays as it is."""
+    """Decode HTML escapes. A text with a character reference of thousands of digits is returned unchanged."""
     try:
         return html.unescape(text)
     except ValueError:  # a character reference with thousands of digits

@@ -118,7 +118,7 @@ def looked_up(evaluation: int) -> bytes:
 
 
 def answered(answer: IndexedMessage, question: IndexedMessage | None) -> Facts:
-    """Return the question of an answer, or the lack of one, as a fact about the answer's turn."""
+    """Return the facts about an answer's turn: its question, or that it has none."""
     key = TurnKey(*answer.conversation, answer.message.turn_id)
     version = looked_up(answer.evaluation)
     if question is None:

@@ -147,7 +147,7 @@ def end_session(
     idempotency_key: str | None = None,
     source: Source | None = None,
 ) -> Call[EndedSessionJson]:
-    """End a session, optionally with a rating. The response does not show if the rating was stored.
+    """End a session, optionally with a rating. The response does not show whether the rating was stored.
 
     `source` is the interface in which the rating was given, by default `api_end`.
     """
