@@ -122,7 +122,7 @@ def test_architecture_names_what_exists() -> None:
     assert missing_names(text) == []
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if not page.startswith("docs/decisions/")])
+@pytest.mark.parametrize("page", pages())
 def test_python_files_in_pages_exist(page: str) -> None:
     """`NAME` in a path stands for any name."""
     missing = missing_names((ROOT / page).read_text("utf-8"))
