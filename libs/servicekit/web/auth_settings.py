@@ -64,7 +64,7 @@ def issuers_of(settings: AuthSettings) -> list[Authenticator]:
 
 
 def remote_keys(settings: AuthSettings) -> list[RemoteKeys]:
-    """Return the authenticator for the reporting service's keys, in a list that is empty if `keys_url` is not set."""
+    """Return a list with the authenticator for the reporting service's keys, or an empty list without `keys_url`."""
     if settings.keys_url is None:
         return []
     from servicekit.web.remote_keys import RemoteKeys
