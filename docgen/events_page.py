@@ -15,8 +15,8 @@ HEAD = """\
 
 <!-- Made from libs/contracts by `make docs`; edit the models there. -->
 
-This page has the fields of all events, from those that chat services send to those that learners read. The same
-descriptions are in the AsyncAPI document, which has a JSON schema for each event
+For engineers of programs that send or read events: the fields of all events, from those that chat services send to
+those that learners read. The AsyncAPI document has the same descriptions, and a JSON schema for each event
 ([asyncapi.json](../libs/contracts/asyncapi.json), `GET /asyncapi.json`).
 
 - A chat service sends the three `chat.*` topics. The record key must be `<tenant>/<project>/<conversationId>`, so that
