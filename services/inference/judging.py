@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final
 
-from contracts.detectors import DetectorVersion
 from contracts.headers import Headers
 from contracts.message_fields import MessageKey
 from contracts.topics import INFERRED_RECEIVED
-from detector.addressing import in_scope, questions_of
 from detector.detector import Detector
 from detector.model import Neighbourhood, Verdict
-from inference.announce import announcement
+from inference.announce import JudgedMessage, announcement
 from inference.llm_gate.gate import LlmGate, PendingVerdict
-from inference.model import IndexedMessage, VerdictStamp
+from inference.model import IndexedMessage
 from inference.turns.facts import Facts, joined
 from inference.turns.model import PreviousVerdict
 from inference.turns.store import TurnIndex
-from inference.window import MessageRange
+from inference.window import MessageRange, neighbourhood
 from servicekit.clock import stage
 from servicekit.log.records import Message as Record
 from servicekit.log.records import Producer
@@ -29,30 +25,6 @@ from servicekit.log.records import Producer
 PIECE: Final = 16
 """Number of messages that are judged at a time. Between two pieces, other tasks of the event loop run, such as
 heartbeats: if they are delayed beyond the session timeout, the consumer loses its partitions and cannot commit."""
-
-
-@dataclass(frozen=True)
-class JudgedMessage:
-    """A person's message with the messages before it and the verdict on it."""
-
-    message: IndexedMessage
-    before: Sequence[IndexedMessage]
-    verdict: Verdict
-
-    @cached_property
-    def answer(self) -> IndexedMessage | None:
-        """The answer that the verdict is about, or None if there is no target."""
-        target = self.verdict.target
-        return next((row for row in self.before if target and row.message.message_id == target.message_id), None)
-
-    @cached_property
-    def question_message_id(self) -> str | None:
-        """Message id of the question behind that answer, or None if it is unknown."""
-        if self.answer is None:
-            return None
-        messages = in_scope(_neighbourhood(self.message, self.before)).before
-        question = questions_of(messages)[messages.index(self.answer.message)]
-        return None if question is None else question.message_id
 
 
 class Judging:
@@ -80,7 +52,7 @@ class Judging:
     async def judge(self, ranges: Sequence[MessageRange]) -> list[JudgedMessage]:
         """Judge people's messages in `ranges`. Nothing is stored except the language model's answers."""
         pending = [pair for span in ranges for pair in span.to_judge()]
-        items = [_neighbourhood(message, before) for message, before in pending]
+        items = [neighbourhood(message, before) for message, before in pending]
         verdicts = await self._judge(items)
         if self._gate is not None:
             with stage("gate"):
@@ -114,10 +86,7 @@ class Judging:
         headers: Callable[[IndexedMessage], Headers],
     ) -> Iterator[Record]:
         for item in judged:
-            before = previous.get(item.message.key)
-            message, verdict, version = _upheld(item.message, item.verdict, self.version, before)
-            question = item.question_message_id if verdict.emitted else None
-            event = announcement(message, verdict, item.answer, version, before, question_message_id=question)
+            event = announcement(item, self.version, previous.get(item.message.key))
             if event is not None:
                 value = event.model_dump_json(by_alias=True).encode()
                 yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(item.message))
@@ -129,24 +98,3 @@ class Judging:
                 verdicts += self.detector.judge(neighbourhoods[start : start + PIECE])
             await asyncio.sleep(0)
         return verdicts
-
-
-def _neighbourhood(message: IndexedMessage, before: Sequence[IndexedMessage]) -> Neighbourhood:
-    return Neighbourhood(tuple(row.message for row in before), message.message)
-
-
-def _upheld(
-    message: IndexedMessage, verdict: Verdict, version: DetectorVersion, previous: PreviousVerdict | None
-) -> tuple[IndexedMessage, Verdict, DetectorVersion]:
-    """Return the verdict to publish, with its message and the version of its detector.
-
-    This is normally `verdict` itself. The exception is a stored verdict that takes precedence over `verdict`, but was
-    not announced. A neutral verdict with its stamp is then published, to retract any announcement with a lower stamp.
-    """
-    if previous is None or previous.detector is None or previous.announced:
-        return message, verdict, version
-    stored = replace(message, evaluation=previous.evaluation)
-    if VerdictStamp.of(stored, previous.detector) <= VerdictStamp.of(message, version):
-        return message, verdict, version
-    neutral = replace(verdict, feedback="neutral", confidence=0.5, target=None, decided_by="rules")
-    return stored, neutral, previous.detector

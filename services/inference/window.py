@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from contracts.exchange import answer_of_turn, question_of
 from contracts.message_fields import MessageKey
 from detector.addressing import exchange_message
-from detector.model import NEIGHBOURHOOD
+from detector.model import NEIGHBOURHOOD, Neighbourhood
 from inference.model import IndexedMessage, Scope
 from inference.turns.facts import Facts, answered
 
@@ -63,6 +63,11 @@ class MessageRange:
             elif turn_id == answer.message_id or any(member.is_person for member in members):
                 questions.append(answered(self.rows[last], None))
         return questions
+
+
+def neighbourhood(message: IndexedMessage, before: Sequence[IndexedMessage]) -> Neighbourhood:
+    """Return a message and the messages before it as the detector reads them."""
+    return Neighbourhood(tuple(row.message for row in before), message.message)
 
 
 def message_ranges(

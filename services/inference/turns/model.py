@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from contracts.detectors import DetectorVersion
@@ -57,8 +57,7 @@ class StrategyFilter:
     praised: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PersonTurns:
+class PersonTurns(NamedTuple):
     """Filter for a person's turns in a project, from `since` (inclusive) to `until` (exclusive), in microseconds."""
 
     tenant: str

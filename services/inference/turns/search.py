@@ -7,7 +7,6 @@ rejection here (see `Verdict.status` in detector/model.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Final
 
 import asyncpg
@@ -50,10 +49,10 @@ class TurnSearch:
         statement = SQL.latest_turns(**where._asdict(), until=until, limit=limit, thread=thread)
         return [_turn(row) for row in await self._pool.fetch(*statement)]
 
-    async def nearby(self, looked: PersonTurns, text: str) -> Sequence[Answered]:
+    async def nearby(self, person: PersonTurns, text: str) -> Sequence[Answered]:
         """Return about fifty of a person's answered turns: the latest ones and those most similar to `text`."""
         statement = SQL.nearby_turns(
-            **asdict(looked),
+            **person._asdict(),
             vector=self._vectors.of(text),
             made_by=self._vectors.made_by,
             nearest=NEAREST,

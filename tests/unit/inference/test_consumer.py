@@ -17,7 +17,7 @@ from contracts.message_fields import MessageKey
 from contracts.provenance import NO_PROVENANCE, Provenance
 from detector.detector import Detector
 from detector.model import Message, Role, Target, Verdict
-from inference.announce import announcement
+from inference.announce import JudgedMessage, announcement
 from inference.handlers import ConversationHandler, indexed
 from inference.judging import Judging
 from inference.model import ConversationKey, IndexedMessage, Scope
@@ -168,7 +168,8 @@ def announced(
     previous: PreviousVerdict | None = None,
 ) -> Any:
     message = Message("a1", "t1", "bot", "agent", "bot", "At nine.", 40)
-    return announcement(person, verdict, IndexedMessage(WHERE, message, b"", b"", answer), version, previous)
+    judged = JudgedMessage(person, [IndexedMessage(WHERE, message, b"", b"", answer)], verdict)
+    return announcement(judged, version, previous)
 
 
 def test_a_verdict_says_what_the_person_wrote() -> None:

@@ -41,8 +41,8 @@ class OneTurn(TurnSearch):
     async def latest(self, where: ConversationKey, until: int, limit: int, thread: str = "") -> Sequence[Turn]:
         return ()
 
-    async def nearby(self, looked: PersonTurns, text: str) -> Sequence[Answered]:
-        self.looked.append(looked)
+    async def nearby(self, person: PersonTurns, text: str) -> Sequence[Answered]:
+        self.looked.append(person)
         return [Answered(KNOWN, "a1", "bot", TURN.assistant_text or "", 1, self.cosine)]
 
     async def search(self, wanted: StrategyFilter, limit: int) -> Sequence[Turn]:
