@@ -118,9 +118,9 @@ def exchanges(vectors: TurnVectors, seed: int) -> list[tuple[Any, ...]]:
     for _ in range(EXCHANGES):
         one, other = chance.choice(rows), chance.choice(rows)
         pairs.append((f"{one['request']} {other['message']}", f"{one['answer']} {other['answer']}"))
-    packed = vectors.packed(text for exchange in pairs for text in exchange)
-    numbers = packed.rows.tolist()
-    numbered = ((question, answer, packed.row_of[question], packed.row_of[answer]) for question, answer in pairs)
+    row_of, vector_rows = vectors.packed(text for exchange in pairs for text in exchange)
+    numbers = vector_rows.tolist()
+    numbered = ((question, answer, row_of[question], row_of[answer]) for question, answer in pairs)
     return [
         (n, question, answer, numbers[one], numbers[other]) for n, (question, answer, one, other) in enumerate(numbered)
     ]

@@ -15,7 +15,6 @@ from contracts.exchange import ExchangeMessage, Position
 from contracts.message_fields import MESSAGE_KEY, MessageKey
 from contracts.provenance import Provenance
 from servicekit.db.database import Database
-from servicekit.db.statements import Statements
 
 _ATTRIBUTES: Final = {
     **{name: f"key.{name}" for name in MESSAGE_KEY},
@@ -35,6 +34,8 @@ _PARKED_ATTRIBUTES: Final = {
 """Attribute path of a parked event by column name."""
 
 _GUARD: Final = ("guarded_tenant", "guarded_user")
+_MESSAGE_VALUES: Final = SQL.index_messages.reader(other=_GUARD, **_ATTRIBUTES)
+_PARKED_VALUES: Final = SQL.park.reader(other=(*_GUARD, "most_bytes"), **_PARKED_ATTRIBUTES)
 
 
 class MessageStore:
@@ -44,12 +45,9 @@ class MessageStore:
         parked_bytes: Maximum size of a tenant's parked events in bytes.
     """
 
-    def __init__(self, pool: asyncpg.Pool, parked_bytes: int = 100_000_000, sql: Statements = SQL) -> None:
+    def __init__(self, pool: asyncpg.Pool, parked_bytes: int = 100_000_000) -> None:
         self._pool = pool
         self._parked_bytes = parked_bytes
-        self._index = sql.index_messages
-        self._values = self._index.reader(other=_GUARD, **_ATTRIBUTES)
-        self._parked_values = sql.park.reader(other=(*_GUARD, "most_bytes"), **_PARKED_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         """Store messages, at most one per key, and commit. Only the highest version of a message is kept.
@@ -57,8 +55,8 @@ class MessageStore:
         Returns:
             The keys of the messages that were added or changed.
         """
-        rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
-        written = await Database.call(self._pool, self._index, rows)
+        rows = [_MESSAGE_VALUES(message) for message in sorted(messages, key=lambda message: message.key)]
+        written = await Database.call(self._pool, SQL.index_messages, rows)
         return {MessageKey(*row) for row in written}
 
     async def find(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, IndexedMessage]:
@@ -93,7 +91,7 @@ class MessageStore:
         Returns:
             The cause of the event that is stored under each key. Keys without a stored event are missing.
         """
-        rows = [self._parked_values(event) for event in sorted(events, key=lambda event: event.key)]
+        rows = [_PARKED_VALUES(event) for event in sorted(events, key=lambda event: event.key)]
         stored = await Database.call(self._pool, SQL.park, rows, most_bytes=self._parked_bytes)
         return {ParkedKey(*row[:4]): row["cause"] for row in stored}
 

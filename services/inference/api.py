@@ -16,7 +16,6 @@ from inference.api_answers import Detected, FoundStrategies, FoundStrategy, Turn
 from inference.api_bodies import Body, NewMessage, StrategySearch
 from inference.detection import Detection
 from inference.model import ConversationKey
-from inference.strategies import strategies_that_worked
 from inference.turns.model import StrategyFilter
 from inference.turns.search import TurnSearch
 from servicekit.clock import Clock
@@ -100,8 +99,8 @@ def inference_router(
             where, message, position, body.look_back, previous, names_writer=body.user_id is not None
         )
         agent = body.agent_id or (previous.agent_id if previous else None)
-        worked = await strategies_that_worked(
-            turns, where, body.text, detected, limit=body.strategies, intent=body.intent, agent_id=agent
+        worked = await detection.strategies_that_worked(
+            where, body.text, detected, limit=body.strategies, intent=body.intent, agent_id=agent
         )
         return Detected.of(detected, worked, answer_not_seen=unseen)
 

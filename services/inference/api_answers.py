@@ -15,10 +15,10 @@ from detector.reasons import reason_in_words
 from inference import detection
 from inference.planner import render
 from inference.turns.candidates import Candidate
-from inference.turns.rules import Turn, metadata_name
+from inference.turns.rules import METADATA_NAME, Turn
 
 Time = Annotated[str | None, BeforeValidator(lambda time: None if time is None else format_instant(time))]
-MetadataName = Annotated[str | None, BeforeValidator(metadata_name)]
+MetadataName = Annotated[str | None, BeforeValidator(METADATA_NAME.get)]
 
 
 class Answer(BaseModel):

@@ -22,12 +22,15 @@ from inference.model import ConversationKey, IndexedMessage, Scope
 from inference.planner import Advice
 from inference.store import ConversationStore
 from inference.turns.candidates import Candidate, candidates
-from inference.turns.model import PersonTurns
+from inference.turns.model import PersonTurns, StrategyFilter
 from inference.turns.rules import Turn, TurnFeedback, rejections_in_a_row
 from inference.turns.search import TurnSearch
 
 RECENT_TURNS: Final = 10
 """Number of latest turns that are checked for consecutive rejections."""
+
+SEARCHED_TURNS: Final = 50
+"""Number of turns that are searched for distinct strategies."""
 
 LookBack = Literal["conversation", "user"]
 
@@ -107,6 +110,42 @@ class Detection:
         others = await self._candidates(where, message) if look_back == "user" and _is_feedback(verdict) else ()
         advice = Advice(about, rejections_in_a_row(latest, message.at), tuple(latest)) if about else None
         return Detected(verdict, advice, others)
+
+    async def strategies_that_worked(
+        self,
+        where: ConversationKey,
+        text: str,
+        detected: Detected,
+        *,
+        limit: int,
+        intent: str | None = None,
+        agent_id: str | None = None,
+    ) -> Sequence[Turn]:
+        """Return turns whose strategies worked for similar questions, best first, with one turn per strategy.
+
+        If the new message rejects a turn, questions similar to that turn's question are searched, and the rejected
+        strategy is excluded. Otherwise, questions similar to `text` are searched.
+
+        Args:
+            detected: The detection result for the new message.
+            limit: Maximum number of turns.
+            intent: Only return strategies for questions with this intent.
+            agent_id: Only return strategies of this agent. By default, the agent of the turn that `detected` is about,
+                or all agents if that is unknown.
+        """
+        if limit < 1:
+            return ()
+        about = detected.advice.turn if detected.advice else None
+        rejected = about if about is not None and about.status == "rejected" else None
+        question = (rejected.user_text if rejected else None) or text
+        agent = agent_id or (about.agent_id if about else None)
+        wanted = StrategyFilter(where.tenant, where.project, intent=intent, text=question, agent_id=agent, praised=True)
+        best: dict[str | None, Turn] = {}
+        for turn in await self._turns.search(wanted, SEARCHED_TURNS):
+            best.setdefault(turn.strategy, turn)
+        if rejected:
+            best.pop(rejected.strategy, None)
+        return list(best.values())[:limit]
 
     async def _turn_judged(
         self, where: ConversationKey, message: Message, verdict: Verdict, latest: Sequence[Turn]

@@ -29,6 +29,8 @@ from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
 
+SYSTEM_LINE = Outcome.ignored("system_line")
+
 
 class ConversationHandler(Handler):
     """Handler of the consumer group `inference`.
@@ -42,24 +44,23 @@ class ConversationHandler(Handler):
         self._judging = judging
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        lines = [is_system_line(received.event) for received in batch]
-        written = [received for received, is_line in zip(batch, lines, strict=True) if not is_line]
-        outcomes = iter(await self._handle(written))
-        return [Outcome.ignored("system_line") if is_line else next(outcomes) for is_line in lines]
-
-    async def _handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        messages = [indexed(received.event, received.position) for received in batch]
-        traces = {message.key: received.traceparent for received, message in zip(batch, messages, strict=True)}
-        changed = await self._store.index(collapse(messages))
+        rows = [
+            None if is_system_line(received.event) else indexed(received.event, received.position) for received in batch
+        ]
+        written = [(received, row) for received, row in zip(batch, rows, strict=True) if row is not None]
+        traces = {row.key: received.traceparent for received, row in written}
+        changed = await self._store.index(collapse(row for _, row in written))
         ranges = message_ranges(await self._store.around(traces.keys(), NEIGHBOURHOOD), traces.keys())
-        facts = [facts_of(received.event, message.version) for received, message in zip(batch, messages, strict=True)]
+        facts = [facts_of(received.event, row.version) for received, row in written]
         facts += [question for span in ranges for question in span.questions()]
 
         def headers(message: IndexedMessage) -> Headers:
             return derived_headers(traceparent=traces.get(message.key))
 
         await self._judging.publish(await self._judging.judge(ranges), facts, headers)
-        return [Outcome.STORED if message.key in changed else Outcome.UNCHANGED for message in messages]
+        return [
+            SYSTEM_LINE if row is None else Outcome.STORED if row.key in changed else Outcome.UNCHANGED for row in rows
+        ]
 
 
 def indexed(event: MessageEvent, logged: LogPosition = UNLOGGED) -> IndexedMessage:

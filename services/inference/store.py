@@ -13,7 +13,6 @@ from detector.model import NEIGHBOURHOOD, Message
 from inference.model import ConversationKey, IndexedMessage, Scope
 from inference.sql import SQL
 from servicekit.db.database import Database
-from servicekit.db.statements import Statements
 
 _OF_MESSAGE: Final = ("turn_id", "sender_id", "role", "agent_id", "text", "reply_to")
 _ATTRIBUTES: Final = (
@@ -22,15 +21,14 @@ _ATTRIBUTES: Final = (
     | {"about": "provenance.as_json"}
 )
 """Attribute path of an indexed message by column name, for columns that are named differently from their attribute."""
+_VALUES: Final = SQL.index_messages.reader(other={"guarded_tenant", "guarded_user"}, **_ATTRIBUTES)
 
 
 class ConversationStore:
     """Message index. The table `messages` must be on the search path of the pool."""
 
-    def __init__(self, pool: asyncpg.Pool, sql: Statements = SQL) -> None:
+    def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
-        self._index = sql.index_messages
-        self._values = self._index.reader(other={"guarded_tenant", "guarded_user"}, **_ATTRIBUTES)
 
     async def index(self, messages: Collection[IndexedMessage]) -> set[MessageKey]:
         """Merge messages into the index and commit.
@@ -41,8 +39,8 @@ class ConversationStore:
         Returns:
             The keys of the messages that were added or changed (see `IndexedMessage.merged`).
         """
-        rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
-        return {MessageKey(*row) for row in await Database.call(self._pool, self._index, rows)}
+        rows = [_VALUES(message) for message in sorted(messages, key=lambda message: message.key)]
+        return {MessageKey(*row) for row in await Database.call(self._pool, SQL.index_messages, rows)}
 
     async def around(self, keys: Collection[MessageKey], after: int) -> Mapping[Scope, Sequence[IndexedMessage]]:
         """Return the messages with these keys, the `NEIGHBOURHOOD` messages before and `after` messages after each.

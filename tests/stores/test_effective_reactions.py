@@ -17,7 +17,7 @@ from aiokafka import ConsumerRecord
 import inference.service
 from contracts.feedback import FeedbackCreated
 from detector.encoders.embedder import WordLlamaEmbedder
-from inference.turns.rules import status_of
+from inference.turns.rules import STATUS_OF
 from inference.turns.store import TurnIndex
 from inference.turns.user_reactions import UserReactionHandler
 from inference.turns.vectors import TurnVectors
@@ -125,14 +125,14 @@ async def test_reports_index_and_reference_consumer_count_what_the_rule_counts(
     of_people = [one for one in effective(expected) if one.origin != "machine"]
     rows = await turn_index.fetch("select feedback_id, status from effective")
     assert {(row["feedback_id"], row["status"]) for row in rows} == {
-        (one.feedback_id, status_of(str(one.reaction))) for one in of_people
+        (one.feedback_id, STATUS_OF[str(one.reaction)]) for one in of_people
     }
     rows = await turn_index.fetch(
         "select tenant, project, conversation_id, turn_id, user_feedback_id, user_status from turns "
         "where user_status is not null"
     )
     assert {tuple(row) for row in rows} == {
-        (*turn, one.feedback_id, status_of(str(one.reaction))) for turn, one in status_of_turns(expected).items()
+        (*turn, one.feedback_id, STATUS_OF[str(one.reaction)]) for turn, one in status_of_turns(expected).items()
     }
 
 

@@ -29,22 +29,15 @@ _PARKED: Final[Fields] = {
     "parked_at": "bigint",
 }
 
-
-def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
-    """Return the SQL statements of the service.
-
-    Args:
-        fields: Columns of the message index.
-    """
-    rows = {
+SQL: Final = Statements(
+    Path(__file__).parent,
+    {
         "key": MESSAGE_KEY,
-        "said": {**fields, "about": "text"},
+        "said": {**MESSAGE_FIELDS, "about": "text"},
         "stored": _STORED,
         "position": _POSITION,
         "parked_key": _PARKED_KEY,
         "parked": _PARKED,
-    }
-    return Statements(Path(__file__).parent, rows, reach=REACH)
-
-
-SQL: Final = statements()
+    },
+    reach=REACH,
+)

@@ -93,7 +93,6 @@ class LlmGate:
         return {**stored, **await self._answers.keep(outcomes)}
 
     def _applied(self, judged: PendingVerdict, sent: LlmQuestion, answer: LlmAnswer) -> Verdict:
-        if not judges_answer(answer):
-            return apply_answer(judged.verdict, answer, None)
         named = sent.numbered[answer.about - 1] if answer.about is not None else None
-        return apply_answer(judged.verdict, answer, self._detector.target(judged.item, named))
+        target = self._detector.target(judged.item, named) if judges_answer(answer) else None
+        return apply_answer(judged.verdict, answer, target)

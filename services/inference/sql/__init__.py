@@ -27,6 +27,7 @@ _ANSWER: Final[Fields] = {
     "track_id": "text",
     "bundle_id": "text",
 }
+_STAMP: Final[Fields] = {"release": "integer", "mode": "smallint", "digest": "text", "evaluation": "bigint"}
 _VERDICT: Final[Fields] = {
     "turn_id": "text",
     "detected_in_turn_id": "text",
@@ -36,39 +37,30 @@ _VERDICT: Final[Fields] = {
     "decided_by": "text",
     "announced": "boolean",
     "at": "bigint",
-    "release": "integer",
-    "mode": "smallint",
-    "digest": "text",
-    "evaluation": "bigint",
+    **_STAMP,
 }
-_PREVIOUS: Final[Fields] = {
-    "turn_id": "text",
-    "release": "integer",
-    "mode": "smallint",
-    "digest": "text",
-    "evaluation": "bigint",
-    "announced": "boolean",
-    "emitted_turn_id": "text",
-    "emitted_agent_id": "text",
-}
+_PREVIOUS: Final[Fields] = {**_STAMP, "announced": "boolean", "emitted_turn_id": "text", "emitted_agent_id": "text"}
 _ORDER: Final[Fields] = {"position": "bytea", "version": "bytea", "reply_to": "text", "thread": "text"}
 _EMISSION: Final[Fields] = {"sender_id": "text", "agent_id": "text"}
 
 
-def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
-    """Return the SQL statements of the service, with `fields` as the columns of the message index."""
-    content = {_RENAMED.get(name, name): kind for name, kind in fields.items()} | {"about": "text", "user_type": "text"}
-    rows = {
+_SAID: Final[Fields] = {
+    **{_RENAMED.get(name, name): kind for name, kind in MESSAGE_FIELDS.items()},
+    "about": "text",
+    "user_type": "text",
+}
+SQL: Final = Statements(
+    Path(__file__).parent,
+    {
         "key": MESSAGE_KEY,
-        "said": content,
+        "said": _SAID,
         "order": _ORDER,
         "question": _QUESTION,
         "answer": _ANSWER,
         "verdict": _VERDICT,
         "emission": _EMISSION,
         "previous": _PREVIOUS,
-    }
-    return Statements(Path(__file__).parent, rows, alike_from=SIMILARITY_THRESHOLD, dimension=DIMENSION)
-
-
-SQL: Final = statements()
+    },
+    alike_from=SIMILARITY_THRESHOLD,
+    dimension=DIMENSION,
+)

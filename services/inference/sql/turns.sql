@@ -80,7 +80,7 @@ begin
         and m.project = k.project and m.sender_id = k.sender_id and k.announced
         and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (k.turn_id, k.agent_id);
     return query
-    select {key_of(k)}, earlier[k.n].turn_id, earlier[k.n].release, earlier[k.n].mode, earlier[k.n].digest,
+    select {key_of(k)}, earlier[k.n].release, earlier[k.n].mode, earlier[k.n].digest,
         earlier[k.n].evaluation, earlier[k.n].announced, m.emitted_turn_id, m.emitted_agent_id
     from unnest({key_arrays_as(judged)}) with ordinality as k ({key_columns}, n)
     left join lateral (

@@ -19,12 +19,14 @@ QUALITY_WEIGHT: Final = 0.6
 STATUS_WEIGHT: Final = 0.4
 _WEIGHT: Final[Mapping[Feedback, float]] = {"rejected": -1.0, "accepted": 0.5, "neutral": 0.0}
 _BASE: Final[Mapping[str | None, float]] = {"APPROVE": 0.5, "REVISE": 0.3, "RETRY": 0.1, "FAIL": -0.5}
-_STATUS_OF: Final[Mapping[str, Feedback]] = {"ok": "accepted", "not_ok": "rejected", "neutral": "neutral"}
-_METADATA_NAME: Final[Mapping[CorrectionType, str]] = {
+STATUS_OF: Final[Mapping[str, Feedback]] = {"ok": "accepted", "not_ok": "rejected", "neutral": "neutral"}
+"""Status of a turn by the reaction to it."""
+METADATA_NAME: Final[Mapping[CorrectionType, str]] = {
     "explicit": "explicit_correction",
     "rephrased": "rephrased_query",
     "abandonment": "abandonment",
 }
+"""Name of a correction type in the turn metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +132,6 @@ class Turn:
         return round((self.quality_score or 0.0) * QUALITY_WEIGHT + _WEIGHT[self.status] * STATUS_WEIGHT, 6)
 
 
-def status_of(reaction: str) -> Feedback:
-    """Convert a reaction (ok, not_ok or neutral) to a turn status."""
-    return _STATUS_OF[reaction]
-
-
-def metadata_name(kind: CorrectionType | None) -> str | None:
-    """Return the name of a correction type in the turn metadata."""
-    return _METADATA_NAME[kind] if kind else None
-
-
 def ranked(turns: Iterable[Turn], limit: int) -> list[Turn]:
     """Return the best `limit` turns to learn from, best first.
 
@@ -154,19 +146,15 @@ def _rank(turn: Turn) -> tuple[bool, float, float, int, TurnKey]:
     return turn.status != "accepted", -quality, -(turn.similarity or 0.0), -(turn.at or 0), turn.key
 
 
-def session_over(last_at: int | None, now: int) -> bool:
-    """Return True if a conversation has been silent for more than 30 minutes.
-
-    False if `last_at` is None or later than `now`.
-    """
-    return last_at is not None and now - last_at > SESSION_TIMEOUT_US
-
-
 def rejections_in_a_row(newest_first: Sequence[Turn], now: int) -> int:
-    """Count the consecutive rejected turns at the end of the current session."""
+    """Count the consecutive rejected turns at the end of the current session.
+
+    A session ends after 30 minutes of silence.
+    """
     count, later = 0, now
     for turn in newest_first:
-        if turn.status != "rejected" or session_over(turn.at, later):
+        at = later if turn.at is None else turn.at
+        if turn.status != "rejected" or later - at > SESSION_TIMEOUT_US:
             break
-        count, later = count + 1, turn.at if turn.at is not None else later
+        count, later = count + 1, at
     return count

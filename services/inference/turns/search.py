@@ -7,6 +7,7 @@ rejection here (see `Verdict.status` in detector/model.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Final
 
 import asyncpg
@@ -27,6 +28,8 @@ SCANNED_TURNS_LIMIT: Final = 20_000
 It bounds the cost of user ids shared by many people, such as `guest`.
 """
 _FILTERS: Final = ("intent", "user_id", "agent_id")
+_COPIED: Final = {field.name for field in fields(Turn)} - {"key", "machine", "user", "similarity"}
+"""Fields of a turn that are columns of the same name."""
 
 
 class TurnSearch:
@@ -118,19 +121,8 @@ def _turn(row: asyncpg.Record) -> Turn:
             correction=row["correction"],
         )
     return Turn(
-        key=TurnKey(row["tenant"], row["project"], row["conversation_id"], row["turn_id"]),
-        user_id=row["user_id"],
-        user_text=row["user_text"],
-        agent_id=row["agent_id"],
-        agent_message_id=row["agent_message_id"],
-        assistant_text=row["assistant_text"],
-        at=row["at"],
-        intent=row["intent"],
-        strategy=row["strategy"],
-        validation_outcome=row["validation_outcome"],
-        quality_score=row["quality_score"],
-        track_id=row["track_id"],
-        bundle_id=row["bundle_id"],
+        TurnKey(row["tenant"], row["project"], row["conversation_id"], row["turn_id"]),
+        **{name: row[name] for name in _COPIED},
         machine=machine,
         user=user,
         similarity=_rounded(row["similarity"]),

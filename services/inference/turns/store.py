@@ -43,8 +43,8 @@ class TurnIndex(TurnSearch):
         """
         if not facts and not judged:
             return {}
-        packed = self._vectors.packed(text for fact in facts for text in fact.texts)
-        rows = [_facts_row(fact, packed.row_of) for fact in sorted(facts, key=lambda fact: fact.key)]
+        row_of, vectors = self._vectors.packed(text for fact in facts for text in fact.texts)
+        rows = [_facts_row(fact, row_of) for fact in sorted(facts, key=lambda fact: fact.key)]
         by_key = {message.key: (message, verdict) for message, verdict in judged}
         verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
         previous = await Database.call(
@@ -52,7 +52,7 @@ class TurnIndex(TurnSearch):
             SQL.take_turns,
             rows,
             **SQL.take_turns.columns("judged_", verdicts),
-            vectors=packed.rows.ravel().tolist(),
+            vectors=vectors.ravel().tolist(),
             made_by=self._vectors.made_by,
         )
         return {MessageKey(*row[:4]): _previous_verdict(row) for row in previous}

@@ -8,7 +8,7 @@ from uuid import UUID
 from contracts.feedback import FeedbackCreated, FeedbackErased
 from contracts.message_fields import TurnKey
 from inference.turns.model import UserReaction
-from inference.turns.rules import status_of
+from inference.turns.rules import STATUS_OF
 from inference.turns.store import TurnIndex
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
@@ -59,7 +59,7 @@ def reaction_of(event: FeedbackCreated) -> UserReaction | None:
         user_id=event.user_id,
         explicit=event.feedback_type == "explicit" and event.origin == "user",
         reviewer=event.origin == "reviewer",
-        status=None if reaction is None else status_of(reaction),
+        status=None if reaction is None else STATUS_OF[reaction],
         text=event.text if reaction else None,
         tags=event.tags if reaction else (),
         correction=event.correction if reaction else None,

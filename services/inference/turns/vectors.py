@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -13,13 +13,6 @@ from servicekit.clock import stage
 
 DIMENSION: Final = 256
 """Dimension of the vectors in the turn index, as in the schema."""
-
-
-class Packed(NamedTuple):
-    """Vectors of distinct texts. The vector of `text` is in row `row_of[text]`."""
-
-    row_of: dict[str, int]
-    rows: Vectors
 
 
 class TurnVectors:
@@ -38,14 +31,13 @@ class TurnVectors:
 
     def of(self, text: str) -> list[float]:
         """Return the vector of one text."""
-        vector: list[float] = self.packed([text]).rows[0].tolist()
+        vector: list[float] = self.packed([text])[1][0].tolist()
         return vector
 
-    def packed(self, texts: Iterable[str]) -> Packed:
-        """Return the vectors of all texts, calling the embedder only once."""
-        wanted = list(dict.fromkeys(texts))
-        if not wanted:
-            return Packed({}, np.empty((0, DIMENSION), np.float32))
+    def packed(self, texts: Iterable[str]) -> tuple[dict[str, int], Vectors]:
+        """Return the row number of each distinct text, and the rows, calling the embedder only once."""
+        row_of = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        if not row_of:
+            return row_of, np.empty((0, DIMENSION), np.float32)
         with stage("encoder"):
-            rows = self._embedder.embed(wanted)
-        return Packed({text: number for number, text in enumerate(wanted)}, rows)
+            return row_of, self._embedder.embed(list(row_of))

@@ -24,7 +24,6 @@ from inference.turns.rules import (
     TurnFeedback,
     ranked,
     rejections_in_a_row,
-    session_over,
 )
 from inference.turns.vectors import DIMENSION, TurnVectors
 from inference.window import message_ranges
@@ -139,10 +138,11 @@ def test_the_persons_judgement_is_shown_and_the_machines_reasons_where_they_agre
 
 
 def test_a_session_ends_after_half_an_hour_of_silence() -> None:
-    assert not session_over(0, SESSION_TIMEOUT_US)
-    assert session_over(0, SESSION_TIMEOUT_US + 1)
-    assert not session_over(10**15, 0)
-    assert not session_over(None, 10**15)
+    rejected = turn("a", "rejected", at=0)
+    assert rejections_in_a_row([rejected], SESSION_TIMEOUT_US) == 1
+    assert rejections_in_a_row([rejected], SESSION_TIMEOUT_US + 1) == 0
+    assert rejections_in_a_row([turn("a", "rejected", at=10**15)], 0) == 1
+    assert rejections_in_a_row([turn("a", "rejected")], 10**15) == 1
 
 
 def test_rejections_in_a_row_end_with_another_status_or_another_session() -> None:
@@ -218,10 +218,10 @@ PAIRS = Path(__file__).parents[3] / "training" / "pairs.jsonl"
 
 
 def test_each_text_is_packed_once(detector: Detector) -> None:
-    packed = TurnVectors(detector.embedder).packed(["When does it open?", "At nine.", "When does it open?"])
-    assert packed.row_of == {"When does it open?": 0, "At nine.": 1}
-    assert np.linalg.norm(packed.rows, axis=1) == pytest.approx([1, 1])
-    assert TurnVectors(detector.embedder).packed([]).rows.shape == (0, DIMENSION)
+    row_of, rows = TurnVectors(detector.embedder).packed(["When does it open?", "At nine.", "When does it open?"])
+    assert row_of == {"When does it open?": 0, "At nine.": 1}
+    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1])
+    assert TurnVectors(detector.embedder).packed([])[1].shape == (0, DIMENSION)
 
 
 def test_the_detectors_memory_gives_the_embedders_vectors(detector: Detector) -> None:
