@@ -73,7 +73,7 @@ def _telegram(_: bytes, __: str) -> Headers:
 class Platform:
     """A source: its address, its signature and the header that contains it, and a payload with one message.
 
-    `dated`: its signature covers a time.
+    `dated`: its signature covers a time. `covers_body`: it covers the body, unlike a token.
     """
 
     path: str
@@ -81,6 +81,7 @@ class Platform:
     signature: str
     message: Any
     dated: bool = True
+    covers_body: bool = True
 
     def headers(self, body: bytes, at: float | None = None) -> dict[str, str]:
         """Return the headers of a request, signed at Unix time `at` (default: now)."""
@@ -117,7 +118,7 @@ PLATFORMS: Mapping[str, Platform] = {
     "telegram": Platform("/sources/webhooks/telegram", _telegram, "x-telegram-bot-api-secret-token", {
         "update_id": 1, "message": {"message_id": 9, "date": 1700000000, "text": "private words",
                                     "from": {"id": 5, "is_bot": False}, "chat": {"id": -9, "type": "group"}},
-    }, dated=False),
+    }, dated=False, covers_body=False),
     "whatsapp": Platform("/sources/webhooks/whatsapp", _whatsapp, "x-hub-signature-256", {
         "object": "whatsapp_business_account", "entry": [{"id": "1", "changes": [{"field": "messages", "value": {
             "messaging_product": "whatsapp",
