@@ -212,20 +212,6 @@ export interface CallerFacts {
   is_person: boolean;
 }
 
-/** Result of storing or removing a rule. */
-export interface ChangedRule {
-  /** Name of the rule. */
-  name: string;
-  /** State of the rule after the request. */
-  state: "stored" | "removed";
-}
-
-/** Name of a channel. */
-export interface ChannelName {
-  /** Name of a channel of the project. */
-  channel: string;
-}
-
 /** A channel that the project's rules may use. */
 export interface ChannelShown {
   /** Name of the channel. */
@@ -1154,12 +1140,6 @@ export interface Replayed {
   due: number;
 }
 
-/** Name of a rule. */
-export interface RuleName {
-  /** Name of a rule. */
-  name: string;
-}
-
 /** Share of rejected answers in a random sample, with its 95 % confidence interval (Wilson). */
 export interface SampledShare {
   /** Number of answers from which the sample was drawn. */
@@ -1385,14 +1365,6 @@ export interface Summary {
   by_agent_version: NamedFigures[];
   /** Counts by origin, most feedback first. */
   by_origin: NamedFigures[];
-}
-
-/** Result of a test message. */
-export interface TestedChannel {
-  /** True if the channel accepted the test message. */
-  delivered: boolean;
-  /** Outcome: an HTTP status, `delivered`, `timeout`, `private_address` or the name of an error. */
-  answer: string;
 }
 
 /** Metadata of a turn's answer. Fields are null if the platform did not provide them. */
@@ -2308,20 +2280,5 @@ export interface Operations {
     query: Record<string, unknown>;
     body: undefined;
     answer: ProjectAlertsState;
-  };
-  "POST /conversations/{tenant}/{project}/alerts/rules": {
-    query: Record<string, unknown>;
-    body: unknown;
-    answer: ChangedRule;
-  };
-  "POST /conversations/{tenant}/{project}/alerts/removals": {
-    query: Record<string, unknown>;
-    body: RuleName;
-    answer: ChangedRule;
-  };
-  "POST /conversations/{tenant}/{project}/alerts/tests": {
-    query: Record<string, unknown>;
-    body: ChannelName;
-    answer: TestedChannel;
   };
 }
