@@ -22,7 +22,8 @@ import inference.metrics
 import reporting.metrics
 import servicekit.metrics
 from chat_bridge.settings import ChatBridgeSettings
-from chat_bridge.sources.registry import SOURCES
+from chat_bridge.sources.api import SOURCE
+from chat_bridge.sources.registry import SourceSettings
 from chat_bridge.sources.webhook_map import AttachmentPart, MapAnswer, Rule, Signature, WebhookMap
 from detector.explain import RULE_HEADS, rule_rows
 from docgen.events_page import type_of
@@ -54,9 +55,8 @@ def reference() -> str:
     ]
     parts += [_table([RULE_HEADS, *rule_rows()]), "## Sources"]
     prefix = str(ChatBridgeSettings.model_config["env_prefix"])
-    for kind in SOURCES:
-        rows = _settings(kind.settings, "setting", lambda name: f"{prefix}{name}".upper())
-        parts += [f"`POST {kind.path.replace(':segment', '')}`: {kind.summary}.", _table(rows)]
+    rows = _settings(SourceSettings, "setting", lambda name: f"{prefix}{name}".upper())
+    parts += [f"`POST {SOURCE.replace(':segment', '')}`", _table(rows)]
     for title, model in _MAPS:
         parts += [f"## {title}", str(inspect.getdoc(model)), _table(_settings(model, "key", str))]
     return "\n\n".join([*parts, "## Maps in examples/webhooks", _table(_examples())]) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +13,8 @@ from chat_bridge.ingest import Intake
 from chat_bridge.parking import Parking
 from chat_bridge.refused_store import RefusedEvents
 from chat_bridge.settings import ChatBridgeSettings
-from chat_bridge.sources.registry import OpenSources, open_sources
+from chat_bridge.sources.registry import open_sources
+from chat_bridge.sources.source import Source
 from chat_bridge.sql import SQL
 from chat_bridge.store import MessageStore
 from contracts.instants import DAY
@@ -30,7 +32,7 @@ class ChatBridgeParts:
     pool: asyncpg.Pool
     store: MessageStore
     refused: RefusedEvents
-    sources: OpenSources
+    sources: Mapping[str, Source]
     intake: Intake
 
     @cached_property

@@ -9,7 +9,6 @@ from chat_bridge.api_refused import refused_router
 from chat_bridge.parts import ChatBridgeParts, open_parts
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import source_router
-from chat_bridge.sources.registry import SOURCES
 from chat_bridge.sql import SQL
 from servicekit.definition import Keeps, ServiceDefinition
 from servicekit.service import Service
@@ -21,8 +20,7 @@ def _connect(parts: ChatBridgeParts, service: Service) -> None:
 
 
 def _routers(parts: ChatBridgeParts) -> list[APIRouter]:
-    sources = [source_router(kind, parts.sources.get(kind.name, {}), parts.intake) for kind in SOURCES]
-    return [ingest_router(parts.intake), *sources, refused_router(parts.refused)]
+    return [ingest_router(parts.intake), source_router(parts.sources, parts.intake), refused_router(parts.refused)]
 
 
 PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,7 +15,8 @@ from prometheus_client import REGISTRY
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import SOURCE_LIMIT
 from chat_bridge.sources.registry import open_sources
-from tests.support.platforms import ENVIRONMENT, PLATFORMS, SECRETS, as_body
+from servicekit.errors import StartError
+from tests.support.platforms import ENVIRONMENT, MAPS, PLATFORMS, SECRETS, as_body
 from tests.support.running_stack import RunningStack, running_stack
 
 BOT, ANN = {"id": "1234567765431056709"}, {"id": "80351110224678912"}
@@ -64,8 +66,16 @@ def counted(source: str, outcome: str) -> float:
 def test_every_source_is_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    found = [source for kind in open_sources(ChatBridgeSettings()).values() for source in kind]
-    assert sorted(found) == sorted(PLATFORMS)
+    assert sorted(open_sources(ChatBridgeSettings())) == sorted(PLATFORMS)
+
+
+def test_a_map_named_like_slack_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "slack.toml").write_text((MAPS / "zendesk.toml").read_text("utf-8"))
+    monkeypatch.setenv("CHAT_BRIDGE_WEBHOOK_MAPS", str(tmp_path))
+    with pytest.raises(StartError, match="slack"):
+        open_sources(ChatBridgeSettings())
 
 
 @pytest.mark.parametrize("name", PLATFORMS)

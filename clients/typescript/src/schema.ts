@@ -1584,12 +1584,7 @@ export interface Operations {
     body: undefined;
     answer: Ingested;
   };
-  "POST /sources/slack/events": {
-    query: Record<string, unknown>;
-    body: Record<string, unknown>;
-    answer: SourceOutcome;
-  };
-  "POST /sources/webhooks/{source}": {
+  "POST /sources/{source}/events": {
     query: Record<string, unknown>;
     body: Record<string, unknown>;
     answer: SourceOutcome;

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Path, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from pydantic_core import from_json
@@ -20,11 +20,11 @@ from chat_bridge.sources.source import (
     SignedRequest,
     Source,
     SourceAnswer,
-    SourceKind,
 )
 from servicekit.errors import RequestRefused
 from servicekit.web.routes import Routes
 
+SOURCE = "/sources/{source:segment}/events"
 SOURCE_LIMIT = 1024 * 1024
 """Maximum size of a request body, in bytes."""
 
@@ -46,34 +46,31 @@ ANSWERS = {
     429: "The embedded log is full; send the request again.",
     503: "The log does not answer; send the request again.",
 }
-_PARAMETER = {"name": "source", "in": "path", "required": True, "schema": {"type": "string"}}
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "One JSON object, as the platform sends it.",
+        "content": {
+            "application/json": {"schema": {"type": "object"}},
+            "application/x-www-form-urlencoded": {"schema": {"type": "object"}},
+        },
+    }
+}
 
 
-def source_router(kind: SourceKind, sources: Mapping[str, Source], intake: Intake) -> Routes:
-    """Return the route for all sources of one kind.
+def source_router(sources: Mapping[str, Source], intake: Intake) -> Routes:
+    """Return the route for all sources, which are given by name.
 
     A correctly signed request with a JSON object gets an error response only if the log does not accept its events.
     """
     router = Routes("sources", token=False)
-    described: dict[str, Any] = {
-        "requestBody": {
-            "required": True,
-            "description": "One JSON object, as the platform sends it.",
-            "content": {
-                "application/json": {"schema": {"type": "object"}},
-                "application/x-www-form-urlencoded": {"schema": {"type": "object"}},
-            },
-        }
-    }
-    if "{source" in kind.path:
-        described["parameters"] = [_PARAMETER | {"description": "The source's name."}]
 
-    @router.at("POST", kind.path, "no token", body_limit=SOURCE_LIMIT, name=kind.name, summary=kind.summary,
-        description=kind.summary,
-        response_model=SourceOutcome, refuses=ANSWERS, openapi_extra=described,
+    @router.at("POST", SOURCE, "no token", body_limit=SOURCE_LIMIT, response_model=SourceOutcome, refuses=ANSWERS,
+        openapi_extra=BODY,
     )  # fmt: skip
-    async def receive(request: Request) -> Response:
-        source = sources.get(request.path_params.get("source", kind.name))
+    async def receive(request: Request, source_name: Annotated[str, Path(alias="source")]) -> Response:
+        """Receive a webhook of the platform `source`: Slack, or a platform that a map describes."""
+        source = sources.get(source_name)
         if source is None:
             raise RequestRefused(404, "This source is not configured.")
         headers = {name.lower(): value for name, value in request.headers.items()}

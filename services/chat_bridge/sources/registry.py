@@ -1,29 +1,26 @@
-"""Registry of source kinds, from which the routes, the settings and the reference are derived."""
+"""All sources, from which the route, the settings and their reference are derived."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
 
-from chat_bridge.sources.slack_workspace import SLACK, SlackSettings
-from chat_bridge.sources.source import Source, SourceKind
-from chat_bridge.sources.webhook_files import MAPPED_WEBHOOKS, WebhookMapSettings
-
-SOURCES: Final[Sequence[SourceKind]] = (SLACK, MAPPED_WEBHOOKS)
+from chat_bridge.sources.slack_workspace import SlackSettings, open_slack
+from chat_bridge.sources.source import Source
+from chat_bridge.sources.webhook_files import WebhookMapSettings, open_maps
+from servicekit.errors import StartError
 
 
 class SourceSettings(SlackSettings, WebhookMapSettings):
-    """Settings of all kinds of sources."""
+    """Settings of all sources."""
 
 
-OpenSources = Mapping[str, Mapping[str, Source]]
-"""Sources by the name of their kind, then by their own name."""
-
-
-def open_sources(settings: Any) -> OpenSources:
-    """Open the sources that are configured in `settings`.
+def open_sources(settings: SourceSettings) -> Mapping[str, Source]:
+    """Return the configured sources by name.
 
     Raises:
-        StartError: A source is configured incorrectly.
+        StartError: A source is configured incorrectly, or two have the same name.
     """
-    return {kind.name: kind.open(settings) for kind in SOURCES}
+    slack, maps = open_slack(settings), open_maps(settings)
+    if slack.keys() & maps.keys():
+        raise StartError("CHAT_BRIDGE_WEBHOOK_MAPS has a slack.toml, but Slack is configured by its own settings.")
+    return slack | maps

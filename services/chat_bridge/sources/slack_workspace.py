@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr
 
 from chat_bridge.sources.slack import SlackApp, chat_events
 from chat_bridge.sources.slack_controls import interaction_in, judgements
-from chat_bridge.sources.source import Dropped, Payload, Source, SourceAnswer, SourceKind
+from chat_bridge.sources.source import Dropped, Payload, Source, SourceAnswer
 from chat_bridge.sources.webhook_map import Signature
 from chat_bridge.sources.webhook_signature import is_signed
 from contracts.base import Id, Name
@@ -41,13 +41,14 @@ class SlackSettings(Settings):
     )
 
 
-def _open(settings: SlackSettings) -> dict[str, Source]:
+def open_slack(settings: SlackSettings) -> dict[str, Source]:
+    """Return Slack as a source by its name, if it is configured."""
     if not settings.slack_signing_secret:
         return {}
     key = settings.slack_signing_secret.get_secret_value().encode()
     app = SlackApp(settings.slack_tenant, settings.slack_project, settings.slack_agents)
     source = Source(
-        name=SLACK.name,
+        name="slack",
         tenant=app.tenant,
         project=app.project,
         verify=lambda request: is_signed(SIGNATURE, key, request),
@@ -69,12 +70,3 @@ def _answer(payload: Payload) -> SourceAnswer | None:
     if payload.get("type") != "url_verification":
         return None
     return SourceAnswer(body={"outcome": "challenge", "challenge": str(payload.get("challenge", ""))[:1_000]})
-
-
-SLACK: Final = SourceKind(
-    name="slack",
-    path="/sources/slack/events",
-    summary="Receive an event of a Slack workspace: messages, replies, edits, deletions, reactions, feedback buttons",
-    settings=SlackSettings,
-    open=_open,
-)

@@ -1,7 +1,7 @@
 """Interface of sources: chat platforms that send their events to the bridge. No I/O.
 
-A source verifies a platform's requests, extracts the chat events, and builds the responses. `registry.py` lists the
-kinds of sources, and `api.py` defines their route.
+A source verifies a platform's requests, extracts the chat events, and builds the responses. `registry.py` opens the
+configured sources, and `api.py` defines their route.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-from servicekit.settings import Settings
 
 Payload = Mapping[str, Any]
 """JSON object in a request or response body."""
@@ -72,22 +70,3 @@ class Source:
     events: Callable[[Payload], Sequence[Payload | Dropped]]
     answer: Callable[[Payload], SourceAnswer | None] = lambda _: None
     json_in: Callable[[bytes], bytes] = lambda body: body
-
-
-@dataclass(frozen=True, slots=True)
-class SourceKind:
-    """Kind of source: its route, its settings, and the function that opens the configured sources.
-
-    Attributes:
-        name: Name of the kind. If the route serves a single source, this is also the name of that source.
-        path: Path of the route, with the parameter `{source:segment}` if the route serves several sources.
-        summary: Description of the route in one sentence, without a full stop.
-        settings: Mixin of the bridge's settings.
-        open: Returns the configured sources by name, or raises StartError.
-    """
-
-    name: str
-    path: str
-    summary: str
-    settings: type[Settings]
-    open: Callable[[Any], Mapping[str, Source]]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import Field, ValidationError
 
-from chat_bridge.sources.source import Source, SourceKind
+from chat_bridge.sources.source import Source
 from chat_bridge.sources.webhook import answer_to, chat_events
 from chat_bridge.sources.webhook_map import MappedWebhook, Signature, WebhookMap
 from chat_bridge.sources.webhook_signature import decoded, is_signed
@@ -83,16 +82,12 @@ def _key(signature: Signature) -> bytes:
     return key
 
 
-def _open(settings: WebhookMapSettings) -> dict[str, Source]:
+def open_maps(settings: WebhookMapSettings) -> dict[str, Source]:
+    """Return the sources that maps configure, by name.
+
+    Raises:
+        StartError: There is no map file, or one is invalid.
+    """
     if settings.webhook_maps is None:
         return {}
     return {name: source_of(mapped) for name, mapped in read_maps(settings.webhook_maps).items()}
-
-
-MAPPED_WEBHOOKS: Final = SourceKind(
-    name="webhook maps",
-    path="/sources/webhooks/{source:segment}",
-    summary="Receive a webhook of a platform that a map describes",
-    settings=WebhookMapSettings,
-    open=_open,
-)
