@@ -25,8 +25,8 @@ from contracts.base import NO_VERDICTS, Event, Id, Sequence64
 from contracts.feedback import FeedbackCreated
 from contracts.ids import derived_id, revision_event_id
 from contracts.instants import Instant
-from contracts.intervals import Interval, wilson
 from contracts.topics import FEEDBACK_CREATED
+from detector.intervals import Interval, wilson
 
 AGGREGATED = "feedback.aggregated"
 """Topic of the aggregates, with the record key `aggregateId`."""

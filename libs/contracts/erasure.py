@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from contracts.base import Envelope
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
@@ -17,6 +17,7 @@ from contracts.feedback import (
     FeedbackErasureConfirmed,
     FeedbackErasureRequested,
     FeedbackKeeper,
+    FeedbackTrainingChosen,
 )
 from contracts.ids import derived_id
 from contracts.instants import MINUTE
@@ -52,6 +53,20 @@ class Erasure:
     person: Person
     request_id: str
     erased_at: int
+
+
+class TrainingChoice(NamedTuple):
+    """A person's choice about training on their data, at a time in microseconds. Of several, the greatest counts."""
+
+    person: Person
+    chosen_at: int
+    choice_id: str
+    training_allowed: bool
+
+    @classmethod
+    def of(cls, event: FeedbackTrainingChosen) -> Self:
+        person = Person(event.tenant, event.user_id)
+        return cls(person, event.occurred_at, event.event_id, event.training_allowed)
 
 
 def erasure_of(event: FeedbackErasureRequested, log_time: int) -> Erasure:
@@ -108,9 +123,7 @@ def _author(event: PostPublished | PostCommented) -> Person | None:
     return None if event.author_type == "agent" else Person(event.tenant, event.author_id)
 
 
-def _user(
-    event: ChatMessageReactionIngested | PostReacted | FeedbackCreated,
-) -> Person:
+def _user(event: ChatMessageReactionIngested | PostReacted | FeedbackCreated) -> Person:
     return Person(event.tenant, event.user_id)
 
 

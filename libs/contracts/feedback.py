@@ -182,18 +182,30 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     evaluation: Evaluation
 
 
-class FeedbackErasureRequested(Envelope):
+class PersonRequest(Envelope):
+    """A request about a person's data in all projects of the tenant."""
+
+    user_id: Id
+    """The person."""
+    requested_by: Id | None = None
+    """The subject of the token with which the request was sent; null if it is unknown."""
+
+
+class FeedbackErasureRequested(PersonRequest):
     """Event sent when the erasure of a person is requested.
 
     All services must delete the person's messages and feedback in all projects of the tenant.
     """
 
-    user_id: Id
-    """The person."""
     request_id: Id
     """The id of the erasure request, for the operator's records."""
-    requested_by: Id | None = None
-    """The subject of the token with which the erasure was requested; null if it is unknown."""
+
+
+class FeedbackTrainingChosen(PersonRequest):
+    """Event sent when training on a person's data is forbidden, or allowed again. Nothing is erased."""
+
+    training_allowed: bool
+    """False if no model may be trained on the person's data. The person's latest choice counts."""
 
 
 FeedbackKeeper = Literal["chat_bridge", "feedback", "inference", "reporting"]
@@ -302,6 +314,8 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     rating: Rating = None
     worst_rating: WorstRating = None
     best_rating: BestRating = None
+    training_allowed: bool = True
+    """False if the person forbids training on their data (`feedback.training.chosen`)."""
 
 
 class FeedbackErased(NamedTuple):

@@ -13,6 +13,8 @@ from contracts.feedback import (
     FeedbackErasureRequested,
     FeedbackExplicitReceived,
     FeedbackSessionCreated,
+    FeedbackTrainingChosen,
+    PersonRequest,
 )
 from contracts.instants import MINUTE
 
@@ -66,7 +68,7 @@ def _judgement(
     return {"occurred_at": occurred_at, "sequence": log_time // _LOG_RESOLUTION * _OFFSETS + offset % _OFFSETS}
 
 
-def _erasure(_: FeedbackErasureRequested, log_time: int, __: int, ___: int | None) -> dict[str, int]:
+def _request(_: PersonRequest, log_time: int, __: int, ___: int | None) -> dict[str, int]:
     return {"occurred_at": log_time}
 
 
@@ -78,6 +80,7 @@ def _rating(event: FeedbackSessionCreated, log_time: int, __: int, ___: int | No
 
 _BY_LOG: Final[Mapping[type, Callable[[Any, int, int, int | None], dict[str, int] | None]]] = {
     FeedbackExplicitReceived: _judgement,
-    FeedbackErasureRequested: _erasure,
+    FeedbackErasureRequested: _request,
+    FeedbackTrainingChosen: _request,
     FeedbackSessionCreated: _rating,
 }

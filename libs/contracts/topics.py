@@ -18,6 +18,8 @@ from contracts.feedback import (
     FeedbackReactionReceived,
     FeedbackReplyReceived,
     FeedbackSessionCreated,
+    FeedbackTrainingChosen,
+    PersonRequest,
 )
 from contracts.ids import conversation_key
 from contracts.posts import PostCommented, PostPublished, PostReacted
@@ -50,7 +52,7 @@ def _by_conversation(event: Any) -> str:
     return conversation_key(event.tenant, event.project, event.conversation_id)
 
 
-def _by_user(event: FeedbackErasureRequested | FeedbackErasureConfirmed) -> str:
+def _by_user(event: PersonRequest | FeedbackErasureConfirmed) -> str:
     return f"{event.tenant}/{event.user_id}"
 
 
@@ -66,28 +68,33 @@ class Topic:
         event: Model of the events.
         key: Function that returns the record key of an event.
         key_name: Description of the key.
-        partitions: Number of partitions in the Kafka that a run starts itself. A topic in another Kafka may have any
-            number (`KAFKA_PARTITIONS`).
-        retention_ms: Retention time in milliseconds, or -1 for no limit.
         producer: Name of the service or program that writes to the topic.
         consumers: Consumer groups. Only the first one writes a dead letter for a record that cannot be parsed, so that
             there is one dead letter per record.
-        compacted: True if the topic keeps only the last record of each key. Only the tombstones of `feedback.created`
-            have a meaning for consumers (`FeedbackErased`). Tombstones of other topics have the outcome `tombstone` and
-            reach no handler.
         meaning: Description of the topic's events.
+        retention_ms: Retention time in milliseconds, or FOREVER.
+        partitions: Number of partitions in the Kafka that a run starts itself. A topic in another Kafka may have any
+            number (`KAFKA_PARTITIONS`).
     """
 
     name: str
     event: type[Envelope]
     key: Callable[[Any], str]
     key_name: str
-    partitions: int
-    retention_ms: int
     producer: str
     consumers: tuple[Consumer, ...]
-    compacted: bool = False
-    meaning: str = ""
+    meaning: str
+    retention_ms: int = 7 * DAY_MS
+    partitions: int = 6
+
+    @property
+    def compacted(self) -> bool:
+        """True if the topic keeps only the last record of each key, and that forever.
+
+        Only the tombstones of `feedback.created` have a meaning for consumers (`FeedbackErased`). Tombstones of other
+        topics have the outcome `tombstone` and reach no handler.
+        """
+        return self.retention_ms == FOREVER
 
     @property
     def dead_letters(self) -> str:
@@ -97,7 +104,7 @@ class Topic:
 def _conversation(
     name: str, event: type[Envelope], producer: str, consumers: tuple[Consumer, ...], meaning: str
 ) -> Topic:
-    return Topic(name, event, _by_conversation, "conversation", 6, 7 * DAY_MS, producer, consumers, meaning=meaning)
+    return Topic(name, event, _by_conversation, "conversation", producer, consumers, meaning)
 
 
 CHAT_MESSAGE = _conversation(
@@ -171,46 +178,48 @@ ERASURE_REQUESTED = Topic(
     FeedbackErasureRequested,
     _by_user,
     "tenant/user",
-    6,
-    FOREVER,
     "feedback",
     ("feedback", "chat_bridge", "inference", "reporting", "feedback_erasures", "webhooks"),
-    compacted=True,
-    meaning="a person's messages and feedback must be erased",
+    "a person's messages and feedback must be erased",
+    FOREVER,
+)
+TRAINING_CHOSEN = Topic(
+    "feedback.training.chosen",
+    FeedbackTrainingChosen,
+    _by_user,
+    "tenant/user",
+    "feedback",
+    ("feedback", "reporting"),
+    "training on a person's data was forbidden or allowed",
+    FOREVER,
 )
 ERASURE_CONFIRMED = Topic(
     "feedback.erasure.confirmed",
     FeedbackErasureConfirmed,
     _by_user,
     "tenant/user",
-    6,
-    7 * DAY_MS,
     "all services",
     ("feedback_erasures",),
-    meaning="a service has erased a person's data from its store",
+    "a service has erased a person's data from its store",
 )
 SESSION_CREATED = Topic(
     "feedback.session.created",
     FeedbackSessionCreated,
     _by_session,
     "session",
-    6,
-    7 * DAY_MS,
     "feedback",
     ("reporting", "webhooks"),
-    meaning="a session was rated at its end",
+    "a session was rated at its end",
 )
 FEEDBACK_CREATED = Topic(
     "feedback.created",
     FeedbackCreated,
     lambda event: str(event.feedback_id),
     "feedbackId",
-    6,
-    FOREVER,
     "feedback",
     ("reporting", "inference_status", "webhooks"),
-    compacted=True,
-    meaning="a feedback record was created, updated or cleared",
+    "a feedback record was created, updated or cleared",
+    FOREVER,
 )
 
 TOPICS: tuple[Topic, ...] = (
@@ -225,6 +234,7 @@ TOPICS: tuple[Topic, ...] = (
     EXPLICIT_RECEIVED,
     INFERRED_RECEIVED,
     ERASURE_REQUESTED,
+    TRAINING_CHOSEN,
     ERASURE_CONFIRMED,
     SESSION_CREATED,
     FEEDBACK_CREATED,

@@ -183,7 +183,7 @@ class FaultyFeedbackStore(FaultyStore):
             await self._point("changes", "store")
             parts.append(await self._store.changes(*arguments))
         await self._point("changes done", "store")
-        return RecordChanges(parts[0].records, parts[1].erased, parts[2].on_turns)
+        return RecordChanges(parts[0].records, parts[1].ledger, parts[2].on_turns)
 
     async def save(self, saves: Sequence[Save], people: Any = (), ledger: Any = NOBODY) -> Saved:
         written: set[Any] = set()
@@ -191,7 +191,7 @@ class FaultyFeedbackStore(FaultyStore):
             await self._point("save", "store")
             written |= (await self._store.save([save])).ids
         await self._point("saved", "store")
-        return Saved(written, (await self._store.save([], people, ledger)).erased)
+        return Saved(written, (await self._store.save([], people, ledger)).unknown)
 
 
 FAILURES: dict[Part, Callable[[], Exception]] = {

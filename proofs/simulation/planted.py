@@ -149,7 +149,7 @@ class LosesTheLedger(BrokenStore):
 
     async def changes(self, *arguments: Any) -> RecordChanges:
         changes: RecordChanges = await self._store.changes(*arguments)
-        return changes._replace(erased={})
+        return changes._replace(ledger={})
 
     async def save(self, saves: Sequence[Save], *ledger: Any) -> Saved:
         written: Saved = await self._store.save(saves)

@@ -1,17 +1,17 @@
-"""HTTP routes that request the erasure of a person's data and return its progress."""
+"""HTTP routes that request the erasure of a person's data, return its progress, and forbid or allow training."""
 
 from __future__ import annotations
 
 from typing import Final
 from uuid import uuid4
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import Id, Name
 from contracts.erasure import erasure_of
-from contracts.feedback import FeedbackErasureRequested
+from contracts.feedback import FeedbackErasureRequested, FeedbackTrainingChosen
 from contracts.scopes import ADMIN
-from contracts.topics import ERASURE_REQUESTED
+from contracts.topics import ERASURE_REQUESTED, TRAINING_CHOSEN
 from feedback.erasure_status import ErasureProgress, PostgresErasureStatuses
 from feedback.turn_erasures import TurnErasures
 from servicekit.clock import Clock
@@ -34,15 +34,24 @@ class AcceptedErasure(BaseModel):
     status_url: str = Field(description="The path of the status.", examples=["/tenants/acme/erasures/8d0f0d0e"])
 
 
+class GivenChoice(BaseModel):
+    """A choice about training on a person's data."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    allowed: bool = Field(description="False if no model may be trained on the person's messages and feedback.")
+
+
 REFUSALS: Final = {
     401: "No valid access token.",
     403: "The token lacks the scope admin, or is limited to a project.",
-    422: "The path is invalid.",
+    422: "The path or the body is invalid.",
 }
+WRITE_REFUSALS: Final = REFUSALS | {429: "The embedded log is full.", 503: "The log does not answer."}
 
 
 def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: TurnErasures, clock: Clock) -> Routes:
-    """Return the routes that request the erasure of a person's data (DELETE) and return its progress (GET)."""
+    """Return the routes that request the erasure of a person's data, return its progress, and choose about training."""
     router = Routes("erasure")
 
     @router.at(
@@ -51,7 +60,7 @@ def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: T
         ADMIN,
         status_code=202,
         summary="Erase a person",
-        refuses=REFUSALS | {429: "The embedded log is full."} | {503: "The log does not answer."},
+        refuses=WRITE_REFUSALS,
     )
     async def erase(tenant: Name, user_id: Id, caller: RequestCaller) -> AcceptedErasure:
         """Erase everything that a person has said until now, in all projects of the tenant.
@@ -66,6 +75,30 @@ def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: T
         await erasures.ledger.note([erasure_of(event, written.log_time or event.occurred_at)])
         url = f"/tenants/{tenant}/erasures/{event.request_id}"
         return AcceptedErasure(request_id=event.request_id, user_id=user_id, status_url=url)
+
+    @router.at(
+        "PUT",
+        PERSON + "/training",
+        ADMIN,
+        status_code=202,
+        summary="Forbid or allow training on a person's data",
+        refuses=WRITE_REFUSALS,
+    )
+    async def choose(tenant: Name, user_id: Id, choice: GivenChoice, caller: RequestCaller) -> None:
+        """Forbid or allow training on everything that a person says, in all projects of the tenant.
+
+        Nothing is erased. Exports of training data skip the person, and the person's feedback records are announced
+        again with `trainingAllowed`. The latest choice counts.
+        """
+        event = FeedbackTrainingChosen(
+            event_id=str(uuid4()),
+            occurred_at=clock.now(),
+            tenant=tenant,
+            user_id=user_id,
+            training_allowed=choice.allowed,
+            requested_by=caller.subject,
+        )
+        await log.send([Message.of(TRAINING_CHOSEN, event)])
 
     @router.at(
         "GET",

@@ -29,6 +29,7 @@ def to_document(record: Record) -> dict[str, Any]:
         "revision": record.revision,
         "created_revision": record.created_revision,
         "overruled_by": record.overruled_by,
+        "training_allowed": record.training_allowed,
     }
 
 
@@ -42,5 +43,6 @@ def from_document(document: Mapping[str, Any]) -> Record:
         slots=SLOTS.validate_python({slot["slot"]: slot for slot in slots}),
         revision=int(document["revision"]),
         created_revision=int(document["created_revision"]),
-        overruled_by=document.get("overruled_by"),
+        overruled_by=document["overruled_by"],
+        training_allowed=document["training_allowed"],
     )

@@ -1,4 +1,4 @@
-"""Handler of received feedback and erasure requests."""
+"""Handler of received feedback, erasure requests and choices about training."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from contracts.erasure import Erasure, Person, confirmation, erasure_of, latest
-from contracts.feedback import FeedbackErasureRequested
+from contracts.erasure import Erasure, Person, TrainingChoice, confirmation, erasure_of, latest
+from contracts.feedback import FeedbackErasureRequested, FeedbackTrainingChosen
 from contracts.topics import (
     ERASURE_CONFIRMED,
     ERASURE_REQUESTED,
@@ -18,6 +18,7 @@ from contracts.topics import (
     INFERRED_RECEIVED,
     REACTION_RECEIVED,
     REPLY_RECEIVED,
+    TRAINING_CHOSEN,
 )
 from feedback.reward import change_of
 from feedback.store import Store
@@ -26,12 +27,17 @@ from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Message, Producer, Received
 
-FEEDBACK_TOPICS: Final = (REPLY_RECEIVED, REACTION_RECEIVED, EXPLICIT_RECEIVED, INFERRED_RECEIVED, ERASURE_REQUESTED)
+FEEDBACK_TOPICS: Final = (
+    *(REPLY_RECEIVED, REACTION_RECEIVED, EXPLICIT_RECEIVED, INFERRED_RECEIVED),
+    *(ERASURE_REQUESTED, TRAINING_CHOSEN),
+)
+Request = Erasure | TrainingChoice
+"""Request about all records of a person."""
 NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({})
 
 
 class FeedbackHandler(Handler):
-    """Handler of received feedback and erasure requests.
+    """Handler of received feedback, erasure requests and choices about training.
 
     `FeedbackWriter` keeps the store, the erasure ledger and the log consistent.
 
@@ -53,11 +59,11 @@ class FeedbackHandler(Handler):
         self._project_rewards = project_rewards
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        erasures, updates, outcomes = self._sorted(batch)
-        carried_out, removed = await self._erase(erasures)
+        requests, updates, outcomes = self._sorted(batch)
+        carried_out, counts = await self._carry_out(requests)
         outcomes |= carried_out
         outcomes |= (await self._writer().write_and_announce(updates)).outcomes
-        await self._confirm(erasures, removed, batch)
+        await self._confirm(requests, counts, batch)
         return [outcomes[index] for index in range(len(batch))]
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
@@ -66,8 +72,8 @@ class FeedbackHandler(Handler):
         Another process may have changed and announced one of the records in the meantime. If this process then
         announced its older state of the record, the log ends with an outdated announcement.
         """
-        erasures, updates, _ = self._sorted(batch)
-        await self._erase(erasures)
+        requests, updates, _ = self._sorted(batch)
+        await self._carry_out(requests)
         stored = {id_: replace(update, changes=()) for id_, update in updates.items()}
         await self._writer().write_and_announce(stored)
 
@@ -76,19 +82,22 @@ class FeedbackHandler(Handler):
 
     def _sorted(
         self, batch: Sequence[Received[Any]]
-    ) -> tuple[dict[int, Erasure], dict[UUID, Update], dict[int, Outcome]]:
-        """Split a batch into erasures, updates and ignored events.
+    ) -> tuple[dict[int, Request], dict[UUID, Update], dict[int, Outcome]]:
+        """Split a batch into requests of people, updates and ignored events.
 
         Returns:
-            The erasures by index in the batch, the updates by feedback id, and the outcomes of ignored events by index
+            The requests by index in the batch, the updates by feedback id, and the outcomes of ignored events by index
             in the batch.
         """
-        erasures: dict[int, Erasure] = {}
+        requests: dict[int, Request] = {}
         updates: dict[UUID, Update] = {}
         outcomes: dict[int, Outcome] = {}
         for index, received in enumerate(batch):
             if isinstance(received.event, FeedbackErasureRequested):
-                erasures[index] = erasure_of(received.event, received.first_log_time)
+                requests[index] = erasure_of(received.event, received.first_log_time)
+                continue
+            if isinstance(received.event, FeedbackTrainingChosen):
+                requests[index] = TrainingChoice.of(received.event)
                 continue
             rewards = self._project_rewards.get((received.event.tenant, received.event.project), self._rewards)
             change = change_of(received.event, rewards)
@@ -98,16 +107,18 @@ class FeedbackHandler(Handler):
             id_, update = change.key.feedback_id, BatchChange(index, change, received.log_time, received.first_log_time)
             before = updates[id_].changes if id_ in updates else ()
             updates[id_] = Update(change.key, (*before, update), received.derived_headers)
-        return erasures, updates, outcomes
+        return requests, updates, outcomes
 
     async def _confirm(
-        self, erasures: Mapping[int, Erasure], removed: Mapping[Person, int], batch: Sequence[Received[Any]]
+        self, requests: Mapping[int, Request], counts: Mapping[Person, int], batch: Sequence[Received[Any]]
     ) -> None:
         """Publish this service's confirmation of each erasure."""
-        if erasures:
-            confirmations = {
-                index: confirmation(erasure, "feedback", removed[erasure.person]) for index, erasure in erasures.items()
-            }
+        confirmations = {
+            index: confirmation(request, "feedback", counts[request.person])
+            for index, request in requests.items()
+            if isinstance(request, Erasure)
+        }
+        if confirmations:
             await self._producer.send(
                 [
                     Message.of(ERASURE_CONFIRMED, event, batch[index].derived_headers)
@@ -115,27 +126,31 @@ class FeedbackHandler(Handler):
                 ]
             )
 
-    async def _erase(self, erasures: Mapping[int, Erasure]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:
-        """Write erasures to the ledger, then erase and announce all stored records of these people, in batches.
+    async def _carry_out(self, requests: Mapping[int, Request]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:
+        """Write requests to the ledger, then apply them to all stored records of these people, in batches.
 
         If a request is repeated, all records are announced again, because the first run may have been interrupted.
 
         Returns:
-            The outcomes by index in the batch, and the number of erased records by person.
+            The outcomes by index in the batch, and the number of records by person.
         """
-        outcomes: dict[int, Outcome] = dict.fromkeys(erasures, Outcome.UNCHANGED)
-        people = latest(erasures.values())
-        changed = set(await self._store.note_erasures(people.values()))
-        removed: Counter[Person] = Counter()
-        for person in people:
+        if not requests:
+            return {}, {}
+        erasures = latest(request for request in requests.values() if isinstance(request, Erasure))
+        ordered = sorted(request for request in requests.values() if isinstance(request, TrainingChoice))
+        choices = {choice.person: choice for choice in ordered}
+        changed = await self._store.note_erasures(erasures.values()) | await self._store.note_choices(choices.values())
+        counts: Counter[Person] = Counter()
+        for person in {**erasures, **choices}:
+            log_time = choices[person].chosen_at if person in choices else 0
             async for records in self._store.scan_person(person):
-                removed[person] += len(records)
-                updates = {record.feedback_id: Update(record.key) for record in records}
+                counts[person] += len(records)
+                updates = {record.feedback_id: Update(record.key, log_time=log_time) for record in records}
                 if (await self._writer().write_and_announce(updates)).has_changed:
                     changed.add(person)
-        done = {
-            index: Outcome.STORED
-            for index, erasure in erasures.items()
-            if erasure in people.values() and erasure.person in changed
+        newest: list[Request] = [*erasures.values(), *choices.values()]
+        outcomes = {
+            index: Outcome.STORED if request in newest and request.person in changed else Outcome.UNCHANGED
+            for index, request in requests.items()
         }
-        return outcomes | done, removed
+        return outcomes, counts

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction, UserType
 from contracts.detectors import precedence
-from contracts.erasure import ErasedAt, Person, is_erased
+from contracts.erasure import Person, is_erased
 from contracts.ids import feedback_id
 from contracts.message_fields import TurnKey
 from contracts.provenance import NO_PROVENANCE, Provenance
@@ -46,6 +46,22 @@ class Key(NamedTuple):
     @property
     def feedback_id(self) -> UUID:
         return feedback_id(*self)
+
+
+class LedgerEntry(NamedTuple):
+    """Entry of a person in the erasure ledger.
+
+    Attributes:
+        erased_at: Time of the person's latest erasure in microseconds, or None if there was none.
+        training_allowed: False if the person's latest choice forbids training.
+    """
+
+    erased_at: int | None = None
+    training_allowed: bool = True
+
+
+NO_ENTRY: Final = LedgerEntry()
+LedgerEntries = Mapping[Person, LedgerEntry]
 
 
 class Stamp(NamedTuple):
@@ -130,6 +146,7 @@ class Record:
         revision: 0 before the record is stored.
         created_revision: The record's first revision.
         overruled_by: Feedback id of the review that replaces a machine's verdict.
+        training_allowed: False if the person forbids training.
     """
 
     key: Key
@@ -139,6 +156,7 @@ class Record:
     revision: int = 0
     created_revision: int = 0
     overruled_by: UUID | None = None
+    training_allowed: bool = True
 
     @cached_property
     def feedback_id(self) -> UUID:
@@ -256,6 +274,13 @@ def overrule(record: Record, reviews: Mapping[TurnKey, UUID]) -> Record:
     return record if record.overruled_by == review else replace(record, overruled_by=review)
 
 
+def mark(record: Record, training_allowed: bool) -> Record:
+    """Return the record with the person's choice about training. Returns the same object if nothing changes."""
+    if record.forgotten or record.training_allowed == training_allowed:
+        return record
+    return replace(record, training_allowed=training_allowed)
+
+
 def revise(record: Record, log_time: int) -> Record:
     """Return the record with its next revision.
 
@@ -292,6 +317,6 @@ def _shown(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
     return entry.present, _values_of(entry.payload)
 
 
-def unknown_erasures(stored: ErasedAt, ledger: ErasedAt) -> ErasedAt:
-    """Return the stored erasures that are missing in `ledger`, or have a different time there."""
-    return {person: erased_at for person, erased_at in stored.items() if ledger.get(person) != erased_at}
+def unknown_entries(stored: LedgerEntries, ledger: LedgerEntries) -> LedgerEntries:
+    """Return the stored entries that are missing in `ledger`, or different there."""
+    return {person: entry for person, entry in stored.items() if ledger.get(person, NO_ENTRY) != entry}

@@ -70,11 +70,13 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         "session_feedback": SQL.held_session_feedback,
         "buckets": SQL.held_buckets,
         "erasure_requests": SQL.held_erasure_requests,
+        "training_choices": SQL.held_training_choices,
         "erasures": SQL.held_erasures,
     },
     leaves={
         "messages": "a visitor may not rate a thread in which only others asked",
         "erasure_requests": "the status of the erasure itself",
+        "training_choices": "so that the choice covers later feedback",
         "erasures": "so that a replay restores nothing",
     },
     erases="feedback up to a stub of its ids, roles, and the person's id in messages and ratings",

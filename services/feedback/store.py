@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
-from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.erasure import Erasure, Person, TrainingChoice
 from contracts.message_fields import TurnKey
-from feedback.model import Record
+from feedback.model import LedgerEntries, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Save:
     loaded_revision: int
 
 
-NOBODY: Final[ErasedAt] = MappingProxyType({})
+NOBODY: Final[LedgerEntries] = MappingProxyType({})
 
 
 class Saved(NamedTuple):
@@ -36,12 +36,12 @@ class Saved(NamedTuple):
 
     Attributes:
         ids: Ids of the written records.
-        erased: Erasures that were missing in the caller's `ledger`. The caller must load and merge all records of these
-            people again, even those that were not written.
+        unknown: Entries of the erasure ledger that were missing in the caller's `ledger`. The caller must load and
+            merge all records of these people again, even those that were not written.
     """
 
     ids: set[UUID]
-    erased: ErasedAt = NOBODY
+    unknown: LedgerEntries = NOBODY
 
 
 class RecordChanges(NamedTuple):
@@ -49,13 +49,13 @@ class RecordChanges(NamedTuple):
 
     Attributes:
         records: The changed records by id. None stands for a record that is no longer stored.
-        erased: The erasures of the given people.
+        ledger: The entries of the given people in the erasure ledger.
         on_turns: The machine's verdicts and the reviews on the given turns and on those of the given records that are
             verdicts, except erased ones.
     """
 
     records: Mapping[UUID, Record | None]
-    erased: ErasedAt
+    ledger: LedgerEntries
     on_turns: Sequence[Record]
 
 
@@ -123,23 +123,25 @@ class Store(Protocol):
 
         Args:
             revisions: The known revisions by feedback id. 0 means that the record was not stored.
-            people: People whose erasures are also returned. These are read after the records.
+            people: People whose entries in the erasure ledger are also returned. These are read after the records.
             turns: Turns whose verdicts and reviews are also returned, in addition to those of stored verdicts among
                 the given records.
         """
         ...
 
-    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
+    async def save(
+        self, saves: Sequence[Save], people: Collection[Person] = (), ledger: LedgerEntries = NOBODY
+    ) -> Saved:
         """Write all records whose stored revision still equals the loaded one, in one bulk write.
 
         Records that another process has changed are not written; the caller must load and merge them again. A record
-        that is overwritten immediately after the write may be reported as not written. Erasures that are committed
-        after the write also cover the written records.
+        that is overwritten immediately after the write may be reported as not written. Ledger entries that are
+        committed after the write also cover the written records.
 
         Args:
             saves: Each record at most once.
-            people: People whose stored erasures are compared with `ledger`.
-            ledger: The erasures of `people` that the caller has merged into the records. If the stored erasures differ,
+            people: People whose stored entries are compared with `ledger`.
+            ledger: The entries of `people` that the caller has applied to the records. If the stored entries differ,
                 they are returned, and possibly nothing is written.
         """
         ...
@@ -157,6 +159,17 @@ class Store(Protocol):
 
         Args:
             erasures: At most one per person.
+
+        Returns:
+            The people whose ledger entry changed.
+        """
+        ...
+
+    async def note_choices(self, choices: Collection[TrainingChoice]) -> set[Person]:
+        """Write choices about training to the ledger, which keeps the latest choice of each person.
+
+        Args:
+            choices: At most one per person.
 
         Returns:
             The people whose ledger entry changed.

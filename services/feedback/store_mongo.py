@@ -14,11 +14,11 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
-from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.erasure import Erasure, Person, TrainingChoice
 from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
 from feedback.document import from_document, to_document
-from feedback.model import Key, Record, unknown_erasures
+from feedback.model import Key, LedgerEntries, LedgerEntry, Record, unknown_entries
 from feedback.mongo_errors import DUPLICATE_KEY, transient_as_unavailable, waiting_helps
 from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, sum_up
 
@@ -75,8 +75,8 @@ class MongoStore:
             records |= dict.fromkeys(changed) | dict(await self.load(changed)) if changed else {}
             verdicts = [document for document in stored.values() if document["source"] == "inference"]
             on_turns |= {_turn_of(document) for document in verdicts if document.get("slots")}
-        erased = await self._erased_at(people)
-        return RecordChanges(records, erased, await self._on_turns(on_turns))
+        ledger = await self._entries(people)
+        return RecordChanges(records, ledger, await self._on_turns(on_turns))
 
     async def _summaries(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Document]:
         """Return the revisions, sources and turns of the records with these ids."""
@@ -85,10 +85,12 @@ class MongoStore:
             documents = self._feedback.find({"_id": {"$in": list(feedback_ids)}}, fields)
             return {document["_id"]: document async for document in documents}
 
-    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
+    async def save(
+        self, saves: Sequence[Save], people: Collection[Person] = (), ledger: LedgerEntries = NOBODY
+    ) -> Saved:
         written = await self._save(saves)
-        # An erasure that this read does not find is written to the ledger later, and then finds the written records.
-        return Saved(written, unknown_erasures(await self._erased_at(people), ledger) if people else NOBODY)
+        # An entry that this read does not find is written to the ledger later, and then finds the written records.
+        return Saved(written, unknown_entries(await self._entries(people), ledger))
 
     async def _save(self, saves: Sequence[Save]) -> set[UUID]:
         if not saves:
@@ -147,39 +149,54 @@ class MongoStore:
             yield [from_document(document) for document in documents]
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
-        with transient_as_unavailable():
-            return {erasure.person for erasure in erasures if await self._note(erasure)}
+        return {
+            erasure.person
+            for erasure in erasures
+            if await self._note(erasure.person, {"erased_at": erasure.erased_at, "request_id": erasure.request_id})
+        }
 
-    async def _note(self, erasure: Erasure) -> bool:
-        """Write an erasure to the ledger, unless a later one is stored.
+    async def note_choices(self, choices: Collection[TrainingChoice]) -> set[Person]:
+        noted = set()
+        for person, chosen_at, choice_id, allowed in choices:
+            order = {"chosen_at": chosen_at, "choice_id": choice_id}
+            if await self._note(person, order, training_allowed=allowed):
+                noted.add(person)
+        return noted
 
-        Returns True if it was written.
+    async def _note(self, person: Person, order: Mapping[str, Any], **values: Any) -> bool:
+        """Write fields of a person's ledger entry, unless later ones are stored.
+
+        Args:
+            order: The fields that order the entries: a time, and an id for entries of one time.
+
+        Returns:
+            True if the fields were written.
         """
-        of_person = {"_id": _ledger_id(erasure.person)}
-        line = {"request_id": erasure.request_id, "erased_at": erasure.erased_at}
-        while True:
-            entry = await self._erasures.find_one(of_person)
-            if entry is not None and (entry["erased_at"], entry["request_id"]) >= (
-                erasure.erased_at,
-                erasure.request_id,
-            ):
-                return False
+        (time, moment), (name, id_) = order.items()
+        earlier = [{time: None}, {time: {"$lt": moment}}, {time: moment, name: {"$lt": id_}}]
+        of_person = {"_id": _ledger_id(person), "$or": earlier}
+        for _ in range(2):  # The first insert of a person's entry may lose a race.
             try:
-                if entry is None:
-                    await self._erasures.insert_one({**of_person, **erasure.person._asdict(), **line})
-                    return True
-                result = await self._erasures.update_one({**of_person, "erased_at": entry["erased_at"]}, {"$set": line})
-            except DuplicateKeyError:
-                continue
-            if result.matched_count:
+                with transient_as_unavailable():
+                    await self._erasures.update_one(
+                        of_person, {"$set": {**person._asdict(), **order, **values}}, upsert=True
+                    )
                 return True
+            except DuplicateKeyError:
+                pass
+        return False
 
-    async def _erased_at(self, people: Collection[Person]) -> ErasedAt:
+    async def _entries(self, people: Collection[Person]) -> LedgerEntries:
         if not people:
-            return {}
+            return NOBODY
         with transient_as_unavailable():
             entries = self._erasures.find({"_id": {"$in": [_ledger_id(person) for person in people]}})
-            return {Person(line["tenant"], line["user_id"]): line["erased_at"] async for line in entries}
+            return {
+                Person(line["tenant"], line["user_id"]): LedgerEntry(
+                    line.get("erased_at"), line.get("training_allowed", True)
+                )
+                async for line in entries
+            }
 
     async def totals(self) -> Totals:
         with transient_as_unavailable():

@@ -11,10 +11,10 @@ from uuid import UUID
 
 import asyncpg
 
-from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.erasure import Erasure, Person, TrainingChoice
 from contracts.message_fields import TurnKey
 from feedback.document import SLOTS
-from feedback.model import Key, Record
+from feedback.model import NO_ENTRY, Key, LedgerEntries, LedgerEntry, Record
 from feedback.sql import SQL
 from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, sum_up
 from servicekit.db.database import Database
@@ -37,28 +37,37 @@ class PostgresStore:
         self, revisions: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
     ) -> RecordChanges:
         records: dict[UUID, Record | None] = {}
-        erased: dict[Person, int] = {}
+        ledger: dict[Person, LedgerEntry] = {}
         on_turns: list[Record] = []
         values = _people(people) | {"known_id": [*revisions], "known_revision": [*revisions.values()]}
         for row in await self.pool.call(self.pool, SQL.find_changes, [*turns], **values):
-            if row["erased_at"] is not None:
-                erased[Person(row["erased_tenant"], row["erased_user"])] = row["erased_at"]
+            if row["entry_user"] is not None:
+                entry = LedgerEntry(row["erased_at"], row["entry_allowed"])
+                ledger[Person(row["entry_tenant"], row["entry_user"])] = entry
             elif row["known"] is None:
                 on_turns.append(_record(row))
             else:
                 records[row["known"]] = None if row["feedback_id"] is None else _record(row)
-        return RecordChanges(records, erased, on_turns)
+        return RecordChanges(records, ledger, on_turns)
 
-    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
+    async def save(
+        self, saves: Sequence[Save], people: Collection[Person] = (), ledger: LedgerEntries = NOBODY
+    ) -> Saved:
         if not saves and not people:
             return Saved(set())
         rows = [_row(save) for save in sorted(saves, key=lambda save: save.record.feedback_id.int)]
-        values = _people(people) | {"known_erased_at": [ledger.get(person) for person in people]}
-        results = await self.pool.call(self.pool, SQL.save_records, rows, **values)
-        erased = {
-            Person(row["tenant"], row["user_id"]): row["erased_at"] for row in results if row["feedback_id"] is None
+        entries = [ledger.get(person, NO_ENTRY) for person in people]
+        values = _people(people) | {
+            "known_erased_at": [entry.erased_at for entry in entries],
+            "known_allowed": [entry.training_allowed for entry in entries],
         }
-        return Saved({row["feedback_id"] for row in results if row["feedback_id"] is not None}, erased)
+        results = await self.pool.call(self.pool, SQL.save_records, rows, **values)
+        unknown = {
+            Person(row["tenant"], row["user_id"]): LedgerEntry(row["erased_at"], row["training_allowed"])
+            for row in results
+            if row["feedback_id"] is None
+        }
+        return Saved({row["feedback_id"] for row in results if row["feedback_id"] is not None}, unknown)
 
     def scan(self, batch: int = 500) -> AsyncIterator[Sequence[Record]]:
         return self._pages(lambda after: SQL.scan_records(after=after, limit=batch))
@@ -74,6 +83,9 @@ class PostgresStore:
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
         return await self.pool.ledger.note(erasures)
+
+    async def note_choices(self, choices: Collection[TrainingChoice]) -> set[Person]:
+        return await self.pool.ledger.note_choices(choices)
 
     async def totals(self) -> Totals:
         return sum_up([dict(row) for row in await self.pool.fetch(*SQL.count_records())])
@@ -96,6 +108,7 @@ def _row(save: Save) -> tuple[Any, ...]:
         record.revision,
         record.created_revision,
         record.overruled_by,
+        record.training_allowed,
         save.loaded_revision,
     )
 
@@ -109,4 +122,5 @@ def _record(row: asyncpg.Record) -> Record:
         revision=row["revision"],
         created_revision=row["created_revision"],
         overruled_by=row["overruled_by"],
+        training_allowed=row["training_allowed"],
     )

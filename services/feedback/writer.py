@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
-from contracts.erasure import ErasedAt, is_erased
+from contracts.erasure import is_erased
 from contracts.feedback import FeedbackCreated
 from contracts.headers import Headers
 from contracts.ids import conversation_key, revision_event_id
@@ -21,19 +21,22 @@ from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
 from contracts.topics import FEEDBACK_CREATED
 from feedback.model import (
+    NO_ENTRY,
     UNMAPPED,
     Change,
     Key,
+    LedgerEntries,
     Payload,
     Record,
     applies,
     forget,
+    mark,
     merge,
     outcome_of,
     overrule,
     reviews_that_count,
     revise,
-    unknown_erasures,
+    unknown_entries,
 )
 from feedback.store import NOBODY, Save, Saved, Store
 from servicekit.log.outcome import Outcome
@@ -115,9 +118,9 @@ class FeedbackWriter:
 class UnitOfWork:
     """The records of a batch, from their first load to their last announcement.
 
-    - An erasure is in the ledger before the person's records are read. Every write checks the ledger, and `check` reads
-      it again after each announcement. If an erasure and a batch run at the same time, at least one of them therefore
-      sees the other. The last announcement of an erased record is its tombstone.
+    - An erasure or a choice about training is in the ledger before the person's records are read. Every write checks
+      the ledger, and `check` reads it again after each announcement. If an erasure and a batch run at the same time, at
+      least one of them therefore sees the other. The last announcement of an erased record is its tombstone.
     - A review and the verdicts that it overrules are kept consistent in the same way: `write` and `check` load the
       reviews and verdicts on the turns of the batch with its records.
     - If another process changes a record while this one announces it, the two announcements may be in the wrong order
@@ -135,7 +138,7 @@ class UnitOfWork:
         self._people = {update.key.person for update in updates.values()}
         self._records: dict[UUID, Record | None] = {}
         self._to_announce: set[UUID] = set()
-        self._ledger: ErasedAt = NOBODY
+        self._ledger: LedgerEntries = NOBODY
         self.open = {*updates}
         self.outcomes: dict[int, Outcome] = {}
         self.has_changed = False
@@ -144,16 +147,16 @@ class UnitOfWork:
         """Load, merge and write the open records once. Records that another process has written stay open."""
         turns = {turn for id_ in self.open for turn in self._updates[id_].turns}
         changes = await self._store.changes(dict.fromkeys(self.open, 0), self._people, turns)
-        # A settled record is opened again if its person was erased meanwhile, but only this pass's records are loaded.
-        reopened = self._by_people(unknown_erasures(changes.erased, self._ledger)) - self.open
-        self._ledger = changes.erased
+        # A settled record is opened again if the ledger changed meanwhile, but only this pass's records are loaded.
+        reopened = self._by_people(unknown_entries(changes.ledger, self._ledger)) - self.open
+        self._ledger = changes.ledger
         stored = {id_: record for id_, record in changes.records.items() if record is not None}
         loaded = {**stored, **self._add_verdicts(changes.on_turns)}
         merges = {id_: self._merge(id_, loaded.get(id_)) for id_ in self.open}
         merged = [merge.record for merge in merges.values() if merge.record is not None]
         others = [record for record in changes.on_turns if record.feedback_id not in merges]
         reviews = reviews_that_count([*others, *merged])
-        records = {id_: _revised(loaded.get(id_), merge, reviews) for id_, merge in merges.items()}
+        records = {id_: self._revised(loaded.get(id_), merge, reviews) for id_, merge in merges.items()}
         saves = [
             Save(record, before.revision if before else 0)
             for id_, record in records.items()
@@ -165,7 +168,7 @@ class UnitOfWork:
         for id_ in self.open - lost:
             self._settle(id_, records[id_], merges[id_].outcomes)
         self.has_changed = self.has_changed or bool(saved.ids)
-        self.open = lost | self._by_people(saved.erased) | reopened
+        self.open = lost | self._by_people(saved.unknown) | reopened
 
     async def check(self) -> None:
         """Open the announced records that another process has changed, erased or reviewed in the meantime."""
@@ -174,7 +177,7 @@ class UnitOfWork:
         changes = await self._store.changes(revisions, self._people, turns)
         reviews = reviews_that_count(changes.on_turns)
         overruled = {id_ for id_, record in self._records.items() if record and overrule(record, reviews) is not record}
-        self.open = {*changes.records} | overruled | self._by_people(unknown_erasures(changes.erased, self._ledger))
+        self.open = {*changes.records} | overruled | self._by_people(unknown_entries(changes.ledger, self._ledger))
         self._add_verdicts(changes.on_turns)
 
     def announcements(self) -> list[Message]:
@@ -184,12 +187,23 @@ class UnitOfWork:
             message
             for id_ in settled
             for update in [self._updates[id_]]
-            for message in _announcements(update, self._records[id_], self._ledger.get(update.key.person))
+            for message in _announcements(update, self._records[id_], self._erased_at(update.key))
         ]
 
     def _merge(self, id_: UUID, stored: Record | None) -> _Merge:
         update = self._updates[id_]
-        return _merged(stored, update, self._ledger.get(update.key.person))
+        return _merged(stored, update, self._erased_at(update.key))
+
+    def _revised(self, stored: Record | None, merge: _Merge, reviews: Mapping[TurnKey, UUID]) -> Record | None:
+        """Apply reviews and the choice about training, and set the next revision if the record has changed."""
+        if merge.record is None:
+            return None
+        entry = self._ledger.get(merge.record.key.person, NO_ENTRY)
+        record = mark(overrule(merge.record, reviews), entry.training_allowed)
+        return record if record is stored else revise(record, merge.log_time)
+
+    def _erased_at(self, key: Key) -> int | None:
+        return self._ledger.get(key.person, NO_ENTRY).erased_at
 
     def _settle(self, id_: UUID, record: Record | None, outcomes: Mapping[int, Outcome]) -> None:
         """Note a written record.
@@ -206,7 +220,7 @@ class UnitOfWork:
     def _add_verdicts(self, on_turns: Iterable[Record]) -> dict[UUID, Record]:
         """Add the stored verdicts on reviewed turns to the unit of work, open them, and return them by id.
 
-        The ledger may not contain their authors yet; `save` or `check` then finds their erasures.
+        The ledger may not contain their authors yet; `save` or `check` then finds their entries.
         """
         reviews = [update for update in self._updates.values() if update.key.source == REVIEW]
         reviewed = {turn: review for review in reviews for turn in review.turns}
@@ -221,8 +235,8 @@ class UnitOfWork:
         self.open |= {*added}
         return added
 
-    def _by_people(self, erased: ErasedAt) -> set[UUID]:
-        return {id_ for id_, update in self._updates.items() if update.key.person in erased} if erased else set()
+    def _by_people(self, people: LedgerEntries) -> set[UUID]:
+        return {id_ for id_, update in self._updates.items() if update.key.person in people} if people else set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,12 +281,6 @@ def _merged(stored: Record | None, update: Update, erased_at: int | None) -> _Me
             log_time = max(log_time, batch_change.log_time)
         record = merged
     return _Merge(record, outcomes, log_time)
-
-
-def _revised(stored: Record | None, merge: _Merge, reviews: Mapping[TurnKey, UUID]) -> Record | None:
-    """Apply reviews to the merged record, and set its next revision if it differs from the stored record."""
-    record = None if merge.record is None else overrule(merge.record, reviews)
-    return record if record is None or record is stored else revise(record, merge.log_time)
 
 
 def _announcements(update: Update, record: Record | None, erased_at: int | None) -> list[Message]:
@@ -337,6 +345,7 @@ def announcement(record: Record) -> FeedbackCreated:
         rn=resource_name(record),
         overruled_by=record.overruled_by,
         overruled_reaction=None if record.overruled_by is None else payload.reaction,
+        training_allowed=record.training_allowed,
         **_shown_fields(
             payload, None if live else _ALWAYS_SHOWN if record.overruled_by is None else _SHOWN_IF_OVERRULED
         ),

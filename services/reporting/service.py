@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from contracts.topics import TRAINING_CHOSEN, consumed_by
 from reporting.access.sign_in import sign_in_router
 from reporting.http.alerts import alerts_router
 from reporting.http.conversations import conversations_router
@@ -18,7 +19,7 @@ from reporting.pages.erasure import erasure_router
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.parts import ReportingParts, open_parts
-from reporting.read_models.handlers import ErasureLogHandler
+from reporting.read_models.handlers import ErasureLogHandler, TrainingChoiceHandler
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
 from servicekit.definition import Keeps, ServiceDefinition
@@ -28,7 +29,10 @@ from servicekit.service import Service
 def _connect(parts: ReportingParts, service: Service) -> None:
     projection, erase = parts.projection_handler(), parts.erasures.erase
     erasing = service.erasing(projection, parts.pool, erase, parts.receipts, is_guarded=True)
-    service.consume("reporting", ErasureLogHandler(erasing, projection))  # records requests in the access log
+    logged = ErasureLogHandler(erasing, projection)  # records requests in the access log
+    choices = TrainingChoiceHandler(parts.pool.ledger, projection)
+    topics = {topic for topic in consumed_by("reporting") if topic != TRAINING_CHOSEN}
+    service.consume("reporting", {logged: topics, choices: [TRAINING_CHOSEN]})
     service.every("rollups", 5, parts.rollups.catch_up)
     service.every("issues", 10, parts.catch_up_with_issues, delay=10)
     if parts.mirror is not None:
@@ -98,9 +102,11 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         "issue_turns": SQL.held_issue_turns,
         "deliveries": SQL.held_deliveries,
         "hosted_artifacts": SQL.held_hosted_artifacts,
+        "training_choices": SQL.held_training_choices,
         "erasures": SQL.held_erasures,
     },
     leaves={
+        "training_choices": "so that the choice covers later feedback",
         "erasures": "so that a replay restores nothing",
     },
     erases="texts and senders of messages, feedback, and webhook deliveries",

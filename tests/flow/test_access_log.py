@@ -8,6 +8,7 @@ import os
 import pwd
 import re
 from collections.abc import AsyncIterator
+from unittest.mock import ANY
 from uuid import UUID
 
 import asyncpg
@@ -71,6 +72,8 @@ async def test_each_access_to_texts_is_logged_with_who_did_it(stack: RunningStac
         assert (await acme.post("/dashboard/access/keys", data=refused)).status_code == 403
         gone = await local.delete("/tenants/acme/users/someone")
         assert gone.status_code == 202
+        choice = await local.put("/tenants/acme/users/someone/training", json={"allowed": False})
+        assert choice.status_code == 202
         await stack.quiet()
     place = ("acme", "support")
     assert [one for one in await entries(stack) if one[2] != "few"] == [
@@ -80,6 +83,7 @@ async def test_each_access_to_texts_is_logged_with_who_did_it(stack: RunningStac
         ("ann", "exported", "kto", *place),
         ("ann", "changed access", "key bo: created with read", "acme", None),
         ("local", "erased", gone.json()["request_id"], "acme", None),
+        ("local", "changed training", ANY, "acme", None),
     ]
     assert ("ann", "changed rule", "few", *place) in await entries(stack)
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from contracts.topics import FEEDBACK_CREATED
+from proofs.chaos.logs import records_of
+from tests.support.command import agent_feedback_beside
 from tests.support.erasures import erased
 from tests.support.running_stack import RunningStack, message
 
@@ -75,6 +78,49 @@ async def test_an_answer_and_a_person_are_one_row_with_a_pseudonym_and_a_split(s
     assert len({one["person"] for one in records}) == 1 and "ann" not in row["person"]
     others = await exported(stack, "kto", conversation_id="x-1")
     assert {(one["person"], one["split"]) for one in others} == {(row["person"], row["split"])}
+
+
+async def test_a_person_who_forbids_training_is_in_no_export_and_marked_on_the_stream(stack: RunningStack) -> None:
+    """Both the person's verdicts and verdicts on answers to the person are skipped, until training is allowed again."""
+    lines = [("tia", None, "tia asks"), ("bot", "bot", "to tia"), ("bea", None, "bea asks"), ("bot", "bot", "to bea")]
+    await stack.publish(
+        *(
+            message(
+                f"x-9-{number}",
+                "x-9",
+                agent=agent,
+                content=text,
+                senderId=sender,
+                occurredAt=f"2026-01-01T11:{number:02}:00Z",
+            )
+            for number, (sender, agent, text) in enumerate(lines)
+        )
+    )
+    for person, number in (("tia", 1), ("bea", 1), ("bea", 3)):
+        await stack.quiet()
+        async with stack.client() as http:
+            path = f"{BASE}/x-9/turns/x-9-{number}/feedback"
+            assert (await http.post(path, json={"reaction": "ok", "user_id": person})).status_code == 202
+
+    async def chosen(allowed: bool) -> list[str]:
+        async with stack.client() as http:
+            answer = await http.put("/tenants/acme/users/tia/training", json={"allowed": allowed})
+            assert (answer.status_code, answer.json()) == (202, None)
+        await exported(stack, "kto")
+        return sorted(
+            f"{row['completion'][0]['content']} {len(row['prompt'])}"
+            for row in await exported(stack, "kto", conversation_id="x-9")
+        )
+
+    assert await chosen(False) == ["to bea 1"]
+    database = ("--store", stack.database_url, "--database", stack.database_url)
+    assert (await agent_feedback_beside("ledger", "rebuild", *database)).code == 0
+    assert len(await exported(stack, "events", conversation_id="x-9", everyone=True, records=True)) == 1
+    records = await records_of(stack.broker.bootstrap, FEEDBACK_CREATED.name)
+    newest = {record.key: json.loads(record.value) for record in records if record.value}
+    marks = {(event["userId"], event["trainingAllowed"]) for event in newest.values()}
+    assert ("tia", False) in marks and not {("tia", True), ("bea", False)} & marks
+    assert await chosen(True) == ["to bea 3", "to tia 1", "to tia 1"]
 
 
 async def test_an_erased_person_is_in_no_export(stack: RunningStack) -> None:

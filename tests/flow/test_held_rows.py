@@ -100,6 +100,7 @@ TABLES: Mapping[str, Table] = {
     "feedback.session_feedback": Table(named("user_id_or_null", **RATING), at_any_time=True),
     "feedback.buckets": Table(named(), at_any_time=True),
     "feedback.erasure_requests": Table(named(), stays=True),
+    "feedback.training_choices": Table(named(), stays=True),
     "inference.messages": Table(message(role="human", text="said")),
     "inference.turns": Table(_turn),
     "inference.verdicts": Table(_verdict, stays=True),
@@ -108,6 +109,7 @@ TABLES: Mapping[str, Table] = {
     "reporting.feedbacks": Table(named(occurred_at="at", reaction="ok")),
     "reporting.issue_turns": Table(named(occurred_at="at", asker_id="somebody", issue_id=None)),
     "reporting.issue_turns of the asker": Table(named("asker_id", asked_at="at", issue_id=None)),
+    "reporting.training_choices": Table(named(), stays=True),
     "reporting.deliveries": Table(named(occurred_at="at", event="{}")),
     "reporting.deliveries of receipts": Table(_receipt, stays=True),  # until the object store has deleted the objects
     "reporting.hosted_artifacts": Table(_artifact, stays=True),  # the mirror deletes them

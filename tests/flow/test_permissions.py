@@ -72,6 +72,7 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", PROJECT + "/exports/{wanted}"): frozenset({"export"}),
     ("GET", PROJECT + "/exports/{wanted}/counts"): frozenset({"export"}),
     ("DELETE", "/tenants/{tenant}/users/{user_id}"): frozenset({"admin"}),
+    ("PUT", "/tenants/{tenant}/users/{user_id}/training"): frozenset({"admin"}),
     ("GET", "/tenants/{tenant}/erasures/{request_id}"): frozenset({"admin"}),
     ("GET", "/tenants/{tenant}/webhooks"): frozenset({"admin"}),
     ("POST", "/tenants/{tenant}/webhooks/{endpoint}/replay"): frozenset({"admin"}),

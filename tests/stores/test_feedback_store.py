@@ -14,7 +14,7 @@ from contracts.base import FeedbackType, Origin
 from contracts.erasure import Erasure, Person
 from contracts.message_fields import TurnKey
 from contracts.provenance import Provenance
-from feedback.model import Entry, Key, Payload, Record, Stamp
+from feedback.model import Entry, Key, LedgerEntry, Payload, Record, Stamp
 from feedback.store import Save, Store, Totals
 from tests.support.feedback_events import START, entry, key, record
 
@@ -65,7 +65,7 @@ async def test_records_of_another_revision_are_changes(store: Store) -> None:
     await store.save([insert(one), insert(two)])
     ids = [record(name).feedback_id for name in ("one", "two", "three", "four")]
     changes = await store.changes(dict(zip(ids, (7, 8, 0, 3), strict=True)), [], [])
-    assert (changes.records, changes.erased, changes.on_turns) == ({ids[1]: two, ids[3]: None}, {}, [])
+    assert (changes.records, changes.ledger, changes.on_turns) == ({ids[1]: two, ids[3]: None}, {}, [])
     loaded = await store.changes(dict.fromkeys(ids[:3], 0), [], [])
     assert loaded.records == {ids[0]: one, ids[1]: two}
     assert await store.changes({}, [], []) == ({}, {}, [])
@@ -85,7 +85,7 @@ async def test_changes_include_what_is_on_turns_and_erasures_of_people(store: St
     known = {others[0].feedback_id: 0, wanted[0].feedback_id: 1}
     found = await store.changes(known, people, turns)
     assert found.records == {others[0].feedback_id: others[0]}
-    assert found.erased == {people[0]: 5}
+    assert found.ledger == {people[0]: LedgerEntry(5)}
     assert sorted(found.on_turns, key=lambda one: one.key) == sorted(wanted, key=lambda one: one.key)
 
 
@@ -177,6 +177,7 @@ FULL = Record(
     revision=2**62,
     created_revision=2**61,
     overruled_by=UUID(int=2**127 + 1),
+    training_allowed=False,
 )
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from contracts.erasure import Erasure, Person, erasure_of
+from contracts.erasure import Erasure, Person, TrainingChoice, erasure_of
 from contracts.ids import partition_of
 from feedback.handlers import FeedbackHandler
-from feedback.model import Record
+from feedback.model import LedgerEntry, Record
 from feedback.reward import DEFAULT_REWARDS
 from feedback.store import Save, Store, Totals
 from servicekit.log.outcome import ERASED, Outcome
@@ -22,6 +22,7 @@ from tests.support.feedback_events import (
     START,
     RecordingProducer,
     batch,
+    choice,
     erasure,
     explicit,
     inferred,
@@ -77,24 +78,62 @@ async def test_a_persons_records_are_those_of_all_projects_of_one_tenant(store: 
 
 
 async def test_the_ledger_keeps_each_persons_last_erasure(store: Store) -> None:
-    assert (await store.changes({}, [ANN], [])).erased == {}
-    assert (await store.changes({}, [], [])).erased == {}
+    assert (await store.changes({}, [ANN], [])).ledger == {}
+    assert (await store.changes({}, [], [])).ledger == {}
     assert await store.note_erasures([]) == set()
     assert await store.note_erasures([Erasure(ANN, "q1", 100), Erasure(BOB, "q2", 50)]) == {ANN, BOB}
     assert await store.note_erasures([Erasure(ANN, "q1", 100)]) == set()
     assert await store.note_erasures([Erasure(ANN, "q0", 100), Erasure(BOB, "q3", 49)]) == set()
     assert await store.note_erasures([Erasure(ANN, "q4", 101)]) == {ANN}
-    assert (await store.changes({}, [ANN, BOB, Person("globex", "ann")], [])).erased == {ANN: 101, BOB: 50}
-    assert (await store.changes({}, [Person("globex", "ann")], [])).erased == {}
+    assert (await store.changes({}, [ANN, BOB, Person("globex", "ann")], [])).ledger == {
+        ANN: LedgerEntry(101),
+        BOB: LedgerEntry(50),
+    }
+    assert (await store.changes({}, [Person("globex", "ann")], [])).ledger == {}
 
 
 async def test_a_save_returns_the_erasures_that_its_writer_did_not_know(store: Store) -> None:
     await store.note_erasures([Erasure(ANN, "q1", 5)])
-    assert (await store.save([Save(record("one"), 0)], [ANN, BOB])).erased == {ANN: 5}
+    assert (await store.save([Save(record("one"), 0)], [ANN, BOB])).unknown == {ANN: LedgerEntry(5)}
     known = record("two")
-    assert await store.save([Save(known, 0)], [ANN, BOB], {ANN: 5}) == ({known.feedback_id}, {})
+    assert await store.save([Save(known, 0)], [ANN, BOB], {ANN: LedgerEntry(5)}) == ({known.feedback_id}, {})
     await store.note_erasures([Erasure(ANN, "q2", 6)])
-    assert (await store.save([Save(record("three"), 0)], [ANN, BOB], {ANN: 5})).erased == {ANN: 6}
+    assert (await store.save([Save(record("three"), 0)], [ANN, BOB], {ANN: LedgerEntry(5)})).unknown == {
+        ANN: LedgerEntry(6)
+    }
+
+
+async def test_the_ledger_keeps_each_persons_last_choice_beside_the_erasure(store: Store) -> None:
+    assert await store.note_choices([TrainingChoice(ANN, 5, "b", False), TrainingChoice(BOB, 5, "b", False)]) == {
+        ANN,
+        BOB,
+    }
+    assert await store.note_choices([TrainingChoice(ANN, 5, "b", False), TrainingChoice(BOB, 5, "a", True)]) == set()
+    assert await store.note_erasures([Erasure(ANN, "q", 3)]) == {ANN}
+    assert await store.note_choices([TrainingChoice(BOB, 6, "a", True)]) == {BOB}
+    entries = {ANN: LedgerEntry(3, False), BOB: LedgerEntry(None, True)}
+    assert (await store.changes({}, [ANN, BOB, Person("globex", "ann")], [])).ledger == entries
+    unmarked = Save(record("one"), 0)
+    assert (await store.save([unmarked], [ANN], {ANN: LedgerEntry(3)})).unknown == {ANN: entries[ANN]}
+    assert (await store.save([Save(record("two"), 0)], [ANN], entries)).unknown == {}
+
+
+async def test_a_choice_marks_all_records_of_a_person_and_can_be_revoked(
+    handler: FeedbackHandler, store: Store, log: RecordingProducer
+) -> None:
+    await handler.handle(batch(explicit(), explicit(project="sales"), explicit(user="bob")))
+    log.sent.clear()
+
+    async def announced(*events: Any) -> list[tuple[str, bool]]:
+        log.sent.clear()
+        assert await handler.handle(batch(*events)) == [Outcome.STORED] * len(events)
+        values = [json.loads(message.value or b"") for message in log.sent]
+        return sorted((value["userId"], value["trainingAllowed"]) for value in values)
+
+    assert await announced(choice(at=10)) == [("ann", False)] * 2
+    assert await announced(reaction("👍", at=11)) == [("ann", False)]
+    assert await announced(choice(at=12, allowed=True)) == [("ann", True)] * 3
+    assert await handler.handle(batch(choice(at=10))) == [Outcome.UNCHANGED]
 
 
 async def test_an_erasure_leaves_no_text_and_tombstones_on_the_right_partition(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+from types import SimpleNamespace
+
 import asyncpg
 import pytest
 
 from contracts.feedback import FeedbackErasureRequested
 from reporting.access.log import AccessEntry, AccessLog
+from reporting.read_models.handlers import TrainingChoiceHandler
+from servicekit.db.database import ErasureLedger
 from servicekit.web.projects import ProjectSet
+from tests.support.feedback_events import choice, received
 from tests.support.hand_clock import HandClock
 
 
@@ -71,10 +77,28 @@ async def test_an_erasure_is_noted_once_at_its_own_time_without_the_person(read_
     log = AccessLog(read_models, HandClock())
     values = {"event_id": "e1", "occurred_at": 5_000_000, "tenant": "acme", "user_id": "secret"}
     for request, by in (("r1", "ada"), ("r1", "ada"), ("r2", None)):
-        await log.note_erasure(
-            FeedbackErasureRequested.model_validate({**values, "request_id": request, "requested_by": by})
+        await log.note_request(
+            FeedbackErasureRequested.model_validate({**values, "request_id": request, "requested_by": by}),
+            "erased",
+            request,
         )
     assert await log.newest(ProjectSet("acme", ("*",))) == [
         AccessEntry(5_000_000, "acme", None, "unknown", "erased", "r2"),
         AccessEntry(5_000_000, "acme", None, "ada", "erased", "r1"),
     ]
+
+
+async def test_choices_about_training_leave_the_latest_in_any_order_and_one_entry_each(
+    read_models: asyncpg.Pool,
+) -> None:
+    events = [received(choice(at=1)), received(choice(at=2, allowed=True)), received(choice("bob", at=1))]
+    log = AccessLog(read_models, HandClock())
+    handler = TrainingChoiceHandler(ErasureLedger(read_models), SimpleNamespace(access_log=log))  # type: ignore[arg-type]
+    for order in permutations(events):
+        await read_models.execute("truncate training_choices")
+        for event in order:
+            await handler.handle([event])
+        rows = await read_models.fetch("select user_id, training_allowed from training_choices order by user_id")
+        assert [tuple(row) for row in rows] == [("ann", True), ("bob", False)]
+    noted = await log.newest(ProjectSet("acme", ("*",)))
+    assert [(entry.actor, entry.action) for entry in noted] == [("unknown", "changed training")] * 2

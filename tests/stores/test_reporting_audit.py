@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from contracts.feedback import FeedbackCreated
-from contracts.intervals import wilson
+from detector.intervals import wilson
 from reporting.http.reviews import audit_router
 from reporting.model.selection import Project, TimeSpan
 from reporting.pages.routes import pages_router

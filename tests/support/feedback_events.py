@@ -12,6 +12,7 @@ from contracts.feedback import (
     FeedbackInferredReceived,
     FeedbackReactionReceived,
     FeedbackReplyReceived,
+    FeedbackTrainingChosen,
 )
 from contracts.topics import (
     ERASURE_CONFIRMED,
@@ -20,6 +21,7 @@ from contracts.topics import (
     INFERRED_RECEIVED,
     REACTION_RECEIVED,
     REPLY_RECEIVED,
+    TRAINING_CHOSEN,
     Topic,
 )
 from feedback.model import Entry, Key, Payload, Record, Stamp
@@ -100,12 +102,23 @@ def erasure(user: str = "ann", *, at: float = 0, request: str = "q1", tenant: st
     )
 
 
+def choice(user: str = "ann", *, at: float = 0, allowed: bool = False) -> Any:
+    return FeedbackTrainingChosen(
+        event_id=f"t{at}",
+        occurred_at=START + int(at * SECOND),
+        tenant="acme",
+        user_id=user,
+        training_allowed=allowed,
+    )
+
+
 _TOPICS: dict[type[Any], Topic] = {
     FeedbackExplicitReceived: EXPLICIT_RECEIVED,
     FeedbackReactionReceived: REACTION_RECEIVED,
     FeedbackReplyReceived: REPLY_RECEIVED,
     FeedbackInferredReceived: INFERRED_RECEIVED,
     FeedbackErasureRequested: ERASURE_REQUESTED,
+    FeedbackTrainingChosen: TRAINING_CHOSEN,
 }
 
 

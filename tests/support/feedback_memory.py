@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from uuid import UUID
 
-from contracts.erasure import ErasedAt, Erasure, Person, latest
+from contracts.erasure import Erasure, Person, TrainingChoice, latest
 from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
-from feedback.model import Record, unknown_erasures
+from feedback.model import LedgerEntries, LedgerEntry, Record, unknown_entries
 from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals
 
 
@@ -17,7 +17,8 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._records: dict[UUID, Record] = {}
-        self._ledger: dict[Person, Erasure] = {}
+        self._erasures: dict[Person, Erasure] = {}
+        self._choices: dict[Person, TrainingChoice] = {}
 
     async def load(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Record]:
         return {id_: self._records[id_] for id_ in feedback_ids if id_ in self._records}
@@ -29,12 +30,14 @@ class MemoryStore:
         changed = {id_: one for id_, one in stored.items() if (one.revision if one else 0) != known[id_]}
         verdicts = [record for record in stored.values() if record is not None and record.is_verdict]
         return RecordChanges(
-            changed, await self._erased_at(people), self._on_turns({*turns, *(record.turn for record in verdicts)})
+            changed, self._entries(people), self._on_turns({*turns, *(record.turn for record in verdicts)})
         )
 
-    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
-        if erased := unknown_erasures(await self._erased_at(people), ledger):
-            return Saved(set(), erased)
+    async def save(
+        self, saves: Sequence[Save], people: Collection[Person] = (), ledger: LedgerEntries = NOBODY
+    ) -> Saved:
+        if unknown := unknown_entries(self._entries(people), ledger):
+            return Saved(set(), unknown)
         written = set()
         for save in saves:
             held = self._records.get(save.record.feedback_id)
@@ -62,12 +65,24 @@ class MemoryStore:
             yield [self._records[id_] for id_ in ids[start : start + batch]]
 
     async def note_erasures(self, erasures: Collection[Erasure]) -> set[Person]:
-        before = self._ledger
-        self._ledger = latest([*before.values(), *erasures])
-        return {person for person, erasure in self._ledger.items() if before.get(person) != erasure}
+        before = self._erasures
+        self._erasures = latest([*before.values(), *erasures])
+        return {person for person, erasure in self._erasures.items() if before.get(person) != erasure}
 
-    async def _erased_at(self, people: Collection[Person]) -> ErasedAt:
-        return {person: self._ledger[person].erased_at for person in people if person in self._ledger}
+    async def note_choices(self, choices: Collection[TrainingChoice]) -> set[Person]:
+        later = {one.person: one for one in choices if one > self._choices.get(one.person, (one.person, -1))}
+        self._choices |= later
+        return {*later}
+
+    def _entries(self, people: Collection[Person]) -> LedgerEntries:
+        return {
+            person: LedgerEntry(
+                self._erasures[person].erased_at if person in self._erasures else None,
+                self._choices[person].training_allowed if person in self._choices else True,
+            )
+            for person in people
+            if person in self._erasures or person in self._choices
+        }
 
     async def totals(self) -> Totals:
         records = self._records.values()

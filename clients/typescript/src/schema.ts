@@ -578,6 +578,12 @@ export interface FoundTarget {
   rule: "named" | "thread" | "own_latest" | "older_named";
 }
 
+/** A choice about training on a person's data. */
+export interface GivenChoice {
+  /** False if no model may be trained on the person's messages and feedback. */
+  allowed: boolean;
+}
+
 /** Result of a request: the number of accepted lines, and the rejected lines. */
 export interface Ingested {
   /** Number of lines that the consumers accept. */
@@ -1675,6 +1681,11 @@ export interface Operations {
     query: Record<string, unknown>;
     body: undefined;
     answer: AcceptedErasure;
+  };
+  "PUT /tenants/{tenant}/users/{user_id}/training": {
+    query: Record<string, unknown>;
+    body: GivenChoice;
+    answer: unknown;
   };
   "GET /tenants/{tenant}/erasures/{request_id}": {
     query: Record<string, unknown>;

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from contracts.intervals import wilson
+from detector.intervals import wilson
 
 #: Proportion of rejections among real messages, according to the README of the evaluation data.
 PREVALENCE: Final = 0.08

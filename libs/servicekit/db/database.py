@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from contracts.erasure import ErasedAt, Erasure, Person
+from contracts.erasure import ErasedAt, Erasure, Person, TrainingChoice
 from servicekit import metrics
 from servicekit.clock import StageTimes, current_times
 from servicekit.db.row_security import tenant_in_sight
@@ -106,6 +106,17 @@ class ErasureLedger:
             return set()
         written = await self._pool.fetch(*SQL.note_erasures.bulk(rows))
         return {Person(row["tenant"], row["user_id"]) for row in written}
+
+    async def note_choices(self, choices: Collection[TrainingChoice]) -> set[Person]:
+        """Write choices about training to the table `training_choices`, and return the people whose choices changed.
+
+        A later choice stays unchanged.
+
+        Args:
+            choices: The choices, at most one per person.
+        """
+        rows = [(*choice.person, *choice[1:]) for choice in sorted(choices)]
+        return {Person(*row) for row in await self._pool.fetch(*SQL.note_training_choices.bulk(rows))}
 
     async def erased_at(self, people: Collection[Person]) -> ErasedAt:
         """Return the erasure time of each person in microseconds, omitting people who are not in the ledger."""

@@ -34,6 +34,7 @@ _RECORD: Final[Fields] = {
     "revision": "bigint",
     "created_revision": "bigint",
     "overruled_by": "uuid",
+    "training_allowed": "boolean",
 }
 
 

@@ -1,13 +1,13 @@
 -- name: load_records
 select {record_columns} from feedback where feedback_id = any(:feedback_ids)
 
--- function: find_changes returns table (known uuid, {record_typed}, erased_tenant text, erased_user text, erased_at bigint)
+-- function: find_changes returns table (known uuid, {record_typed}, entry_tenant text, entry_user text, erased_at bigint, entry_allowed boolean)
 -- Rows with `known` are records with another revision than the known one. The other rows are verdicts and reviews on the
--- turns and on those of known verdicts, and people with an erasure.
+-- turns and on those of known verdicts, and the people's entries in the erasure ledger.
 begin
     if cardinality(:known_id::uuid[]) > 0 then
         return query
-        select k.known_id, {record_of(stored)}, null::text, null::text, null::bigint
+        select k.known_id, {record_of(stored)}, null::text, null::text, null::bigint, null::boolean
         from unnest(:known_id::uuid[], :known_revision::bigint[]) as k (known_id, known_revision)
         left join feedback stored on stored.feedback_id = k.known_id
         where coalesce(stored.revision, 0) <> k.known_revision;
@@ -16,7 +16,7 @@ begin
         or exists (select from feedback where feedback_id = any(:known_id) and source = 'inference') then
         return query
         -- The turn is in the payload of the only slot. The index `feedback_on_turn` has this expression.
-        select null::uuid, {record_of(stored)}, null::text, null::text, null::bigint
+        select null::uuid, {record_of(stored)}, null::text, null::text, null::bigint, null::boolean
         from (
             select * from unnest(:turn_tenant::text[], :turn_project::text[], :turn_conversation::text[], :turn_id::text[])
             union
@@ -29,9 +29,11 @@ begin
     end if;
     if cardinality(:person_id::text[]) > 0 then
         return query
-        select null::uuid, {record_nulls}, e.tenant, e.user_id, e.erased_at
+        select null::uuid, {record_nulls}, of_tenant, of_user, e.erased_at, coalesce(c.training_allowed, true)
         from unnest(:person_tenant::text[], :person_id::text[]) as person (of_tenant, of_user)
-        join erasures e on e.tenant = of_tenant and e.user_id = of_user;
+        left join erasures e on e.tenant = of_tenant and e.user_id = of_user
+        left join training_choices c on c.tenant = of_tenant and c.user_id = of_user
+        where e.erased_at is not null or c.training_allowed is not null;
     end if;
 end
 
@@ -43,18 +45,19 @@ order by feedback_id limit :limit
 select {record_columns} from feedback where tenant = :tenant and user_id = :user_id and feedback_id > :after
 order by feedback_id limit :limit
 
--- function: save_records returns table (feedback_id uuid, tenant text, user_id text, erased_at bigint)
--- Returns the written records. If erasures differ from the known ones, nothing is written, and the people of these
--- erasures are returned. A concurrent erasure waits for the end of the transaction and then finds its records.
+-- function: save_records returns table (feedback_id uuid, tenant text, user_id text, erased_at bigint, training_allowed boolean)
+-- Returns the written records. If entries of the erasure ledger differ from the known ones, nothing is written, and these
+-- entries are returned. A concurrent entry waits for the end of the transaction and then finds its records.
 begin
     if cardinality(:person_id::text[]) > 0 then
-        lock table erasures in share mode;
+        lock table erasures, training_choices in share mode;
         return query
-        select null::uuid, e.tenant, e.user_id, e.erased_at
-        from unnest(:person_tenant::text[], :person_id::text[], :known_erased_at::bigint[])
-            as person (of_tenant, of_user, known_at)
-        join erasures e on e.tenant = of_tenant and e.user_id = of_user
-        where e.erased_at is distinct from known_at;
+        select null::uuid, of_tenant, of_user, e.erased_at, coalesce(c.training_allowed, true)
+        from unnest(:person_tenant::text[], :person_id::text[], :known_erased_at::bigint[], :known_allowed::boolean[])
+            as person (of_tenant, of_user, known_at, allowed)
+        left join erasures e on e.tenant = of_tenant and e.user_id = of_user
+        left join training_choices c on c.tenant = of_tenant and c.user_id = of_user
+        where e.erased_at is distinct from known_at or coalesce(c.training_allowed, true) <> allowed;
         if found then
             return;
         end if;
@@ -65,7 +68,7 @@ begin
     ), updated as (
         update feedback stored set slots = given.slots, live = given.live, reaction = given.reaction,
             revision = given.revision, created_revision = given.created_revision, overruled_by = given.overruled_by,
-            origin = given.origin
+            origin = given.origin, training_allowed = given.training_allowed
         from given
         where stored.feedback_id = given.feedback_id and stored.revision = given.loaded_revision
             and given.loaded_revision > 0
@@ -76,8 +79,8 @@ begin
         on conflict do nothing
         returning stored.feedback_id
     )
-    select u.feedback_id, null::text, null::text, null::bigint from updated u
-    union all select i.feedback_id, null::text, null::text, null::bigint from inserted i;
+    select w.feedback_id, null::text, null::text, null::bigint, null::boolean
+    from (select * from updated union all select * from inserted) w;
 end
 
 -- name: count_records

@@ -21,7 +21,9 @@ create table feedback (
     revision bigint not null,
     created_revision bigint not null,
     -- For a verdict of the machine: the review that counts in its place.
-    overruled_by uuid
+    overruled_by uuid,
+    -- False if the person forbids training.
+    training_allowed boolean not null
 );
 create index feedback_by_person on feedback (tenant, user_id, feedback_id);
 -- Verdicts and reviews have one slot, whose payload names their turn.
@@ -102,6 +104,17 @@ create table erasures (
     erased_at bigint not null,
     -- Time of the entry's last change by this database's clock.
     noted_at timestamptz not null default clock_timestamp(),
+    primary key (tenant, user_id)
+);
+
+-- Each person's latest choice about training on their data.
+create table training_choices (
+    tenant text not null,
+    user_id text not null,
+    -- Id of the event; breaks ties between choices of one time.
+    choice_id text not null,
+    chosen_at bigint not null,
+    training_allowed boolean not null,
     primary key (tenant, user_id)
 );
 

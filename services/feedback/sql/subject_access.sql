@@ -11,5 +11,8 @@ select to_jsonb(r) as held from buckets r where r.tenant = :tenant and r.user_id
 -- name: held_erasure_requests
 select to_jsonb(r) as held from erasure_requests r where r.tenant = :tenant and r.user_id = :user_id
 
+-- name: held_training_choices
+select to_jsonb(r) as held from training_choices r where r.tenant = :tenant and r.user_id = :user_id
+
 -- name: held_erasures
 select to_jsonb(r) as held from erasures r where r.tenant = :tenant and r.user_id = :user_id

@@ -9,13 +9,13 @@ from typing import Final, Literal
 import asyncpg
 import structlog
 
-from contracts.feedback import FeedbackErasureRequested
+from contracts.feedback import PersonRequest
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 from servicekit.clock import Clock
 from servicekit.web.projects import ProjectSet
 
-AccessAction = Literal["read", "searched", "exported", "erased", "changed rule", "changed access"]
+AccessAction = Literal["read", "searched", "exported", "erased", "changed training", "changed rule", "changed access"]
 _ALL: Final = "*"
 log = structlog.get_logger(__name__)
 MOST_ENTRIES: Final = 100
@@ -68,14 +68,14 @@ class AccessLog:
         await (connection or self._pool).execute(*SQL.note_access(**values, now=self._clock.now()))
         log.info("access", **values)
 
-    async def note_erasure(self, request: FeedbackErasureRequested) -> None:
-        """Log an erasure request, without the id of the erased person.
+    async def note_request(self, request: PersonRequest, action: AccessAction, about: str) -> None:
+        """Log a request about a person, without the person's id.
 
         If the same request arrives again, it is not logged again.
         """
-        actor, about = request.requested_by or "unknown", request.request_id
-        values = {"actor": actor, "tenant": request.tenant, "project": None, "action": "erased", "about": about}
-        await self._pool.execute(*SQL.note_access(**values, now=request.occurred_at))
+        values = {"tenant": request.tenant, "project": None, "action": action, "about": about}
+        actor = request.requested_by or "unknown"
+        await self._pool.execute(*SQL.note_access(**values, actor=actor, now=request.occurred_at))
 
     async def newest(self, within: ProjectSet, limit: int = MOST_ENTRIES) -> Sequence[AccessEntry]:
         """Return the newest entries about projects in `within`, newest first."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from contracts.intervals import Interval, Z, wilson
+from detector.intervals import Interval, Z, wilson
 from reporting.figures.votes import difference
 
 FEWEST_PEOPLE: Final = 10

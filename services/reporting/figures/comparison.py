@@ -12,7 +12,7 @@ import asyncpg
 
 from contracts.base import Origin
 from contracts.instants import DAY
-from contracts.intervals import Interval
+from detector.intervals import Interval
 from reporting.figures.clustering import ClusteredShare, PersonVotes, effective_size
 from reporting.figures.comparison_models import (
     ComparedShare,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from contracts.intervals import Interval, wilson
+from detector.intervals import Interval, wilson
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class ExportQuestion(FilterBody):
 
         Verdicts of people and reviewers are exported by default. Only `events` with `records` includes replies.
         """
-        filters = self.filters.replace(by_answer=True)
+        filters = self.filters.replace(by_answer=True, trainable=True)
         if wanted == "kto":  # without accepted answers, a model would only learn what not to say
             filters = filters.replace(issue=None, topic=filters.issue)
         if not (self.origin or self.everyone):
@@ -95,7 +95,8 @@ class _Handlers:
         question or to a later question with the same text. `sft` examples consist of a prompt and a completion, which
         come from accepted answers and corrections. `events` contains the verdicts themselves. An export has one row per
         judged answer and person, even if a turn has several answers. `GET …/exports/{wanted}/counts` tells which judged
-        answers are left out. Erased feedback is omitted. An unknown project gives 404.
+        answers are left out. Erased feedback is omitted, and so
+        are people who forbid training. An unknown project gives 404.
         """
         stream = as_jsonl(examples(await self._cases(project, wanted, question), wanted))
         if self.access_log is not None:

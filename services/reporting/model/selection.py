@@ -159,6 +159,7 @@ class Filters(ListFilter):
         by_answer: Also include a person's verdict on one answer of a turn that a newer verdict on another answer of the
             turn replaces. Ignored if `overruled` or `judged` is set.
         among: Only the feedback records with these ids.
+        trainable: Omit feedback by people who forbid training, and feedback on answers to their questions.
     """
 
     origins: tuple[Origin, ...] | None = None
@@ -167,6 +168,7 @@ class Filters(ListFilter):
     topic: int | None = None
     by_answer: bool = False
     among: tuple[UUID, ...] | None = None
+    trainable: Literal[True] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -249,6 +251,14 @@ _CLAUSES: Final = {
     "tag": "e.reaction is not null and e.tags <> '{}' and e.tags @> array[:tag::text]",
     "min_confidence": "e.confidence >= :min_confidence",
     "among": "e.feedback_id = any(:among::uuid[])",
+    "trainable": """:trainable and not exists (
+        select from training_choices c
+        where c.tenant = :tenant and not c.training_allowed and c.user_id in (e.user_id, (
+            select q.sender_id from exchanges x
+            join messages q on q.message_id = x.question_id and q.conversation_id = x.conversation_id
+                and q.tenant = x.tenant and q.project = x.project
+            where x.answer_id = e.answer_id and x.conversation_id = e.conversation_id and x.tenant = :tenant
+              and x.project = :project)))""",
     "user_id": "e.user_id = :user_id",
     "conversation_id": "e.conversation_id = :conversation_id",
     "detector": "e.detector = :detector",

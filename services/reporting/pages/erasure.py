@@ -1,4 +1,4 @@
-"""Erasure page, on which an administrator erases a person's data.
+"""Erasure page, on which an administrator erases a person's data, or forbids training on it.
 
 The administrator looks up the person's data, confirms the erasure, and sees its progress by service. The page's script
 sends the erasure request to the feedback service, which has the same base URL, and then polls that service for the
@@ -68,6 +68,7 @@ def erasure_router(reads: asyncpg.Pool) -> Routes:
             user=user,
             request=wanted,
             found=found,
+            training_allowed=not user or await reads.fetchval(*SQL.may_train(tenant=tenant, user_id=user)),
             erased=ERASED,
         )
 

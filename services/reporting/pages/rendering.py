@@ -18,7 +18,7 @@ from jinja2.runtime import Context
 
 from contracts.base import DecidedBy
 from contracts.instants import format_instant
-from contracts.intervals import wilson
+from detector.intervals import wilson
 from detector.reasons import reason_in_words
 from reporting.figures.votes import Votes
 from reporting.model.selection import BINS

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from contracts.feedback import FeedbackCreated, FeedbackErased, FeedbackErasureRequested, FeedbackSessionCreated
+from contracts.erasure import TrainingChoice
+from contracts.feedback import (
+    FeedbackCreated,
+    FeedbackErased,
+    FeedbackErasureRequested,
+    FeedbackSessionCreated,
+    FeedbackTrainingChosen,
+)
 from contracts.versions import MessageEvent
 from reporting.access.log import AccessLog
 from reporting.model.projection import (
@@ -18,6 +25,7 @@ from reporting.model.projection import (
     session_row,
 )
 from reporting.read_models.store import ReadModelStore
+from servicekit.db.database import ErasureLedger
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
@@ -71,6 +79,22 @@ class ProjectionHandler(Handler, tombstones=True):
         return [outcome(event) for event in events]
 
 
+class TrainingChoiceHandler(Handler):
+    """Handler that stores choices about training, which exports obey, and records them in the access log."""
+
+    def __init__(self, ledger: ErasureLedger, projection: ProjectionHandler) -> None:
+        self._ledger = ledger
+        self._log = projection.access_log
+
+    async def handle(self, batch: Sequence[Received[FeedbackTrainingChosen]]) -> Sequence[Outcome]:
+        choices = [TrainingChoice.of(received.event) for received in batch]
+        changed = await self._ledger.note_choices({choice.person: choice for choice in sorted(choices)}.values())
+        for received in batch:
+            if self._log is not None:
+                await self._log.note_request(received.event, "changed training", received.event.event_id)
+        return [Outcome.STORED if choice.person in changed else Outcome.UNCHANGED for choice in choices]
+
+
 class ErasureLogHandler(Handler, tombstones=True):
     """Handler that records erasure requests in the access log, after `inner` has erased the data."""
 
@@ -82,5 +106,5 @@ class ErasureLogHandler(Handler, tombstones=True):
         outcomes = await self._inner.handle(batch)
         for received in batch:
             if self._log is not None and isinstance(received.event, FeedbackErasureRequested):
-                await self._log.note_erasure(received.event)
+                await self._log.note_request(received.event, "erased", received.event.request_id)
         return outcomes

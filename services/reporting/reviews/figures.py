@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from contracts.intervals import wilson
+from detector.intervals import wilson
 from reporting.model.responses import ProjectReport, ResponseModel
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import asyncpg
 from pydantic import Field
 
-from contracts.intervals import wilson
+from detector.intervals import wilson
 from reporting.model.responses import InstantTime
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Agreement, SampledShare, SecondReview, sampled

@@ -7,8 +7,8 @@ from contracts.chat import DELETED
 from contracts.erasure import ERASURE_MARGIN
 from contracts.exchange import REACH
 from contracts.instants import DAY, MINUTE
-from contracts.intervals import Z
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
+from detector.intervals import Z
 from reporting.model.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
 from reporting.model.projection import FeedbackRow
 from reporting.model.selection import BINS, HOUR

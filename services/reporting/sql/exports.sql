@@ -43,7 +43,8 @@ m.tenant = :tenant and m.project = :project and m.conversation_id = n.conversati
       and (m.occurred_at, m.sequence, m.log_time, m.log_offset) < (n.asked_at, n.sequence, n.log_time, n.log_offset)
 
 -- name: messages_before_questions
--- Return messages of the answer's thread and the thread's root, or messages of the channel outside of threads.
+-- Return messages of the answer's thread and the thread's root, or messages of the channel outside of threads. Messages of
+-- people who forbid training, and answers to them, are omitted.
 select n.n, p.sender_type, left(p.content, 20000) as content
 from unnest(:n::int[], :conversation_id::text[], :thread::text[], :asked_at::bigint[], :sequence::bigint[],
     :log_time::bigint[], :log_offset::bigint[])
@@ -57,7 +58,14 @@ cross join lateral (
            and m.thread <> n.thread)
     ) near order by occurred_at desc, sequence desc, log_time desc, log_offset desc limit :limit
 ) p
-where p.has_text and p.sender_type <> 'system'
+where p.has_text and p.sender_type <> 'system' and not exists (
+    select from training_choices c
+    where c.tenant = :tenant and not c.training_allowed and c.user_id in (p.sender_id, (
+        select q.sender_id from exchanges x
+        join messages q on q.message_id = x.question_id and q.conversation_id = x.conversation_id
+            and q.tenant = x.tenant and q.project = x.project
+        where x.answer_id = p.message_id and x.conversation_id = p.conversation_id and x.tenant = :tenant
+          and x.project = :project)))
 order by n.n, p.occurred_at, p.sequence, p.log_time, p.log_offset
 
 -- name: better_answers
@@ -70,7 +78,10 @@ join live_feedback(true) e on e.tenant = :tenant and e.project = :project and e.
 join messages a on a.message_id = e.answer_id and a.conversation_id = e.conversation_id and a.tenant = :tenant
     and a.project = :project and {is_from(a, 'agent')}
 {question_of_answer(a)}
-where {text_until(a, e.occurred_at)} is not null and (q.message_id = n.question_id
+where {text_until(a, e.occurred_at)} is not null and not exists (
+        select from training_choices c
+        where c.tenant = :tenant and not c.training_allowed and c.user_id in (e.user_id, q.sender_id))
+    and (q.message_id = n.question_id
     or q.occurred_at > n.asked_at and lower(btrim({text_until(q, a.occurred_at)})) = lower(btrim(n.question)))
 order by n.n, q.message_id = n.question_id desc, a.occurred_at desc, e.feedback_id
 

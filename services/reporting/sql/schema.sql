@@ -245,6 +245,17 @@ create table erasures (
     primary key (tenant, user_id)
 );
 
+-- Each person's latest choice about training on their data; exports skip a person who forbids it
+create table training_choices (
+    tenant text not null,
+    user_id text not null,
+    -- Id of the event; breaks ties between choices of one time
+    choice_id text not null,
+    chosen_at bigint not null,
+    training_allowed boolean not null,
+    primary key (tenant, user_id)
+);
+
 -- The PostgreSQL cluster whose transaction ids written_by holds; another cluster counts anew. One row
 create table database_server (
     system_identifier bigint not null
@@ -759,13 +770,13 @@ create table access_log (
     -- Subject of the token or key
     actor text not null,
     action text not null,
-    -- The conversation, the route of a search, the format of an export, the id of an erasure request, the name of a rule, or what was
+    -- The conversation, the route of a search, the format of an export, the id of a request about a person, the name of a rule, or what was
     -- changed in the views or the access
     about text not null,
     primary key (id, tenant),
-    check (action = any (array['read', 'searched', 'exported', 'erased', 'changed rule', 'changed access']))
+    check (action = any (array['read', 'searched', 'exported', 'erased', 'changed training', 'changed rule', 'changed access']))
 );
-create unique index access_log_erased on access_log (tenant, about) where action = 'erased';
+create unique index access_log_erased on access_log (tenant, about) where action in ('erased', 'changed training');
 create unique index access_log_read on access_log (actor, about, tenant, project, (at / '3600000000'::bigint))
     where action in ('read', 'searched');
 create index access_log_tenant on access_log (tenant, at desc);

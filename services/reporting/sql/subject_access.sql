@@ -37,8 +37,15 @@ where r.tenant = :tenant and r.state in ('writing', 'current') and (
         select from feedbacks f where f.tenant = r.tenant and f.project = r.project and f.user_id = :user_id
             and f.conversation_id = r.conversation_id and f.turn_id = r.turn_id and f.feedback_type <> 'implicit'))
 
+-- name: held_training_choices
+select to_jsonb(r) as held from training_choices r where r.tenant = :tenant and r.user_id = :user_id
+
 -- name: held_erasures
 select to_jsonb(r) as held from erasures r where r.tenant = :tenant and r.user_id = :user_id
+
+-- name: may_train
+-- False if the person forbids training.
+select coalesce((select training_allowed from training_choices where tenant = :tenant and user_id = :user_id), true)
 
 -- name: count_of_person
 -- Count a person's messages and feedback records in a tenant, and the projects that contain any of them.

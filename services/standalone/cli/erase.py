@@ -27,6 +27,10 @@ class _Options:
     user: Annotated[str | None, typer.Option(help="The id of the user to erase, in all of the tenant's projects.")] = (
         None
     )
+    training: Annotated[
+        bool | None,
+        typer.Option("--training/--no-training", help="Erase nothing; allow or forbid training on the user's data."),
+    ] = None
     status: Annotated[str | None, typer.Option(help="Show the status of this erasure request; erase nothing.")] = None
     url: Url = None
     token: Token = None
@@ -49,11 +53,20 @@ def erase(options: _Options) -> None:
         raise typer.BadParameter("Give either --user (to erase a user) or --status (to follow a request).")
     url, token = address_of(options.url, options.token, options.state)
     tenant, user = options.tenant, options.user
+    headers = {"Authorization": f"Bearer {token}"}
+    if options.training is not None:
+        if user is None:
+            raise typer.BadParameter("--training and --no-training need --user.")
+        with httpx.Client(base_url=url, headers=headers, timeout=10) as http:
+            path = f"/tenants/{tenant}/users/{segment_of(user)}/training"
+            _asked(http, "PUT", path, json={"allowed": options.training})
+        say(f"Training on the data of {user} is now {'allowed' if options.training else 'forbidden'}.")
+        return
     if user is not None and not options.yes:
         typer.confirm(
             f"Erase everything that {user} has said in {tenant}? This cannot be undone.", abort=True, err=True
         )
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=10) as http:
+    with httpx.Client(base_url=url, headers=headers, timeout=10) as http:
         request = options.status or str(
             _asked(http, "DELETE", f"/tenants/{tenant}/users/{segment_of(user or '')}")["request_id"]
         )
@@ -77,11 +90,13 @@ def _followed(http: httpx.Client, path: str, request: str, wait: float) -> dict[
         time.sleep(_BETWEEN_LOOKS)
 
 
-def _asked(http: httpx.Client, method: str, path: str, *, missing_is_fine: bool = False) -> dict[str, Any]:
+def _asked(
+    http: httpx.Client, method: str, path: str, *, missing_is_fine: bool = False, json: Any = None
+) -> dict[str, Any]:
     import httpx
 
     try:
-        answer = http.request(method, path)
+        answer = http.request(method, path, json=json)
     except httpx.HTTPError as error:
         say(f"{http.base_url} does not answer ({type(error).__name__}).", "red")
         raise typer.Exit(3) from None
@@ -90,7 +105,7 @@ def _asked(http: httpx.Client, method: str, path: str, *, missing_is_fine: bool 
     if answer.is_error:
         say(explain(answer), "red")
         raise typer.Exit(FAILED)
-    body: dict[str, Any] = answer.json()
+    body: dict[str, Any] = answer.json() or {}
     return body
 
 

@@ -12,10 +12,18 @@ from feedback.model import Key, Payload
 from reporting.model.projection import FeedbackRow
 
 OF_THE_RECORD = {"event_id", "occurred_at", "sequence", "version", "feedback_id", "change", "revision", "recorded_at"}
-OF_THE_RECORD |= {"origin", "feedback_type", "rn", "overruled_by", "overruled_reaction", *Key._fields}
+OF_THE_RECORD |= {
+    "origin",
+    "feedback_type",
+    "rn",
+    "overruled_by",
+    "overruled_reaction",
+    "training_allowed",
+    *Key._fields,
+}
 """Fields that follow from the stored record, not from what was said."""
 NOT_REPORTED = {"event_id", "sequence", "version", "change", "source_id", "causation_id"}
-NOT_REPORTED |= {"question_message_id", "thread_id", "strategy", "attributes"}
+NOT_REPORTED |= {"question_message_id", "thread_id", "strategy", "attributes", "training_allowed"}
 """Fields that no report shows."""
 SAID = {one.name for one in fields(Payload)} - {"provenance"}
 

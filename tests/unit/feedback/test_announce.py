@@ -94,6 +94,7 @@ def test_a_created_feedback_is_announced_with_everything_it_says() -> None:
         "overruledReaction": None,
         "detector": None,
         "decidedBy": None,
+        "trainingAllowed": True,
     }
 
 

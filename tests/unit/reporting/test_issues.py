@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from contracts.intervals import wilson
 from detector.encoders.embedder import Vectors, unit_rows
+from detector.intervals import wilson
 from reporting.figures.clustering import ClusteredShare, PersonVotes, effective_size
 from reporting.figures.ranking import AgentEvidence
 from reporting.figures.votes import Votes

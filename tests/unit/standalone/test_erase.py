@@ -72,6 +72,20 @@ def test_an_erasure_is_confirmed_first(typed: str, code: int) -> None:
     assert bool(service.asked) is not bool(code)
 
 
+@pytest.mark.parametrize(("option", "said"), [("--no-training", "forbidden"), ("--training", "allowed")])
+def test_a_choice_about_training_erases_nothing(option: str, said: str) -> None:
+    asked: list[tuple[str, str, Any]] = []
+
+    def accept(request: httpx.Request) -> httpx.Response:
+        asked.append((request.method, request.url.path, json.loads(request.content)))
+        return httpx.Response(202, content=b"null")
+
+    ended = erased(accept, "--user", "eve", option)
+    assert ended.exit_code == 0 and said in ended.output
+    assert asked == [("PUT", "/tenants/acme/users/eve/training", {"allowed": said == "allowed"})]
+    assert erased(accept, "--status", "r/1", option).exit_code == 2
+
+
 @pytest.mark.parametrize("options", [[], ["--user", "eve", "--status", "r"]])
 def test_either_a_user_or_a_request_is_named(options: list[str]) -> None:
     service = Service()

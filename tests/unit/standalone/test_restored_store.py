@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
 
-from contracts.erasure import ErasedAt, Person
+from contracts.erasure import Person
 from contracts.feedback import FeedbackExplicitReceived
 from contracts.headers import REVISION, Headers
 from contracts.topics import FEEDBACK_CREATED
-from feedback.model import Change, Record, merge, revise
+from feedback.model import Change, LedgerEntries, Record, merge, revise
 from feedback.reward import change_of
 from feedback.store import NOBODY, Save, Saved
 from feedback.writer import message_of
@@ -99,7 +99,9 @@ class ContestedStore(MemoryStore):
         super().__init__()
         self._held, self._other = held, other
 
-    async def save(self, saves: Sequence[Save], people: Collection[Person] = (), ledger: ErasedAt = NOBODY) -> Saved:
+    async def save(
+        self, saves: Sequence[Save], people: Collection[Person] = (), ledger: LedgerEntries = NOBODY
+    ) -> Saved:
         other, self._other = self._other, None
         if other is not None:
             await super().save([Save(other, self._held.revision)])

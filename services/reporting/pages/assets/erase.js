@@ -1,4 +1,4 @@
-// Requests an erasure after the id was typed again, and shows the progress of each service.
+// Requests an erasure after the id was typed again, and shows the progress of each service. Forbids or allows training.
 "use strict";
 
 {
@@ -9,8 +9,9 @@
   const { tenant, user, request } = card.dataset;
   const place = `/tenants/${encodeURIComponent(tenant)}`;
 
-  const ask = async (method, path) => {
-    const answer = await fetch(path, { method, credentials: "same-origin" });
+  const ask = async (method, path, body) => {
+    const headers = body ? { "Content-Type": "application/json" } : {};
+    const answer = await fetch(path, { method, body: body && JSON.stringify(body), headers, credentials: "same-origin" });
     if (answer.status === 404) return null;
     const said = await answer.json().catch(() => ({}));
     if (!answer.ok) throw new Error(said.detail ?? `The service answered ${answer.status}.`);
@@ -51,6 +52,20 @@
     } catch (error) {
       form.querySelector("button").disabled = false;
       state.textContent = error instanceof TypeError ? "The service does not respond. Nothing was erased." : error.message;
+    }
+  });
+
+  const training = document.getElementById("training");
+  training?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const allowed = training.dataset.allowed === "false";
+    training.querySelector("button").disabled = true;
+    try {
+      await ask("PUT", `${place}/users/${encodeURIComponent(user)}/training`, { allowed });
+      state.textContent = `Training on the data of ${user} is now ${allowed ? "allowed" : "forbidden"}.`;
+    } catch (error) {
+      training.querySelector("button").disabled = false;
+      state.textContent = error instanceof TypeError ? "The service does not respond. Nothing was changed." : error.message;
     }
   });
 

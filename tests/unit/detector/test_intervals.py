@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.intervals import wilson
+from detector.intervals import wilson
 
 
 @pytest.mark.parametrize(
