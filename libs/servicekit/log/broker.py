@@ -13,7 +13,7 @@ from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLS
 from contracts.topics import Consumer
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.fetch import Polling
-from servicekit.log.limits import bound_fetching
+from servicekit.log.fetch_limits import bound_fetching
 from servicekit.log.settings import METADATA_AGE_MS, KafkaSettings
 from servicekit.log.subscriber import DRAIN_SECONDS, Subscription
 from servicekit.settings import read_settings

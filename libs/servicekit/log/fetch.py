@@ -20,7 +20,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from contracts.headers import LOG_TIME, Headers, header
 from contracts.topics import IN_LOG_ORDER
-from servicekit.log.limits import FetchFailure
+from servicekit.log.fetch_limits import FetchFailure
 from servicekit.log.records import Coordinates, RawRecord, RefusedBatch
 from servicekit.log.settings import BATCH_TIMEOUT_SECONDS, MAX_RECORDS
 

@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from servicekit.errors import StartError
 from servicekit.log.cluster import Bootstrap, client_options
-from servicekit.log.limits import FetchFailure, bound_fetching
+from servicekit.log.fetch_limits import FetchFailure, bound_fetching
 from servicekit.log.topics import Say, wait_for_broker
 
 SILENT_MS = 15_000

@@ -13,7 +13,7 @@ from aiokafka.structs import ConsumerRecord
 
 from contracts.topics import CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, IN_LOG_ORDER
 from servicekit.log.fetch import GAP_MS, HOLD_SECONDS, LogOrder
-from servicekit.log.limits import FetchFailure
+from servicekit.log.fetch_limits import FetchFailure
 
 MESSAGES, REPLIES, REACTIONS, OTHER = (
     TopicPartition(topic, 0) for topic in (CHAT_MESSAGE.name, CHAT_REPLY.name, CHAT_REACTION.name, "other")

@@ -19,10 +19,10 @@ from aiokafka.record.util import calc_crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servicekit.log import limits
+from servicekit.log import fetch_limits
 from servicekit.log.delivery import Delivery
 from servicekit.log.fetch import raw_record
-from servicekit.log.limits import (
+from servicekit.log.fetch_limits import (
     HEADER_BYTES,
     POLL_BYTES,
     BoundedRecords,
@@ -46,11 +46,11 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     "zstd": codec.zstd_encode,
 }
 UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": limits.unpack_gzip,
-    "snappy": limits.unpack_snappy,
-    "snappy block": limits.unpack_snappy,
-    "lz4": limits.unpack_lz4,
-    "zstd": limits.unpack_zstd,
+    "gzip": fetch_limits.unpack_gzip,
+    "snappy": fetch_limits.unpack_snappy,
+    "snappy block": fetch_limits.unpack_snappy,
+    "lz4": fetch_limits.unpack_lz4,
+    "zstd": fetch_limits.unpack_zstd,
 }
 
 
