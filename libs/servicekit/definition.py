@@ -115,17 +115,21 @@ class ServiceDefinition(Generic[P]):
         return [expiry for table in self.keeps for expiry in table.expiries(settings)]
 
     async def build(self, settings: Any, context: ServiceContext) -> Service:
-        """Build the service, connected and ready to start.
+        """Build the service, connected and ready to start. If that fails, everything it has opened is closed.
 
         Raises:
             StartError: If the settings cannot be used.
         """
         service = Service(self.name, context)
-        parts = service.parts = await self.opens(settings, service)
-        if self.keeps:
-            service.expire(parts.pool, self.expiries(settings))
-        self.connects(parts, service)
-        service.routers += self.serves(parts)
+        try:
+            parts = service.parts = await self.opens(settings, service)
+            if self.keeps:
+                service.expire(parts.pool, self.expiries(settings))
+            self.connects(parts, service)
+            service.routers += self.serves(parts)
+        except BaseException:
+            await service.stop()
+            raise
         return service
 
 

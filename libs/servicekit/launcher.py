@@ -11,7 +11,6 @@ import faulthandler
 import os
 import signal
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import uvloop
@@ -165,14 +164,12 @@ async def _started(program: ServiceDefinition[Any], traces: Traces | None = None
     cluster = cluster_at(settings.broker)
     log.info("starting", service=program.name, broker=str(cluster), database=shown(settings.database_url))
     context = ServiceContext(cluster, say=lambda message: log.info("waiting", what=message), traces=traces)
-    services: list[Service] = []
+    service = await program.build(settings, context)
     try:
-        service = await program.build(settings, replace(context, on_made=services.append))
         await ensure_topics(cluster, create=False, say=context.say)
         await service.start()
     except BaseException:
-        for unfinished in services:  # a failed build may have opened connections
-            await unfinished.stop()
+        await service.stop()
         raise
     tune_gc()
     return service

@@ -53,8 +53,7 @@ class ServiceContext:
 
     An event is rejected if its time is too far ahead of the log time, or of `judge_at` (in microseconds) if that is
     set. `room` returns True if the log has room for the given number of bytes; a log on disk always has. `unread` waits
-    for records in a log whose fetches do not wait for them. `on_made` is called with each service before the service
-    opens any resource, so that the caller can close the service if opening a resource fails.
+    for records in a log whose fetches do not wait for them.
     """
 
     bootstrap: Bootstrap
@@ -66,7 +65,6 @@ class ServiceContext:
     on_commit: Committed = lambda _group, _offsets: None
     room: Callable[[int], bool] = lambda _: True
     unread: Unread | None = None
-    on_made: Callable[[Service], None] = lambda _: None
     traces: Traces | None = None
 
 
@@ -101,7 +99,6 @@ class Service:
         self._probes: list[Callable[[], Awaitable[object]]] = []
         self._broker: KafkaBroker | None = None
         self.started = False
-        context.on_made(self)
 
     def consume(self, group: Consumer, handler: Handler | Mapping[Handler, Collection[Topic]]) -> None:
         """Subscribe `group` when the service starts, and pass its batches to `handler` or to the topics' handlers."""

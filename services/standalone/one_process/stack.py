@@ -43,10 +43,10 @@ class Stack:
         backpressure: Backpressure | None = None,
         defaults: Mapping[str, Any] | None = None,
     ) -> None:
-        self._made: list[Service] = []
         if backpressure is not None:
             context = _on_in_process_log(context, backpressure)
-        self._context = replace(context, on_made=self._made.append)
+        self._context = context
+        self._built: list[Service] = []
         self._backpressure = backpressure
         self._defaults = defaults or {}
         self.database_url = database_url
@@ -55,12 +55,15 @@ class Stack:
         self.log: Producer = context.wrap_producer(self.intake)
 
     async def start(self) -> None:
-        built = await together(*(program.build(self._settings(program), self._context) for program in PROGRAMS))
-        self.services = {service.name: service for service in built}
+        await together(*(self._build(program, self._settings(program)) for program in PROGRAMS))
+        self.services = {service.name: service for service in self._built}
         if self._backpressure is not None:
             self._backpressure.follow(self.groups)
         await self.intake.start()
-        await together(*(service.start() for service in built))
+        await together(*(service.start() for service in self._built))
+
+    async def _build(self, program: ServiceDefinition[Any], settings: Any) -> None:
+        self._built.append(await program.build(settings, self._context))
 
     def _settings(self, program: ServiceDefinition[Any]) -> Any:
         fields = program.settings.model_fields
@@ -102,7 +105,7 @@ class Stack:
         if self._backpressure is not None:
             self._backpressure.stop()
         await self.intake.stop()
-        await asyncio.gather(*(service.stop() for service in self._made))
+        await asyncio.gather(*(service.stop() for service in self._built))
 
     async def not_ready(self) -> str | None:
         """Return the reason why the stack is not ready, or None if it is."""
