@@ -22,11 +22,6 @@ GAPS = Counter(
     "Positions outside the log: records that were deleted before they were read",
     ("group",),
 )
-DROPPED_FIELDS = Counter(
-    "agent_feedback_dropped_fields_total",
-    "Invalid optional fields of chat events, treated as not sent",
-    ("topic", "field"),
-)
 REDACTED = Counter("agent_feedback_redacted_total", "Places in texts replaced by a mask", ("kind",))
 PURGED = Counter(
     "agent_feedback_purged_rows_total",

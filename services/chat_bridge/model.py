@@ -249,7 +249,7 @@ def parked_event(event: BatchedEvent, now: int) -> ParkedEvent:
         key=ParkedKey(about.tenant, about.project, received.topic, identity_of(about)),
         original=original_key(about),
         record_key=received.raw.key,
-        value=value if about.original is None and not received.dropped else without_copy(received.event),
+        value=value if about.original is None else without_copy(received.event),
         cause=received.cause,
         traceparent=received.traceparent,
         user_id=author.user_id if author else None,

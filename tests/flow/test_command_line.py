@@ -69,7 +69,7 @@ async def test_the_outcomes_of_a_run_name_the_bad_lines(tmp_path: Path) -> None:
         GOOD,
         {**GOOD, "eventId": "event-2", "senderType": "a secret"},
         {name: value for name, value in GOOD.items() if name != "messageId"},
-        {**GOOD, "eventId": "event-4", "attachments": "an optional field is dropped"},
+        {**GOOD, "eventId": "event-4", "anything": "an unknown field is ignored"},
     ]
     twice = '{"tenant": "globex", ' + json.dumps(GOOD)[1:]
     file.write_text("\n".join([*map(json.dumps, events), "a secret", twice]))

@@ -240,11 +240,8 @@ class Delivery:
                     if slot.topic in self._letter_topics
                     else Outcome.ignored("set_aside_elsewhere")
                 )
-                continue
-            slot.received = result
-            if result.dropped and slot.topic in self._letter_topics:
-                for name in result.dropped:
-                    metrics.DROPPED_FIELDS.labels(slot.topic, name).inc()
+            else:
+                slot.received = result
 
     async def _settle(self, slots: Sequence[Slot], most_blamed: int = BISECT_AFTER) -> None:
         """Handle records and set their outcomes. Retries during an outage, and otherwise bisects a batch that fails.

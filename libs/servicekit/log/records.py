@@ -9,7 +9,6 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 from uuid import UUID
 
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
 
 from contracts.base import RECORD_LIMIT, SHORTEST_EVENT, Envelope
 from contracts.feedback import FeedbackErased
@@ -17,7 +16,6 @@ from contracts.headers import CAUSE, REVISION, Headers, derived_headers, header,
 from contracts.ids import partition_of
 from contracts.inbound import SPELLING
 from contracts.log_time import at_log_time, future_fault
-from contracts.optional_fields import droppable
 from contracts.topics import COMPACTED, FEEDBACK_CREATED, FOREIGN, Topic
 from contracts.versions import LogPosition
 
@@ -93,14 +91,10 @@ _TOO_SHORT = f"fewer than {SHORTEST_EVENT} bytes: required fields are missing"
 
 
 class Received(NamedTuple, Generic[R_co]):
-    """Parsed record.
-
-    `dropped` contains the wire names of optional fields that were ignored because they are invalid.
-    """
+    """Parsed record."""
 
     event: R_co
     raw: RawRecord
-    dropped: Sequence[str] = ()
 
     @classmethod
     def of_value(cls, topic: str, value: bytes, models: Mapping[str, type[E]]) -> Received[E] | Unreadable:
@@ -221,14 +215,8 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
     model = models.get(raw.coordinates.topic)
     if model is None:
         return Unreadable(raw, "unknown_topic", "no event belongs to this topic")
-    dropped: Sequence[str] = ()
     try:
-        try:
-            event = model.from_wire(value)
-        except ValidationError as error:
-            if not (dropped := _droppable(raw, model, error)):
-                raise
-            event = model.from_wire(_without(value, dropped))
+        event = model.from_wire(value)
     except ValidationError as error:
         return Unreadable(raw, *_why(error))
     except (ValueError, RecursionError) as error:
@@ -239,23 +227,7 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
         return Unreadable(raw, *fault)
     if _repeats_a_key(value):
         return Unreadable(raw, "repeated_key", "a name stands twice in the object")
-    return Received(event, raw, dropped)
-
-
-def _droppable(raw: RawRecord, model: type[Envelope], error: ValidationError) -> Sequence[str]:
-    """Return the names of an event's invalid fields, sorted, if the event is valid without them.
-
-    The result is empty if one of these fields is required, or if the event does not come from outside the platform.
-    """
-    if raw.coordinates.topic not in FOREIGN:
-        return ()
-    errors = error.errors(include_url=False, include_context=False, include_input=False)
-    faulty = {str(fault["loc"][0]) if fault["loc"] else "" for fault in errors}
-    return sorted(faulty) if faulty <= droppable(model) else ()
-
-
-def _without(value: bytes, names: Sequence[str]) -> bytes:
-    return to_json({name: content for name, content in from_json(value).items() if name not in names})
+    return Received(event, raw)
 
 
 def _in_words(refused: RefusedBatch) -> str:

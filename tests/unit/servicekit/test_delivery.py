@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 from structlog.testing import capture_logs
 
 from contracts.base import SHORTEST_EVENT
-from contracts.topics import TOPICS, Consumer, Topic
+from contracts.topics import TOPICS, Topic
 from servicekit import metrics
 from servicekit.errors import LogUnavailable, Permanent, Unavailable
 from servicekit.log.backoff import Backoff, Interrupted
@@ -191,25 +191,6 @@ async def test_a_group_that_does_not_keep_the_letters_passes_over_bad_records() 
     )
     assert await run.deliver(raw(TOPIC, b"{")) == [Outcome.ignored("set_aside_elsewhere")]
     assert run.log.messages == []
-
-
-@pytest.mark.parametrize(("group", "counted"), [("chat_bridge", 1), ("reporting", 0)])
-async def test_dropped_optional_fields_are_counted_by_the_group_that_keeps_the_letters(
-    group: Consumer, counted: int
-) -> None:
-    def counts() -> list[float]:
-        labels = ("qualityScore", "strategy", "content")
-        return [metrics.DROPPED_FIELDS.labels(TOPIC, name)._value.get() for name in labels]
-
-    run = Run(AcceptingHandler())
-    run.delivery = Delivery(
-        group, run.handler, run.log, clock=FixedClock(NOW), observers=[run.seen.append], backoff=run.backoff
-    )
-    before = counts()
-    bad = message(1, qualityScore="high", strategy="x" * 10_000)
-    gone = raw(TOPIC, None, 3)
-    assert (await run.deliver(bad, message(2), gone))[:2] == [Outcome.STORED, Outcome.STORED]
-    assert counts() == [before[0] + counted, before[1] + counted, before[2]]
 
 
 async def test_an_outage_is_waited_out_and_never_dead_lettered() -> None:
