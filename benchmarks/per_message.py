@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from faststream.kafka import KafkaBroker
@@ -50,7 +51,7 @@ from feedback.reward import DEFAULT_REWARDS
 from feedback.store_postgres import PostgresStore
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TURN_TOPICS, TurnHandler
-from inference.erasure import InferenceErasures
+from inference.erasure import erase as erase_of_inference
 from inference.handlers import ConversationHandler
 from inference.judging import Judging
 from inference.store import ConversationStore
@@ -178,7 +179,7 @@ class Groups:
         async with self._pool("inference", inference.parts) as pool:
             turns = TurnIndex(pool, TurnVectors(self._detector.embedder))
             handler = ConversationHandler(ConversationStore(pool), Judging(turns, self._log, self._detector))
-            erase = InferenceErasures(pool, turns, lambda person: person.user_id).erase
+            erase = partial(erase_of_inference, pool, turns, lambda person: person.user_id)
             yield ErasingHandler(handler, pool.ledger, erase, self._log, "inference", is_guarded=True)
 
     @asynccontextmanager

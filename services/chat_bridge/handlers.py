@@ -10,7 +10,6 @@ from chat_bridge.model import (
     BatchedEvent,
     ParkedEvent,
     ParkedKey,
-    RatedConversation,
     Translated,
     batched,
     follow_ups,
@@ -63,17 +62,11 @@ class ChatHandler(Handler):
 
     async def _with_rated_answers(self, events: Sequence[BatchedEvent]) -> list[BatchedEvent]:
         """Return the events, in which judgements that name no message name the agent's last answer, if there is one."""
-        rated = {
-            event: RatedConversation(
-                rating.tenant, rating.project, rating.conversation_id, rating.agent_id or "", rating.occurred_at
-            )
-            for event in events
-            if (rating := event.rating) is not None
-        }
-        answers = dict(zip(rated, await self._store.last_answers([*rated.values()]), strict=True))
+        ratings = {event: event.rating for event in events if event.rating is not None}
+        answers = dict(zip(ratings, await self._store.last_answers([*ratings.values()]), strict=True))
         return [
-            replace(event, about=event.rating.model_copy(update={"message_id": answers[event]}))
-            if event.rating is not None and answers[event] is not None
+            replace(event, about=ratings[event].model_copy(update={"message_id": answers[event]}))
+            if answers.get(event) is not None
             else event
             for event in events
         ]

@@ -101,16 +101,6 @@ class IndexedMessage:
         return replace(self, question_message_id=question.message_id if question else None)
 
 
-class RatedConversation(NamedTuple):
-    """A judgement that names no message. `agent_id` is empty if it names no agent."""
-
-    tenant: str
-    project: str
-    conversation_id: str
-    agent_id: str
-    rated_at: int
-
-
 class ParkedKey(NamedTuple):
     """Key of a parked event.
 

@@ -8,8 +8,9 @@ from typing import Final
 
 import asyncpg
 
-from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.sql import SQL
+from contracts.chat import ChatMessageReactionIngested
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
 from contracts.exchange import ExchangeMessage, Position
 from contracts.message_fields import MESSAGE_KEY, MessageKey
@@ -75,9 +76,13 @@ class MessageStore:
         rows = await self._pool.fetch(*SQL.thread_answers.bulk(sorted(set(keys)))) if keys else []
         return {MessageKey(*row[:4]): MessageKey(row[0], row[1], row[2], row["answer_id"]) for row in rows}
 
-    async def last_answers(self, ratings: Sequence[RatedConversation]) -> Sequence[str | None]:
-        """Return the message id of the last answer before each rating, in the same order."""
-        rows = await self._pool.fetch(*SQL.last_answers.bulk(ratings)) if ratings else []
+    async def last_answers(self, ratings: Sequence[ChatMessageReactionIngested]) -> Sequence[str | None]:
+        """Return the message id of the last answer before each rating, by the agent that it names, if any, in order."""
+        keys = [
+            (rating.tenant, rating.project, rating.conversation_id, rating.agent_id or "", rating.occurred_at)
+            for rating in ratings
+        ]
+        rows = await self._pool.fetch(*SQL.last_answers.bulk(keys)) if keys else []
         return [row["message_id"] for row in rows]
 
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:

@@ -19,7 +19,7 @@ from contracts.topics import INFERRED_RECEIVED
 from detector.addressing import in_scope, questions_of
 from detector.model import Message, Target, Verdict
 from detector.reasons import reason_in_words
-from inference.model import IndexedMessage, VerdictStamp
+from inference.model import IndexedMessage, stamp_of
 from inference.turns.model import PreviousVerdict
 from inference.window import neighbourhood
 
@@ -91,11 +91,10 @@ def _upheld(
     """
     if previous is None or previous.detector is None or previous.announced:
         return message, verdict, version
-    stored = replace(message, evaluation=previous.evaluation)
-    if VerdictStamp.of(stored, previous.detector) <= VerdictStamp.of(message, version):
+    if stamp_of(previous.detector, previous.evaluation) <= stamp_of(version, message.evaluation):
         return message, verdict, version
     neutral = replace(verdict, feedback="neutral", confidence=0.5, target=None, decided_by="rules")
-    return stored, neutral, previous.detector
+    return replace(message, evaluation=previous.evaluation), neutral, previous.detector
 
 
 def _event_id(judged: IndexedMessage, version: DetectorVersion) -> str:

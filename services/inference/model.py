@@ -65,20 +65,9 @@ class IndexedMessage:
         return replace(last, message=message, position=first.position)
 
 
-class VerdictStamp(NamedTuple):
-    """Sort key for the verdicts on a message: the verdict with the highest stamp is effective.
-
-    `release` and `mode` are those of the detector (`contracts.detectors.DetectorVersion`).
-    """
-
-    release: int
-    mode: int
-    evaluation: int
-
-    @classmethod
-    def of(cls, message: IndexedMessage, version: DetectorVersion) -> VerdictStamp:
-        """Return the stamp of a verdict on `message` by a detector of the given version."""
-        return cls(version.release, version.mode, message.evaluation)
+def stamp_of(version: DetectorVersion, evaluation: int) -> tuple[int, int, int]:
+    """Return the sort key for the verdicts on a message, of which the highest is effective."""
+    return version.release, version.mode, evaluation
 
 
 class Scope(NamedTuple):

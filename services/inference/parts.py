@@ -8,7 +8,6 @@ import asyncpg
 
 from inference.detection import Detection
 from inference.detector_setup import gate_of, open_detector, open_endpoint
-from inference.erasure import InferenceErasures
 from inference.handlers import ConversationHandler
 from inference.judging import Judging
 from inference.settings import InferenceSettings
@@ -35,7 +34,7 @@ class InferenceParts:
     pool: asyncpg.Pool
     conversations: ConversationHandler
     reactions: UserReactionHandler
-    erasures: InferenceErasures
+    turns: TurnIndex
     search: TurnSearch
     detection: Detection
 
@@ -60,7 +59,7 @@ async def open_parts(settings: InferenceSettings, service: Service) -> Inference
         pool,
         conversations=ConversationHandler(ConversationStore(pool), Judging(turns, service.producer, detector, gate)),
         reactions=UserReactionHandler(turns),
-        erasures=InferenceErasures(pool, turns, service.pseudonym_of),
+        turns=turns,
         search=search,
         detection=Detection(ConversationStore(reads), search, detector, gate),
     )

@@ -7,6 +7,7 @@ from functools import partial
 from fastapi import APIRouter
 
 from inference.api import inference_router
+from inference.erasure import erase
 from inference.parts import InferenceParts, open_parts
 from inference.settings import InferenceSettings
 from inference.sql import SQL
@@ -23,7 +24,8 @@ ENDED = "after the conversation's last message"
 
 
 def _connect(parts: InferenceParts, service: Service) -> None:
-    conversations = service.erasing(parts.conversations, parts.pool, parts.erasures.erase, is_guarded=True)
+    erases = partial(erase, parts.pool, parts.turns, service.pseudonym_of)
+    conversations = service.erasing(parts.conversations, parts.pool, erases, is_guarded=True)
     service.consume("inference", conversations)
     service.consume("inference_status", parts.reactions)
 

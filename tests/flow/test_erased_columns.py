@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ import reporting.service
 from contracts.erasure import Person
 from contracts.instants import MINUTE
 from feedback.registry_postgres import PostgresRegistry
-from inference.erasure import InferenceErasures
+from inference.erasure import erase
+from inference.turns.store import TurnIndex
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
@@ -236,8 +238,10 @@ MARGIN = 5 * MINUTE
 EVE = {Person("acme", "eve"): NOW}
 
 
-def _inference_erasures(pool: Database) -> InferenceErasures:
-    return InferenceErasures(pool, None, Pseudonyms(ErasureSettings()))  # type: ignore[arg-type]
+class _InferenceErasures:
+    def __init__(self, pool: Database) -> None:
+        index = TurnIndex(pool, None)  # type: ignore[arg-type] # no search
+        self.erase = partial(erase, pool, index, Pseudonyms(ErasureSettings()))
 
 
 async def test_more_messages_than_one_statement_blanks_are_blanked(own_database: str) -> None:
@@ -245,7 +249,7 @@ async def test_more_messages_than_one_statement_blanks_are_blanked(own_database:
     kept = [("acme", "bob", NOW), ("globex", "eve", NOW), ("acme", "eve", NOW + MARGIN + 1)]
     erased_rows = [("acme", "eve", NOW + MARGIN)] * 5_001
     for module, text, role, ledger in (
-        (inference.service, "text", "role", _inference_erasures),
+        (inference.service, "text", "role", _InferenceErasures),
         (reporting.service, "content", "sender_type", ReportingErasures),
     ):
         async with schema_of(own_database, module) as pool:

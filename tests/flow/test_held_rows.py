@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+import inference.erasure
 from chat_bridge.store import MessageStore
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Erasure, Person
 from contracts.instants import format_instant
 from feedback.turn_erasures import TurnErasures
-from inference.erasure import InferenceErasures
 from inference.turns.store import TurnIndex
 from reporting.read_models.erasure import ReportingErasures
 from servicekit.db.database import Database, ErasureLedger
@@ -148,7 +148,7 @@ async def erase(service: str, pool: Database, erased: ErasedAt) -> None:
             await TurnErasures(pool, lambda person: person.user_id).erase(erased)
         case "inference":
             index = TurnIndex(pool, None)  # type: ignore[arg-type] # no search
-            await InferenceErasures(pool, index, lambda person: person.user_id).erase(erased)
+            await inference.erasure.erase(pool, index, lambda person: person.user_id, erased)
         case _:
             await ReportingErasures(pool).erase(erased)
 

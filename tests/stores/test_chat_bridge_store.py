@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 
 import chat_bridge.service
-from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
+from contracts.chat import ChatMessageReactionIngested
 from contracts.erasure import ERASURE_MARGIN, Person
 from contracts.exchange import Position
 from contracts.message_fields import MessageKey
@@ -149,16 +150,23 @@ async def test_a_message_keeps_the_position_of_its_earliest_version(store: Messa
     assert (await store.find([named("a1")]))[named("a1")].question_message_id == "q1"
 
 
+def rating(conversation: str, agent: str | None, at: int) -> ChatMessageReactionIngested:
+    return ChatMessageReactionIngested(
+        event_id="e1", occurred_at=at, tenant="acme", project="p", conversation_id=conversation, user_id="ann",
+        judgement="ok", agent_id=agent,
+    )  # fmt: skip
+
+
 async def test_the_last_answer_before_a_rating_is_found(store: MessageStore) -> None:
     person: Any = {"sender_id": "", "sender_type": "human", "agent_id": None, "content": None}
     other: Any = {"sender_id": "o", "agent_id": "other"}
     await store.index([message("a1", 10), message("a2", 20), message("q", 25, **person), message("o1", 30, **other)])
     await store.index([message("gone", 35, has_text=False), message("x", 36, "globex"), message("a3", 50)])
     ratings = [
-        RatedConversation("acme", "p", "c1", "bot", 40),
-        RatedConversation("acme", "p", "c1", "", 40),
-        RatedConversation("acme", "p", "c1", "", 5),
-        RatedConversation("acme", "p", "c2", "", 40),
+        rating("c1", "bot", 40),
+        rating("c1", None, 40),
+        rating("c1", None, 5),
+        rating("c2", None, 40),
     ]
     assert await store.last_answers(ratings) == ["a2", "o1", None, None]
     assert await store.last_answers([]) == []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey, RatedConversation
+from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
+from contracts.chat import ChatMessageReactionIngested
 from contracts.message_fields import MessageKey
 
 
@@ -48,14 +49,15 @@ class MemoryMessageStore(MessageStore):
                 answers[follow_up.key] = max(before, key=lambda one: one.position).key
         return answers
 
-    async def last_answers(self, ratings: Sequence[RatedConversation]) -> Sequence[str | None]:
+    async def last_answers(self, ratings: Sequence[ChatMessageReactionIngested]) -> Sequence[str | None]:
         answers: list[str | None] = []
         for rating in ratings:
+            conversation = rating.tenant, rating.project, rating.conversation_id
             before = [
                 one
                 for one in self._messages.values()
-                if one.key[:3] == rating[:3] and one.sender_type == "agent" and one.has_text
-                if one.position.at <= rating.rated_at and rating.agent_id in ("", one.agent_id)
+                if one.key[:3] == conversation and one.sender_type == "agent" and one.has_text
+                if one.position.at <= rating.occurred_at and rating.agent_id in (None, one.agent_id)
             ]
             last = max(before, key=lambda one: one.position, default=None)
             answers.append(last.key.message_id if last else None)

@@ -11,7 +11,7 @@ from detector.model import NEIGHBOURHOOD, Verdict
 from inference.llm_gate.answer import LlmAnswer
 from inference.llm_gate.question import LlmQuestion
 from inference.llm_gate.store import Answers, GateAnswers
-from inference.model import ConversationKey, IndexedMessage, Scope, VerdictStamp
+from inference.model import ConversationKey, IndexedMessage, Scope, stamp_of
 from inference.store import ConversationStore
 from inference.turns.facts import Facts
 from inference.turns.model import PreviousVerdict
@@ -79,9 +79,8 @@ class MemoryConversationStore(ConversationStore, TurnIndex):
             conversation, key = self._conversations.get(message.conversation, {}), message.key
             if (stored := conversation.get(key)) is None:
                 continue
-            before, stamp = stored, VerdictStamp.of(message, detector)
-            current = replace(message, evaluation=stored.evaluation)
-            if stored.detector is None or stamp >= VerdictStamp.of(current, stored.detector):
+            before, stamp = stored, stamp_of(detector, message.evaluation)
+            if stored.detector is None or stamp >= stamp_of(stored.detector, stored.evaluation):
                 evaluation, is_announced = message.evaluation, verdict.emitted
                 stored = replace(stored, detector=detector, evaluation=evaluation, is_announced=is_announced)
             has_sender = stored.indexed.message.sender_id == message.message.sender_id
