@@ -25,22 +25,20 @@ STEP: Final = 20_000_000
 EXCHANGES: Final = 40_000
 CHUNK: Final = 50_000
 
-_EXCHANGES = (
-    "create unlogged table exchanges (exchange int primary key, question text, answer text, q real[], a real[])"
-)
+_EXCHANGES = "create unlogged table exchanges (exchange int primary key, question text, answer text, q bytea, a bytea)"
 _VERSION = "('\\x02'::bytea || int8send({}) || '\\x00000000000000000000000000000000'::bytea)"
 _TURNS = f"""
 insert into turns (tenant, project, conversation_id, turn_id, user_id, user_message_id, user_text, user_version,
     agent_id, agent_message_id, assistant_text, assistant_version, intent, strategy, quality_score, at,
-    user_vector, assistant_vector, user_embedder, assistant_embedder)
+    user_vector, assistant_vector)
 select $1, $2, who || '-' || talk, 't' || n, who, 'q' || n, question,
     {_VERSION.format("at")}, 'bot', 'a' || n, answer, {_VERSION.format("at + 5000000")},
     'intent' || n % 20, case when n % 4 = 0 then 'strategy' || n % 7 end, n % 100 / 100.0, at,
-    q, a, $9, $9
+    q, a
 from (
     select n, case when n % $5 = 0 then $6 else 'person' || abs(hashint4(n)) % $7 end as who,
-        case when n % $5 = 0 then n / ($5 * $10) else n / ($7 * $10) end as talk,
-        $8 + n::bigint * $11 as at, abs(hashint4(-n)) % $12 as exchange
+        case when n % $5 = 0 then n / ($5 * $9) else n / ($7 * $9) end as talk,
+        $8 + n::bigint * $10 as at, abs(hashint4(-n)) % $11 as exchange
     from generate_series($3::int, $4::int) n) made
 join exchanges using (exchange)
 """
@@ -89,7 +87,7 @@ async def fill(url: str, turns: int, until: int, seed: int, say: Callable[[str],
             await connection.execute(
                 _TURNS,
                 *(TENANT, PROJECT, first, last, HEAVY_EVERY, HEAVY, people, begin),
-                *(vectors.made_by, PER_CONVERSATION, STEP, EXCHANGES),
+                *(PER_CONVERSATION, STEP, EXCHANGES),
             )
             say(f"  {last:,} of {turns:,} turns")
         say("Making the indexes")
@@ -118,9 +116,5 @@ def exchanges(vectors: TurnVectors, seed: int) -> list[tuple[Any, ...]]:
     for _ in range(EXCHANGES):
         one, other = chance.choice(rows), chance.choice(rows)
         pairs.append((f"{one['request']} {other['message']}", f"{one['answer']} {other['answer']}"))
-    row_of, vector_rows = vectors.packed(text for exchange in pairs for text in exchange)
-    numbers = vector_rows.tolist()
-    numbered = ((question, answer, row_of[question], row_of[answer]) for question, answer in pairs)
-    return [
-        (n, question, answer, numbers[one], numbers[other]) for n, (question, answer, one, other) in enumerate(numbered)
-    ]
+    stored = vectors.stored(text for exchange in pairs for text in exchange)
+    return [(n, question, answer, stored[question], stored[answer]) for n, (question, answer) in enumerate(pairs)]

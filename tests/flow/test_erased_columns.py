@@ -53,7 +53,6 @@ HOLD_WORDS = {
 """Columns that contain the texts of a person who gives every kind of feedback."""
 MADE_OF_WORDS = {
     "inference.turns.user_vector",
-    "inference.turns.user_embedder",
     *(f"reporting.issue_turns.{name}" for name in ("vector", "words", "user_id", "asker_id")),
 }
 """Columns derived from a person's question; those of an answer come from the agent's text."""

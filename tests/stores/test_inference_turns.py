@@ -50,7 +50,7 @@ TABLES = "truncate messages, turns, verdicts, user_reactions"
 MINUTE = 60_000_000
 
 
-VECTOR = TurnVectors(WordLlamaEmbedder())
+VECTORS = TurnVectors(WordLlamaEmbedder())
 
 
 @pytest_asyncio.fixture
@@ -64,7 +64,7 @@ async def pool(postgres_url: str) -> AsyncIterator[Any]:
 
 @pytest_asyncio.fixture
 async def turns(pool: Any) -> TurnIndex:
-    return TurnIndex(pool, VECTOR)
+    return TurnIndex(pool, VECTORS)
 
 
 def key(turn_id: str) -> TurnKey:
@@ -123,12 +123,6 @@ async def status(turns: TurnIndex, turn_id: str = "t1") -> tuple[Any, ...]:
     return shown
 
 
-VECTORS = """
-select coalesce(likeness(user_vector, $1::real[]), 0), coalesce(likeness(assistant_vector, $2::real[]), 0)
-from turns
-"""
-
-
 async def test_halves_of_a_turn_join_in_any_order(turns: TurnIndex, pool: Any) -> None:
     events = [
         message("q", 10, "When?", turn="t1"),
@@ -142,8 +136,8 @@ async def test_halves_of_a_turn_join_in_any_order(turns: TurnIndex, pool: Any) -
         for event in order:
             await turns.take([facts_of(event)], [], DETECTOR)
         seen.add(await turns.turn(key("t1")))
-        alike = await pool.fetchrow(VECTORS, VECTOR.of("When exactly?"), VECTOR.of("At ten."))
-        assert tuple(alike) == pytest.approx((1, 1), abs=1e-3)
+        vectors = await pool.fetchrow("select user_vector, assistant_vector from turns")
+        assert tuple(vectors) == tuple(VECTORS.stored(["When exactly?", "At ten."]).values())
         await pool.execute(TABLES)
         await turns.take(joined(map(facts_of, order)), [], DETECTOR)
         seen.add(await turns.turn(key("t1")))
@@ -399,7 +393,7 @@ async def reaction_status(pool: Any) -> str | None:
 @pytest.mark.parametrize("together", [True, False])
 async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(pool: Any, together: bool) -> None:
     """A tombstone is written to all partitions, so its copies may be read after a later revision."""
-    events = UserReactionHandler(TurnIndex(pool, VECTOR))
+    events = UserReactionHandler(TurnIndex(pool, VECTORS))
     said: list[Received[Any]] = [judged_reaction(3, "not_ok"), ended(2)]
     for part in [said] if together else [[one] for one in said]:
         await events.handle(part)
@@ -409,7 +403,7 @@ async def test_a_tombstone_erases_only_the_revisions_up_to_its_own(pool: Any, to
 
 
 async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) -> None:
-    events = UserReactionHandler(TurnIndex(pool, VECTOR))
+    events = UserReactionHandler(TurnIndex(pool, VECTORS))
     inferred = example(TOPIC, "created", feedbackType="inferred", origin="machine")
     verdict = Received(FeedbackCreated.model_validate_json(inferred), record())
     outcomes = await events.handle([verdict])
@@ -418,7 +412,7 @@ async def test_a_record_that_is_no_reaction_of_a_person_is_ignored(pool: Any) ->
 
 
 async def test_a_tombstone_takes_back_what_was_said_before_it(pool: Any) -> None:
-    events = UserReactionHandler(TurnIndex(pool, VECTOR))
+    events = UserReactionHandler(TurnIndex(pool, VECTORS))
     await events.handle([judged_reaction(1, "not_ok")])
     assert await reaction_status(pool) == "rejected"
     await events.handle([ended()])
@@ -543,7 +537,7 @@ async def test_turns_without_a_vector_and_those_of_another_embedder_count_as_unl
     assert [one.cosine for one in await others.nearby(ALL, "At nine.")] == [pytest.approx(1, abs=1e-3)]
     assert [one.cosine for one in await turns.nearby(ALL, "At nine.")] == [0.0]
     assert [one.key.turn_id for one in await others.search(asked, 5)] == ["t1"]
-    await pool.execute("update turns set user_vector = null, user_embedder = null, assistant_vector = null")
+    await pool.execute("update turns set user_vector = null, assistant_vector = null")
     assert await others.search(asked, 5) == []
     assert [(one.key.turn_id, one.cosine) for one in await others.nearby(ALL, "At nine.")] == [("t1", 0.0)]
 

@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import Final
 
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
-from inference.turns.model import SIMILARITY_THRESHOLD
-from inference.turns.vectors import DIMENSION
 from servicekit.db.statements import Statements
 
 _RENAMED: Final = {"sender_type": "role", "content": "text"}
@@ -14,6 +12,7 @@ _QUESTION: Final[Fields] = {
     "user_message_id": "text",
     "user_id": "text",
     "user_text": "text",
+    "user_vector": "bytea",
 }
 _ANSWER: Final[Fields] = {
     "assistant_version": "bytea",
@@ -26,6 +25,7 @@ _ANSWER: Final[Fields] = {
     "quality_score": "float8",
     "track_id": "text",
     "bundle_id": "text",
+    "assistant_vector": "bytea",
 }
 _STAMP: Final[Fields] = {"release": "integer", "mode": "smallint", "digest": "text", "evaluation": "bigint"}
 _VERDICT: Final[Fields] = {
@@ -61,6 +61,4 @@ SQL: Final = Statements(
         "emission": _EMISSION,
         "previous": _PREVIOUS,
     },
-    alike_from=SIMILARITY_THRESHOLD,
-    dimension=DIMENSION,
 )

@@ -14,7 +14,7 @@ where (message_id, conversation_id, tenant, project) in (
     where {is_covered} and (text <> '' or sender_id <> :pseudonym) limit :limit)
 
 -- name: blank_questions
-update turns set user_id = null, user_text = null, user_vector = null, user_embedder = null
+update turns set user_id = null, user_text = null, user_vector = null
 where (conversation_id, turn_id, tenant, project) in (
     select t.conversation_id, t.turn_id, t.tenant, t.project
     from messages m join turns t on t.conversation_id = m.conversation_id and t.tenant = m.tenant

@@ -67,12 +67,9 @@ create table turns (
     bundle_id text,
     -- Time of the turn's earliest message.
     at bigint,
-    -- Sentence vectors of length 1; null until computed. Vectors do not compress, so they are stored plain.
-    user_vector real[] storage external,
-    assistant_vector real[] storage external,
-    -- Identify the encoder of each vector; vectors of two encoders are never compared.
-    user_embedder bigint,
-    assistant_embedder bigint,
+    -- Sentence vectors with a mark of their embedder (turns/vectors.py). They do not compress, so they are stored plain.
+    user_vector bytea storage external,
+    assistant_vector bytea storage external,
     -- Order the questions and the answers of a turn: the greatest of each is kept.
     user_version bytea,
     assistant_version bytea,
@@ -98,13 +95,9 @@ create index idx_feedback_status on turns (tenant, project, user_feedback_status
     where strategy is not null;
 create index turns_in_order on turns (conversation_id, tenant, project, at) where assistant_text is not null;
 -- Covers the search through one person's turns, so that it reads only the rows it selects.
-create index turns_of_person on turns (user_id, tenant, project, at) include (assistant_embedder, assistant_vector)
+create index turns_of_person on turns (user_id, tenant, project, at) include (assistant_vector)
     where assistant_text is not null;
 create index turns_by_age on turns using brin (stored_at);
-
--- Cosine of two vectors of length 1; a vector of zeros is like none.
-create function likeness(real[], real[]) returns float8 language sql immutable strict parallel safe
-    return (select sum(a::float8 * b) from unnest($1, $2) as pair (a, b));
 
 -- The verdict of each human message and the turn it is about; turn_id is null without a verdict. Of two verdicts on a
 -- message the one with the greater stamp counts: release, mode, evaluation (contracts/detectors.py).

@@ -4,7 +4,7 @@ where r.tenant = :tenant and r.sender_id = :user_id and r.role = 'human'
 
 -- name: held_turns
 -- The vectors are computed from the texts.
-select to_jsonb(r) - '{user_version,assistant_version,user_vector,assistant_vector,user_embedder,assistant_embedder}'::text[]
+select to_jsonb(r) - '{user_version,assistant_version,user_vector,assistant_vector}'::text[]
     as held
 from turns r where r.tenant = :tenant and r.user_id = :user_id
 

@@ -11,22 +11,19 @@ select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[]
 {conversations_given} union select * from unnest(:judged_tenant::text[], :judged_project::text[],
     :judged_conversation_id::text[])
 
--- fragment: replaces(version, message, text, embedder)
+-- fragment: replaces(version, message, text, vector)
 -- A repeated message replaces a vector of another embedder. If there is no question, message and text are null.
 (excluded.{version} is not null
     and (excluded.{version}, coalesce(excluded.{message}, '') collate "C", coalesce(excluded.{text}, '') collate "C")
         >= (coalesce(t.{version}, ''), coalesce(t.{message}, '') collate "C", coalesce(t.{text}, '') collate "C")
-    and (excluded.{version}, excluded.{message}, excluded.{text}, excluded.{embedder})
-        is distinct from (t.{version}, t.{message}, t.{text}, t.{embedder}))
+    and (excluded.{version}, excluded.{message}, excluded.{text}, excluded.{vector})
+        is distinct from (t.{version}, t.{message}, t.{text}, t.{vector}))
 
 -- fragment: has_question
-{replaces(user_version, user_message_id, user_text, user_embedder)}
+{replaces(user_version, user_message_id, user_text, user_vector)}
 
 -- fragment: has_answer
-{replaces(assistant_version, agent_message_id, assistant_text, assistant_embedder)}
-
--- fragment: vector_at(number)
-(:vectors::real[])[{number} * {dimension} + 1 : ({number} + 1) * {dimension}]
+{replaces(assistant_version, agent_message_id, assistant_text, assistant_vector)}
 
 -- function: take_turns returns table ({key_typed}, {previous_typed})
 -- Merges facts, then verdicts. Returns the previous verdict on each judged message, and the turn for which a verdict on
@@ -36,25 +33,15 @@ declare
 begin
     {nobody_erased};
     {lock_conversations(conversations_judged)};
-    -- A vector of `k` is an index into `vectors`, the numbers of all vectors.
-    insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns},
-        user_vector, assistant_vector, user_embedder, assistant_embedder)
-    select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)},
-        {vector_at(k.user_vector)}, {vector_at(k.assistant_vector)},
-        case when k.user_vector is not null then :made_by::bigint end,
-        case when k.assistant_vector is not null then :made_by::bigint end
+    insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns})
+    select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)}
     from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :at::bigint[],
-        {question_arrays}, {answer_arrays}, :user_vector::bigint[], :assistant_vector::bigint[])
-        as k (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns}, user_vector,
-            assistant_vector)
+        {question_arrays}, {answer_arrays})
+        as k (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns})
     on conflict (conversation_id, turn_id, tenant, project) do update set
         at = least(t.at, excluded.at),
         {question_set_if(has_question, t)},
-        {answer_set_if(has_answer, t)},
-        user_vector = case when {has_question} then excluded.user_vector else t.user_vector end,
-        user_embedder = case when {has_question} then excluded.user_embedder else t.user_embedder end,
-        assistant_vector = case when {has_answer} then excluded.assistant_vector else t.assistant_vector end,
-        assistant_embedder = case when {has_answer} then excluded.assistant_embedder else t.assistant_embedder end
+        {answer_set_if(has_answer, t)}
     where {has_question} or {has_answer} or excluded.at < t.at or (t.at is null and excluded.at is not null);
     if cardinality(:judged_tenant::text[]) = 0 then
         return;

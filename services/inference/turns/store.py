@@ -18,8 +18,8 @@ from inference.turns.model import PreviousVerdict, UserReaction
 from inference.turns.search import TurnSearch
 from servicekit.db.database import Database
 
-_NO_QUESTION: Final = (None,) * 4
-_NO_REPLY: Final = (None,) * 10
+_NO_QUESTION: Final = (None,) * 5
+_NO_REPLY: Final = (None,) * 11
 
 
 class TurnIndex(TurnSearch):
@@ -43,8 +43,8 @@ class TurnIndex(TurnSearch):
         """
         if not facts and not judged:
             return {}
-        row_of, vectors = self._vectors.packed(text for fact in facts for text in fact.texts)
-        rows = [_facts_row(fact, row_of) for fact in sorted(facts, key=lambda fact: fact.key)]
+        vectors = self._vectors.stored(text for fact in facts for text in fact.texts)
+        rows = [_facts_row(fact, vectors) for fact in sorted(facts, key=lambda fact: fact.key)]
         by_key = {message.key: (message, verdict) for message, verdict in judged}
         verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
         previous = await Database.call(
@@ -52,8 +52,6 @@ class TurnIndex(TurnSearch):
             SQL.take_turns,
             rows,
             **SQL.take_turns.columns("judged_", verdicts),
-            vectors=vectors.ravel().tolist(),
-            made_by=self._vectors.made_by,
         )
         return {MessageKey(*row[:4]): _previous_verdict(row) for row in previous}
 
@@ -77,10 +75,10 @@ class TurnIndex(TurnSearch):
         return {row[0] for row in written}
 
 
-def _facts_row(facts: Facts, row_of: Mapping[str, int]) -> tuple[Any, ...]:
-    question, reply = facts.question or _NO_QUESTION, facts.reply or _NO_REPLY
-    vectors = (row_of.get(fact.text or "") if fact else None for fact in (facts.question, facts.reply))
-    return (*facts.key, facts.at, *question, *reply, *vectors)
+def _facts_row(facts: Facts, vectors: Mapping[str, bytes]) -> tuple[Any, ...]:
+    question = (*facts.question, vectors.get(facts.question.text or "")) if facts.question else _NO_QUESTION
+    reply = (*facts.reply, vectors.get(facts.reply.text)) if facts.reply else _NO_REPLY
+    return (*facts.key, facts.at, *question, *reply)
 
 
 def _previous_verdict(row: Any) -> PreviousVerdict:

@@ -1,43 +1,48 @@
-"""Embedding vectors of the texts of turns."""
+"""Embedding vectors of the texts of turns, as bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from detector.encoders.embedder import Embedder, Vectors
+from detector.encoders.embedder import Embedder
 from servicekit.clock import stage
 
-DIMENSION: Final = 256
-"""Dimension of the vectors in the turn index, as in the schema."""
+_MARK_BYTES: Final = 8
+_HALF: Final = np.dtype("<f2")
+Cosines = npt.NDArray[np.float64]
 
 
 class TurnVectors:
-    """Encoder of texts into vectors of the turn index.
+    """Vectors of texts for the turn index, and their cosines.
 
-    Raises:
-        ValueError: The dimension of the embedder differs from that of the index.
+    A stored vector is a mark of its embedder, and numbers of half precision.
     """
 
     def __init__(self, embedder: Embedder) -> None:
-        if embedder.dimension != DIMENSION:
-            raise ValueError(f"vectors in the index of turns have {DIMENSION} numbers, not {embedder.dimension}")
         self._embedder = embedder
-        self.made_by = int.from_bytes(sha256(embedder.name.encode()).digest()[:8], "big", signed=True)
-        """Number that identifies the embedder, derived from its name."""
+        self._mark = sha256(embedder.name.encode()).digest()[:_MARK_BYTES]
 
-    def of(self, text: str) -> list[float]:
-        """Return the vector of one text."""
-        vector: list[float] = self.packed([text])[1][0].tolist()
-        return vector
-
-    def packed(self, texts: Iterable[str]) -> tuple[dict[str, int], Vectors]:
-        """Return the row number of each distinct text, and the rows, calling the embedder only once."""
-        row_of = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        if not row_of:
-            return row_of, np.empty((0, DIMENSION), np.float32)
+    def stored(self, texts: Iterable[str]) -> Mapping[str, bytes]:
+        """Return the vector of each text, calling the embedder only once."""
+        distinct = list(dict.fromkeys(texts))
+        if not distinct:
+            return {}
         with stage("encoder"):
-            return row_of, self._embedder.embed(list(row_of))
+            rows = self._embedder.embed(distinct).astype(_HALF)
+        return {text: self._mark + row.tobytes() for text, row in zip(distinct, rows, strict=True)}
+
+    def cosines(self, text: str, stored: Sequence[bytes | None]) -> Cosines:
+        """Return the cosine of each vector and `text`, from 0 to 1; 0 for None and vectors of another embedder."""
+        cosines = np.zeros(len(stored))
+        numbered = [(n, vector) for n, vector in enumerate(stored) if vector and vector.startswith(self._mark)]
+        if numbered:
+            rows = np.frombuffer(b"".join(vector[_MARK_BYTES:] for _, vector in numbered), _HALF)
+            (of_text,) = self._embedder.embed([text])
+            alike = rows.reshape(len(numbered), -1).astype(np.float32) @ of_text
+            cosines[[n for n, _ in numbered]] = alike.clip(0, 1).round(4)
+        return cosines

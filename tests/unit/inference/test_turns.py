@@ -25,7 +25,7 @@ from inference.turns.rules import (
     ranked,
     rejections_in_a_row,
 )
-from inference.turns.vectors import DIMENSION, TurnVectors
+from inference.turns.vectors import TurnVectors
 from inference.window import message_ranges
 from tests.support.turn_feedback import reaction
 
@@ -217,11 +217,13 @@ def test_facts_of_turns_are_joined_per_turn_in_the_order_of_their_keys() -> None
 PAIRS = Path(__file__).parents[3] / "training" / "pairs.jsonl"
 
 
-def test_each_text_is_packed_once(detector: Detector) -> None:
-    row_of, rows = TurnVectors(detector.embedder).packed(["When does it open?", "At nine.", "When does it open?"])
-    assert row_of == {"When does it open?": 0, "At nine.": 1}
-    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1])
-    assert TurnVectors(detector.embedder).packed([])[1].shape == (0, DIMENSION)
+def test_stored_vectors_give_the_cosines_of_their_texts(detector: Detector) -> None:
+    vectors, texts = TurnVectors(detector.embedder), ["When does it open?", "Does it open?", ""]
+    exact = detector.embedder.embed(texts) @ detector.embedder.embed(texts[:1])[0]
+    stored = vectors.stored([*texts, texts[0]])
+    assert list(stored) == texts
+    assert vectors.cosines(texts[0], [*stored.values(), None]) == pytest.approx([*exact, 0], abs=1e-3)
+    assert not vectors.cosines(texts[0], []).size and not vectors.stored([])
 
 
 def test_the_detectors_memory_gives_the_embedders_vectors(detector: Detector) -> None:
