@@ -20,15 +20,15 @@ from reporting.model.projection import (
     MessageRow,
     SessionRow,
 )
-from reporting.read_models.store import Applied
+from reporting.read_models.store_postgres import Applied, PostgresReadModels
 from servicekit.log.outcome import Observation
 from tests.support.bridge_memory import MemoryMessageStore as BridgeMemory
 from tests.support.feedback_memory import MemoryStore as FeedbackMemory
 from tests.support.inference_memory import MemoryConversationStore as InferenceMemory
 
 
-class ReportingMemory:
-    """See `reporting.read_models.store.ReadModelStore`."""
+class ReportingMemory(PostgresReadModels):
+    """Store of the read models in memory."""
 
     def __init__(self) -> None:
         self.feedbacks: dict[UUID, FeedbackRow] = {}
@@ -43,7 +43,7 @@ class ReportingMemory:
         sessions: Sequence[SessionRow] = (),
     ) -> Applied:
         ids = [row.feedback_id for row in feedbacks]
-        before = {id_: self.feedbacks[id_] for id_ in ids if id_ in self.feedbacks}
+        before = {id_: self.feedbacks[id_].revision for id_ in ids if id_ in self.feedbacks}
         for row in feedbacks:
             stored = self.feedbacks.get(row.feedback_id)
             least = stored.revision if stored else self.forgotten.get(row.feedback_id, 0)

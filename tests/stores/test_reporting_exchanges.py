@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from contracts.chat import DELETED
 from contracts.erasure import Person
+from contracts.exchange import ExchangeMessage, Position, question_of
 from reporting.exports.cases import cases
 from reporting.exports.files import count_examples, examples
 from reporting.feedback.search import found
@@ -262,6 +264,7 @@ async def _check_pairs(pool: asyncpg.Pool, channels: list[Channel]) -> None:
         if not answer.by_person and (question := channel.question_of(answer)) is not None
     }
     assert stored == expected
+    await _check_rule(pool, stored)
     copies = {
         row["feedback_id"]: (row["answer_id"], row["question_message_id"])
         for row in await pool.fetch("select feedback_id, answer_id, question_message_id from feedbacks")
@@ -271,6 +274,22 @@ async def _check_pairs(pool: asyncpg.Pool, channels: list[Channel]) -> None:
         for channel in channels
         for given in channel.judgements
         for answer in [channel.answer_of(given)]
+    }
+
+
+async def _check_rule(pool: asyncpg.Pool, stored: dict[tuple[str, str], str]) -> None:
+    """Check that the rule in SQL is the rule of contracts/exchange.py."""
+    conversations: defaultdict[str, list[ExchangeMessage]] = defaultdict(list)
+    for row in await pool.fetch("select * from messages"):
+        position = Position(row["occurred_at"], row["sequence"], row["log_time"], row["log_offset"])
+        turn, is_person = row["turn_id"] or row["message_id"], row["sender_type"] == "human"
+        described = (row["message_id"], turn, row["thread"], row["sender_id"], is_person, row["has_text"], position)
+        conversations[row["conversation_id"]].append(ExchangeMessage(*described, row["reply_to"], row["content"]))
+    assert stored == {
+        (conversation, answer.message_id): question.message_id
+        for conversation, messages in conversations.items()
+        for answer in messages
+        if not answer.is_person and (question := question_of(answer, messages)) is not None
     }
 
 

@@ -70,5 +70,6 @@ async def plan(connection: Any, name: str, text: str, made: str) -> None:
 @by_folder
 def test_code_uses_every_statement(folder: Folder) -> None:
     package = ROOT.joinpath(*Path(folder.path).parts[:2])
-    code = "".join(path.read_text("utf-8") for path in package.rglob("*.py"))
-    assert {one.name for one in folder.statements} <= set(re.findall(r"\b(?:SQL|sql)\.(\w+)", code))
+    code = "".join(path.read_text("utf-8") for kind in ("py", "sql") for path in package.rglob(f"*.{kind}"))
+    used = set(re.findall(r"\b(?:(?:SQL|sql)\.|perform )(\w+)", code))
+    assert {statement.name for statement in folder.statements} <= used

@@ -37,7 +37,7 @@ class FeedbackRow(NamedTuple):
     If a verdict is overruled, `reaction` is null, as in any cleared record. The machine's reaction is then in
     `overruled_reaction`.
 
-    `answer_id` and the four fields before it are corrected when the answer is known (`read_models/store_postgres.py`).
+    The store replaces the last fields, COPIED, when it knows the answer.
     """
 
     feedback_id: UUID
@@ -85,11 +85,9 @@ class FeedbackRow(NamedTuple):
     attributes: dict[str, str] | None = None
     answer_id: str | None = None
 
-    @property
-    def values(self) -> tuple[object, ...]:
-        return self[3:]
 
-
+COPIED: Final = FeedbackRow._fields[-5:]
+"""Columns that the store copies from the answer and its question (`sql/exchanges.sql`)."""
 _SLOT: Final = FeedbackRow._fields.index("slot")
 _VALUES: Final = attrgetter(*(name for name in FeedbackRow._fields if name not in ("slot", "answer_id")))
 
@@ -295,21 +293,19 @@ def merged_messages(rows: Iterable[MessageRow]) -> list[MessageRow]:
     return [merged[key] for key in sorted(merged)]
 
 
-def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, FeedbackRow]) -> list[Outcome]:
+def feedback_outcomes(rows: Sequence[FeedbackRow], before: Mapping[UUID, int]) -> list[Outcome]:
     """Return the outcome of each row, in arrival order.
 
     Args:
-        before: The rows that were stored before the batch, by feedback id.
+        before: The revisions that were stored before the batch, by feedback id.
     """
     current = dict(before)
     outcomes: list[Outcome] = []
     for row in rows:
-        was = current.get(row.feedback_id)
-        if was is not None and row.revision <= was.revision:
-            outcomes.append(Outcome.UNCHANGED if row.revision == was.revision else SUPERSEDED)
-            continue
-        current[row.feedback_id] = row
-        outcomes.append(Outcome.STORED if was is None or was.values != row.values else Outcome.UNCHANGED)
+        revision = current.get(row.feedback_id, -1)
+        current[row.feedback_id] = max(revision, row.revision)
+        is_repeated = row.revision == revision
+        outcomes.append(Outcome.STORED if row.revision > revision else Outcome.UNCHANGED if is_repeated else SUPERSEDED)
     return outcomes
 
 

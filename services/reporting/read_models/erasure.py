@@ -5,18 +5,17 @@ Message texts and senders are blanked, and feedback is deleted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import asyncpg
 
 from contracts.erasure import ERASURE_MARGIN, ErasedAt
-from reporting.read_models.store_postgres import settle_answers
 from reporting.sql import SQL
 
-_AT_ONCE: Final = 5_000
+_AT_ONCE: Final = 1_000
 """Maximum number of rows that one statement changes, to stay within the statement timeout."""
 _STATEMENTS: Final = (
+    SQL.blank_messages,
     SQL.delete_issue_turns_of_person,
     SQL.delete_feedbacks_of_person,
     SQL.delete_deliveries_of_person,
@@ -43,7 +42,6 @@ class ReportingErasures:
         changed = 0
         for (tenant, user_id), erased_at in sorted(erased.items()):
             covered = {"tenant": tenant, "user_id": user_id, "until": erased_at + ERASURE_MARGIN, "limit": _AT_ONCE}
-            changed += await self._blank_messages(covered)
             for statement in _STATEMENTS:
                 changed += await self._repeated(*statement(**covered))
         for tenant in {tenant for tenant, _ in erased}:
@@ -51,18 +49,6 @@ class ReportingErasures:
                 await connection.execute(*SQL.wait_for_count())
                 await connection.execute(*SQL.delete_reason_counts(tenant=tenant))
         return changed
-
-    async def _blank_messages(self, covered: Mapping[str, Any]) -> int:
-        """Blank a person's messages. An answer to a blanked message loses its question."""
-        changed = 0
-        while True:
-            async with self._pool.acquire() as connection, connection.transaction():
-                messages = await connection.fetch(*SQL.blank_messages(**covered))
-                await settle_answers(connection, [tuple(row) for row in messages])
-            count = len(messages)
-            changed += count
-            if count < _AT_ONCE:
-                return changed
 
     async def _repeated(self, statement: str, *arguments: str | int) -> int:
         changed = 0

@@ -13,7 +13,7 @@ from typing import Any, Final
 import asyncpg
 
 from reporting.model.projection import FeedbackRow
-from reporting.read_models.store_postgres import correct_rebuilt, given_feedbacks
+from reporting.read_models.store_postgres import feedback_parameters
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 from servicekit.errors import StartError
@@ -57,7 +57,7 @@ class Generation:
 
     async def add(self, rows: Sequence[FeedbackRow]) -> None:
         """Add feedback records to the shadow table."""
-        await self._connection.execute(*SQL.add_rebuilt.bulk(given_feedbacks(rows)))
+        await self._connection.execute(*SQL.add_rebuilt.bulk(feedback_parameters(rows)))
 
     async def switch(self) -> Switched:
         """Replace the contents of the feedback table with the rebuilt rows, in one transaction.
@@ -68,7 +68,6 @@ class Generation:
         async with self._connection.transaction():
             await self._connection.execute(*SQL.block_erasures(), timeout=_SWITCH_SECONDS)
             await self._run(SQL.delete_erased_rebuilt())
-            await correct_rebuilt(self._connection)
             removed = await self._run(SQL.remove_missing(begun=self._begun))
             replaced = await self._run(SQL.replace_changed(begun=self._begun))
             await self._run(SQL.drop_rebuilt())

@@ -24,7 +24,7 @@ from reporting.model.projection import (
     newest_feedbacks,
     session_row,
 )
-from reporting.read_models.store import ReadModelStore
+from reporting.read_models.store_postgres import PostgresReadModels
 from servicekit.db.database import ErasureLedger
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
@@ -38,7 +38,7 @@ class ProjectionHandler(Handler, tombstones=True):
 
     def __init__(
         self,
-        store: ReadModelStore,
+        store: PostgresReadModels,
         attributes: frozenset[str] = frozenset(),
         access_log: AccessLog | None = None,
     ) -> None:

@@ -1,7 +1,7 @@
 """SQL statements of the reporting service."""
 
 from pathlib import Path
-from typing import Final
+from typing import Final, get_type_hints
 
 from contracts.chat import DELETED
 from contracts.erasure import ERASURE_MARGIN
@@ -10,7 +10,7 @@ from contracts.instants import DAY, MINUTE
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from detector.intervals import Z
 from reporting.model.paging import ITEM_BYTES, OVERHEAD, PAGE_BYTES
-from reporting.model.projection import FeedbackRow
+from reporting.model.projection import COPIED, FeedbackRow
 from reporting.model.selection import BINS, HOUR
 from servicekit.db.statements import Statements
 
@@ -31,12 +31,14 @@ def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
     """Return the SQL statements for read models that store the given fields of a message."""
     content = {**fields, **dict.fromkeys(_DETAILS, "text"), "attributes": "jsonb", "has_text": "boolean"}
     content["version"] = "bytea"
+    columns = [*get_type_hints(FeedbackRow).items()]
     rows: dict[str, Fields | type] = {
         "key": MESSAGE_KEY,
         "said": content,
         "text": _TEXT,
         "position": _POSITION,
         "feedback": FeedbackRow,
+        "judgement": type("JudgementRow", (), {"__annotations__": dict(columns[: -len(COPIED)])}),
     }
     return Statements(
         Path(__file__).parent,

@@ -1,9 +1,28 @@
--- name: blank_messages
-update messages set content = '', sender_id = '', has_text = false where (message_id, conversation_id, tenant, project) in (
-    select message_id, conversation_id, tenant, project from messages
-    where sender_id = :user_id and tenant = :tenant and sender_type <> 'agent' and said_at <= :until
-    limit :limit)
-returning tenant, project, conversation_id, message_id
+-- function: blank_messages returns setof text
+-- Blanks some messages of a person and returns their ids. An answer to a blanked message loses its question.
+declare
+    tenants text[];
+    projects text[];
+    conversations text[];
+    ids text[];
+begin
+    select array_agg(tenant), array_agg(project), array_agg(conversation_id), array_agg(message_id)
+    into tenants, projects, conversations, ids from (
+        select * from messages
+        where sender_id = :user_id::text and tenant = :tenant::text and sender_type <> 'agent' and said_at <= :until::bigint
+        limit :limit::bigint
+    ) m;
+    if ids is null then
+        return;
+    end if;
+    {lock_conversations(conversations, array[]::text[])};
+    update messages set content = '', sender_id = '', has_text = false
+    where message_id = any(ids) and (message_id, conversation_id, tenant, project)
+            in (select * from unnest(ids, conversations, tenants, projects))
+      and sender_id = :user_id and said_at <= :until;
+    perform settle_answers(tenants, projects, conversations, ids);
+    return query select unnest(ids);
+end
 
 -- name: delete_feedbacks_of_person
 delete from feedbacks where feedback_id in (

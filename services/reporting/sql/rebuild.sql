@@ -11,7 +11,8 @@ create unlogged table feedbacks_rebuilt (like feedbacks including defaults, prim
 select pg_current_snapshot()::text
 
 -- name: add_rebuilt
-insert into feedbacks_rebuilt ({feedback_columns}) {feedbacks_given}
+insert into feedbacks_rebuilt ({feedback_columns})
+select {feedback_given(new)} from unnest({feedback_arrays}) as new ({feedback_columns})
 
 -- name: block_erasures
 -- Concurrent erasures wait for the switch and then find the new rows; earlier erasures are applied to the new rows.
@@ -32,7 +33,7 @@ where {is_old} and not exists (select from feedbacks_rebuilt r where r.feedback_
 
 -- name: replace_changed
 insert into feedbacks as held ({feedback_columns})
-select {feedback_columns} from feedbacks_rebuilt order by feedback_id
+select {judgement_of(r)}, {copies} from feedbacks_rebuilt r cross join {with_answer(r)} order by r.feedback_id
 on conflict (feedback_id) do update set {feedback_replaced}
 where held.revision < excluded.revision or ({is_old} and
     ({feedback_of(held)}) is distinct from ({feedback_of(excluded)}))

@@ -26,6 +26,13 @@ else
     || search_pairs(left(content, 10000))
 end;
 
+-- True if an answer begins by addressing a person, as in "@ann ...", "<@ann> ..." or "ann, ..." (contracts/exchange.py).
+create function is_addressed(answer text, name text) returns boolean language sql immutable parallel safe return (
+    select name <> '' and lower(left(opening, length(name))) = lower(name) and length(opening) > length(name)
+        and strpos(case when is_mention then ' ,:>' else ',:' end, substr(opening, length(name) + 1, 1)) > 0
+    from (select regexp_replace(answer, '^\s*<?@?', '') as opening, answer ~ '^\s*<?@' as is_mention) a
+);
+
 -- Feedback records at their highest revision. A record is live if its value is not null. A live verdict has a reaction;
 -- a reply to an answer (feedback type implicit) has none, because it is not a verdict
 create table feedbacks (

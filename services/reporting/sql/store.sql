@@ -16,9 +16,6 @@ delete from database_server
 -- name: insert_server
 insert into database_server select system_identifier from pg_control_system()
 
--- fragment: feedbacks_given
-select {feedback_given(new)} from unnest({feedback_arrays}) as new ({feedback_columns})
-
 -- fragment: feedback_replaced
 {feedback_set}, written_by = pg_current_xact_id()
 
@@ -57,29 +54,45 @@ coalesce((
     where is_of_text and since > coalesce({text_changed_at}, -1)
 ), case when {is_later} then {said_at(excluded)} else held.said_at end)
 
--- function: apply_batch returns table (message_key text[], rated uuid, {feedback_typed})
--- Return the keys of added or changed messages, the added session ratings, and the feedback records as they were
--- before.
+-- function: apply_batch returns table (message_key text[], record_id uuid, revision bigint)
+-- Return the keys of added or changed messages, the ids and revisions of the feedback records that were stored before,
+-- and the ids of added session ratings, without a revision.
+declare
+    tenants text[];
+    projects text[];
+    conversations text[];
+    ids text[];
 begin
     {nobody_erased};
+    {lock_conversations(:changed_conversations::text[], :judged_conversations::text[])};
     if cardinality(:tenant::text[]) > 0 then
-        return query
-        insert into messages as held ({key_columns}, {said_columns}, {text_columns}, {position_columns})
-        select * from unnest({key_arrays}, {said_arrays}, {text_arrays}, {position_arrays})
-        on conflict ({key_columns}) do update set
-            text_since = {text_stands_since}, other_text_at = {text_changed_at},
-            {said_set_if(is_later, held)},
-            {position_set_if(is_earlier, held)}
-        where {is_later} or {is_earlier}
-            or (held.text_since, held.other_text_at) is distinct from ({text_stands_since}, {text_changed_at})
-        returning array[{key_of(held)}], null::uuid, {feedback_nulls};
+        with written as (
+            insert into messages as held ({key_columns}, {said_columns}, {text_columns}, {position_columns})
+            select * from unnest({key_arrays}, {said_arrays}, {text_arrays}, {position_arrays})
+            on conflict ({key_columns}) do update set
+                text_since = {text_stands_since}, other_text_at = {text_changed_at},
+                {said_set_if(is_later, held)},
+                {position_set_if(is_earlier, held)}
+            where {is_later} or {is_earlier}
+                or (held.text_since, held.other_text_at) is distinct from ({text_stands_since}, {text_changed_at})
+            returning {key_of(held)}
+        )
+        select array_agg(tenant), array_agg(project), array_agg(conversation_id), array_agg(message_id)
+        into tenants, projects, conversations, ids from written;
+        if ids is not null then
+            perform settle_answers(tenants, projects, conversations, ids);
+            return query
+            select array[t, p, c, m], null::uuid, null::bigint
+            from unnest(tenants, projects, conversations, ids) as w (t, p, c, m);
+        end if;
     end if;
     if cardinality(:feedback_feedback_id::uuid[]) > 0 then
         return query
-        select null::text[], null::uuid, {feedback_cast} from feedbacks
+        select null::text[], feedback_id, revision from feedbacks
         where feedback_id = any(:feedback_feedback_id::uuid[]) order by feedback_id for update;
         insert into feedbacks as held ({feedback_columns})
-        select {feedback_given(new)} from unnest({feedback_arrays_as(feedback)}) as new ({feedback_columns})
+        select {judgement_given(new)}, {copies}
+        from unnest({feedback_arrays_as(feedback)}) as new ({feedback_columns}) cross join {with_answer(new)}
         where not exists (select from forgotten f where f.feedback_id = new.feedback_id and f.revision >= new.revision)
         on conflict (feedback_id) do update set {feedback_replaced} where held.revision < excluded.revision;
     end if;
@@ -95,17 +108,17 @@ begin
         delete from feedbacks held using gone
         where held.feedback_id = gone.feedback_id and held.revision <= gone.revision;
     end if;
-    if cardinality(:session_id::uuid[]) > 0 then
+    if cardinality(:session_tenant::text[]) > 0 then
         return query
         insert into sessions as s (tenant, id, recorded_at, label, turns)
-        select distinct on (given.tenant, given.id) given.*
+        select distinct on (new.tenant, new.id) new.*
         from unnest(:session_tenant::text[], :session_id::uuid[], :session_recorded_at::bigint[],
-            :session_label::text[], :session_turns::integer[]) as given (tenant, id, recorded_at, label, turns)
-        order by given.tenant, given.id, given.recorded_at desc
+            :session_label::text[], :session_turns::integer[]) as new (tenant, id, recorded_at, label, turns)
+        order by new.tenant, new.id, new.recorded_at desc
         on conflict on constraint sessions_pkey do update set recorded_at = excluded.recorded_at,
             label = excluded.label, turns = excluded.turns
         where excluded.recorded_at > s.recorded_at
-        returning null::text[], s.id, {feedback_nulls};
+        returning null::text[], s.id, null::bigint;
     end if;
 end
 

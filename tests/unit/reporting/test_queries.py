@@ -74,12 +74,11 @@ def test_outcomes_follow_arrival() -> None:
         feedback_row(feedback("f1", revision=revision, reaction=reaction))
         for revision, reaction in ((3, "ok"), (2, "not_ok"), (3, "ok"), (4, "ok"), (5, None))
     ]
-    held = {rows[1].feedback_id: rows[1]}
-    assert feedback_outcomes(rows, held) == [
+    assert feedback_outcomes(rows, {rows[1].feedback_id: 2}) == [
         Outcome.STORED,
         Outcome.ignored("superseded"),
         Outcome.UNCHANGED,
-        Outcome.UNCHANGED,
+        Outcome.STORED,
         Outcome.STORED,
     ]
 
