@@ -312,7 +312,7 @@ async def test_agents_are_ranked_by_what_their_votes_prove(http: httpx.AsyncClie
             at += 1
             await take(feedback(f"f{at}", turn=f"t{at}", agent=agent, reaction=reaction, at=at))
     agents = (await http.get(f"{PROJECT}/feedback/agents")).json()["agents"]
-    assert [(a["agent_id"], a["enough"], a["satisfaction"]) for a in agents] == [
+    assert [(a["agent_id"], a["judged_by"] is not None, a["satisfaction"]) for a in agents] == [
         ("mixed", True, 0.6),
         ("solid", True, 0.9),
         ("lucky", False, 1.0),
@@ -409,10 +409,10 @@ async def take(pool: Database, *events: Event) -> None:
 
 
 async def listed(pool: Database) -> list[str]:
-    page = await found_and_counted(pool, AT, ALWAYS, JUDGED_OK, 50)
-    assert page.total == (len(page.rows), True)
+    rows, _, total = await found_and_counted(pool, AT, ALWAYS, JUDGED_OK, 50)
+    assert total == (len(rows), True)
     names = {feedback_id(f"m{number}"): f"m{number}" for number in range(20)}
-    return [names[row["feedback_id"]] for row in page.rows]
+    return [names[row["feedback_id"]] for row in rows]
 
 
 async def test_judged_verdicts_are_listed_before_and_after_their_hours_are_counted(read_models: Database) -> None:
@@ -431,9 +431,9 @@ async def test_judged_verdicts_are_listed_before_and_after_their_hours_are_count
 
 async def test_a_first_page_without_a_next_one_is_its_own_count(read_models: Database) -> None:
     await take(read_models, *(feedback(f"m{number}", turn=f"t{number}", at=number) for number in range(3)))
-    whole = await found_and_counted(read_models, AT, ALWAYS, Filters(), 3)
-    assert (len(whole.rows), whole.cursor, whole.total) == (3, None, (3, True))
-    first = await found_and_counted(read_models, AT, ALWAYS, Filters(), 2)
-    assert (len(first.rows), first.total) == (2, (3, True))
-    last = await found_and_counted(read_models, AT, ALWAYS, Filters(), 2, first.cursor)
-    assert (len(last.rows), last.total) == (1, (3, True))
+    rows, cursor, total = await found_and_counted(read_models, AT, ALWAYS, Filters(), 3)
+    assert (len(rows), cursor, total) == (3, None, (3, True))
+    rows, cursor, total = await found_and_counted(read_models, AT, ALWAYS, Filters(), 2)
+    assert (len(rows), total) == (2, (3, True))
+    rows, _, total = await found_and_counted(read_models, AT, ALWAYS, Filters(), 2, cursor)
+    assert (len(rows), total) == (1, (3, True))

@@ -124,8 +124,8 @@ async def check(pool: Database, span: TimeSpan, filters: Filters) -> None:
                 origin: votes for origin in SIDES if (votes := one.of(origin)).total
             }, name
             of_list = narrowed.replace(feedback_type="verdict")
-            page = await found_and_counted(pool, AT, span, of_list, 1)
-            assert page.total == (one.people.total + one.machine.total, True)
+            _, _, total = await found_and_counted(pool, AT, span, of_list, 1)
+            assert total == (one.people.total + one.machine.total, True)
             rows_found, _ = await search.found(pool, AT, span, of_list, 500)
             assert len(rows_found) == one.people.total + one.machine.total
         pair = [one.value for one in found][:2]

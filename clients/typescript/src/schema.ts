@@ -226,7 +226,7 @@ export interface ChannelShown {
   last_answer: string | null;
 }
 
-/** People's or the machine's verdicts on one side of a comparison. */
+/** Verdicts on one side of a comparison. The interval is adjusted for clustering by person. */
 export interface ComparedShare {
   /** Number of ok verdicts. */
   ok: number;
@@ -234,14 +234,14 @@ export interface ComparedShare {
   neutral: number;
   /** Number of not_ok verdicts. */
   not_ok: number;
+  /** ok / (ok + not_ok + neutral); null without verdicts. */
+  satisfaction: number | null;
+  /** Lower bound of the interval, 0 to 1. */
+  low: number;
+  /** Upper bound of the interval, 0 to 1. */
+  high: number;
   /** Number of verdicts: ok + neutral + not_ok. */
   total: number;
-  /** ok / total; null without verdicts. */
-  satisfaction: number | null;
-  /** Lower bound of the 95 % confidence interval, adjusted for clustering by person. */
-  low: number;
-  /** Upper bound of the 95 % confidence interval, adjusted for clustering by person. */
-  high: number;
   /** Effective sample size: the number of independent verdicts with the same information. It is estimated from at most the 3,000 newest verdicts. */
   effective_size: number;
 }
@@ -950,8 +950,6 @@ export interface RankedAgent {
   low: number;
   /** Upper bound of the 95 % confidence interval of satisfaction (Wilson). */
   high: number;
-  /** True if one side has at least `min_votes` verdicts. */
-  enough: boolean;
 }
 
 /** Agents by the upper confidence bound of their satisfaction, lowest first. An agent is ranked if it has at least `min_votes` verdicts by people or at least `min_votes` by the machine. The other agents come last, in the same order. */

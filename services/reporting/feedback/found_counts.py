@@ -26,19 +26,6 @@ class FoundCount(NamedTuple):
     complete: bool
 
 
-class FoundPage(NamedTuple):
-    """One page of matching rows.
-
-    Attributes:
-        cursor: Cursor of the next page, or None on the last page.
-        total: Number of all matches, or None if the filters require a scan.
-    """
-
-    rows: Sequence[asyncpg.Record]
-    cursor: str | None
-    total: FoundCount | None
-
-
 async def found_and_counted(
     pool: asyncpg.Pool,
     project: Project,
@@ -46,19 +33,20 @@ async def found_and_counted(
     filters: Filters,
     limit: int,
     cursor: str | None = None,
-) -> FoundPage:
-    """Return one page of matching records (see `found`), newest first, with the total number of matches.
+) -> tuple[Sequence[asyncpg.Record], str | None, FoundCount | None]:
+    """Return one page of matching records and its cursor (see `found`), newest first, with the number of all matches.
 
     If the roll-ups cover the filters, verdicts are counted exactly. Otherwise, counting stops at COUNTED. If all
-    matches fit on the first page, no further query is needed to count them.
+    matches fit on the first page, no further query is needed to count them. The number is None if the filters require
+    a scan.
 
     Raises BadCursor if the cursor belongs to another query.
     """
     resolved = await looked_up(pool, project, filters)
     rows, following = await found(pool, project, span, filters, limit, cursor, resolved=resolved)
     if cursor is None and following is None and not resolved.scans:
-        return FoundPage(rows, None, FoundCount(len(rows), True))
-    return FoundPage(rows, following, await _count(pool, project, span, resolved))
+        return rows, None, FoundCount(len(rows), True)
+    return rows, following, await _count(pool, project, span, resolved)
 
 
 async def _count(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> FoundCount | None:

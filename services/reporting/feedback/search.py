@@ -103,24 +103,6 @@ Place = tuple[int, UUID]
 """Position of a feedback record in the list: its time in microseconds, and its id."""
 
 
-async def search(
-    pool: asyncpg.Pool,
-    project: Project,
-    span: TimeSpan,
-    filters: Filters,
-    limit: int,
-    cursor: str | None,
-    *,
-    oldest_first: bool = False,
-) -> FoundFeedbacks:
-    """Return one page of matching records.
-
-    Raises BadCursor if the cursor belongs to another query.
-    """
-    rows, next_cursor = await found(pool, project, span, filters, limit, cursor, oldest_first=oldest_first)
-    return FoundFeedbacks(items=[as_answer(row) for row in rows], next_cursor=next_cursor)
-
-
 async def found(
     pool: asyncpg.Pool,
     project: Project,

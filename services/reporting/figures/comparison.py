@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import asyncpg
@@ -129,9 +129,7 @@ def _shown(side: _Side) -> ComparedSide:
 def _compared(side: _Side, origin: Origin) -> ComparedShare:
     votes, share = side.votes.of(origin), side.share(origin)
     return ComparedShare(
-        ok=votes.ok,
-        neutral=votes.neutral,
-        not_ok=votes.not_ok,
+        **asdict(votes),
         total=votes.total,
         satisfaction=votes.satisfaction,
         low=share.sure.low,

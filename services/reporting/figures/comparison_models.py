@@ -6,25 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from reporting.model.responses import ProjectReport, ResponseModel
+from reporting.model.responses import JudgedShare, ProjectReport, ResponseModel
 
 DifferenceVerdict = Literal["higher", "lower", "unclear"]
 
 
-class ComparedShare(ResponseModel):
-    """People's or the machine's verdicts on one side of a comparison."""
+class ComparedShare(JudgedShare):
+    """Verdicts on one side of a comparison. The interval is adjusted for clustering by person."""
 
-    ok: Annotated[int, Field(description="Number of ok verdicts.")]
-    neutral: Annotated[int, Field(description="Number of neutral verdicts.")]
-    not_ok: Annotated[int, Field(description="Number of not_ok verdicts.")]
     total: Annotated[int, Field(description="Number of verdicts: ok + neutral + not_ok.")]
-    satisfaction: Annotated[float | None, Field(description="ok / total; null without verdicts.")]
-    low: Annotated[
-        float, Field(description="Lower bound of the 95 % confidence interval, adjusted for clustering by person.")
-    ]
-    high: Annotated[
-        float, Field(description="Upper bound of the 95 % confidence interval, adjusted for clustering by person.")
-    ]
     effective_size: Annotated[
         float,
         Field(

@@ -15,7 +15,7 @@ from pydantic import Field
 from contracts.base import Origin
 from reporting.figures.rollup_counts import counted_votes, votes
 from reporting.figures.votes import Votes
-from reporting.model.responses import Counts, ProjectReport, ResponseModel, scope_of
+from reporting.model.responses import Counts, JudgedShare, ProjectReport, scope_of
 from reporting.model.selection import Filters, Project, TimeSpan
 
 ENOUGH_VOTES: Final = 10
@@ -77,17 +77,6 @@ Rank = tuple[bool, float, int, str]
 _SIDES: Final[tuple[JudgedBy, ...]] = ("people", "machine")
 
 
-class JudgedShare(ResponseModel):
-    """Verdicts by people or by the machine, with satisfaction and its 95 % confidence interval (Wilson)."""
-
-    ok: Annotated[int, Field(description="Number of ok verdicts.")]
-    neutral: Annotated[int, Field(description="Number of neutral verdicts.")]
-    not_ok: Annotated[int, Field(description="Number of not_ok verdicts.")]
-    satisfaction: Annotated[float | None, Field(description="ok / (ok + not_ok + neutral); null without verdicts.")]
-    low: Annotated[float, Field(description="Lower bound of the interval, 0 to 1.")]
-    high: Annotated[float, Field(description="Upper bound of the interval, 0 to 1.")]
-
-
 class RankedAgent(Counts):
     """Verdicts on an agent. The agent is ranked either by people's verdicts or by machine verdicts.
 
@@ -110,7 +99,6 @@ class RankedAgent(Counts):
     ]
     low: Annotated[float, Field(description="Lower bound of the 95 % confidence interval of satisfaction (Wilson).")]
     high: Annotated[float, Field(description="Upper bound of the 95 % confidence interval of satisfaction (Wilson).")]
-    enough: Annotated[bool, Field(description="True if one side has at least `min_votes` verdicts.")]
 
 
 class Ranking(ProjectReport):
@@ -151,16 +139,14 @@ async def ranking(
 
 def _ranked(agent: AgentEvidence, by_origin: Mapping[Origin, Votes], least: int) -> RankedAgent:
     counted, shown = sum(by_origin.values(), Votes()), agent.of(agent.shown(least))
-    judged_by = agent.judged_by(least)
     return RankedAgent(
         agent_id=agent.agent_id,
         people=_share(agent.people),
         inferred=_share(agent.machine),
-        judged_by=judged_by,
+        judged_by=agent.judged_by(least),
         satisfaction=shown.satisfaction,
         low=shown.sure.low,
         high=shown.sure.high,
-        enough=judged_by is not None,
         total=counted.total,
         user=agent.people.total,
         machine=agent.machine.total,

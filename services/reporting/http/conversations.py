@@ -13,14 +13,14 @@ from contracts.base import Id
 from contracts.instants import DAY
 from contracts.scopes import DETECT, READ
 from reporting.access.log import AccessAction, AccessLog
-from reporting.feedback.search import FoundFeedbacks, search
+from reporting.feedback.search import FoundFeedbacks, as_answer, found
 from reporting.http.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
 from reporting.http.paths import CONVERSATION, FAILURES, PROJECT, ConversationPath, ProjectPath
 from reporting.model.responses import Window
 from reporting.model.selection import ConversationScope, Project
 from reporting.turns.artifacts import Artifacts, artifacts
 from reporting.turns.conversations import ConversationsInPeriod, conversations_in_period
-from reporting.turns.latest import Latest, LatestQuestion, OwnFeedback, latest, own_feedback
+from reporting.turns.latest import Latest, OwnFeedback, latest, own_feedback
 from reporting.turns.turns import TurnsWithFeedbacks, turns_with_feedbacks
 from servicekit.clock import Clock
 from servicekit.web.auth import Caller, RequestCaller
@@ -59,12 +59,11 @@ class _Handlers:
 
         The newest records come first, unless `sort` is `oldest`.
         """
-        oldest_first = body.sort == "oldest"
-        response = await search(
-            self.pool, project, body.span, body.filters, body.limit, body.cursor, oldest_first=oldest_first
+        rows, next_cursor = await found(
+            self.pool, project, body.span, body.filters, body.limit, body.cursor, oldest_first=body.sort == "oldest"
         )
-        await self._note(caller, project, response.items, "searched", "search")
-        return response
+        await self._note(caller, project, rows, "searched", "search")
+        return FoundFeedbacks(items=[as_answer(row) for row in rows], next_cursor=next_cursor)
 
     async def find_artifacts(self, project: ProjectPath, body: ArtifactsBody, caller: RequestCaller) -> Artifacts:
         """Search for the artifacts of a conversation or a person: effective reactions and turn logs."""
@@ -91,9 +90,10 @@ class _Handlers:
         changes, send the `watermark` of the last page with the next query. No change is missed, even if it was
         written concurrently.
         """
-        query = LatestQuestion(body.turn_ids, body.since, body.watermark, body.limit, body.cursor)
         async with self.current.acquire() as connection:
-            response = await latest(connection, scope, query)
+            response = await latest(
+                connection, scope, body.turn_ids, body.since, body.watermark, body.limit, body.cursor
+            )
         await self._note(caller, scope, response.items, "read", scope.conversation_id)
         return response
 

@@ -108,6 +108,17 @@ class Counts(ResponseModel):
     neutral: Annotated[int, Field(description="Number of neutral reactions.")]
 
 
+class JudgedShare(ResponseModel):
+    """Verdicts by people or by the machine, with satisfaction and its 95 % confidence interval (Wilson)."""
+
+    ok: Annotated[int, Field(description="Number of ok verdicts.")]
+    neutral: Annotated[int, Field(description="Number of neutral verdicts.")]
+    not_ok: Annotated[int, Field(description="Number of not_ok verdicts.")]
+    satisfaction: Annotated[float | None, Field(description="ok / (ok + not_ok + neutral); null without verdicts.")]
+    low: Annotated[float, Field(description="Lower bound of the interval, 0 to 1.")]
+    high: Annotated[float, Field(description="Upper bound of the interval, 0 to 1.")]
+
+
 class Window(ResponseModel):
     start: Annotated[Time, Field(description="Start of the window, RFC 3339.")]
     end: Annotated[Time, Field(description="End of the window, RFC 3339.")]

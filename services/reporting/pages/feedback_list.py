@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from contracts.instants import format_instant
 from contracts.scopes import ADMIN, REVIEW
 from reporting.exports.examples import Format
-from reporting.feedback.found_counts import FoundPage, found_and_counted
+from reporting.feedback.found_counts import found_and_counted
 from reporting.feedback.search import SCANNED, FoundFeedback, as_answer, every, with_answers
 from reporting.http.exports import EXPORTS
 from reporting.model.cursor import BadCursor
@@ -37,25 +37,20 @@ async def show_list(sources: PageSources, visit: Visit) -> Response:
     # Reviewers must see their own review at once.
     pool = sources.current if REVIEW in visit.caller.scopes else sources.reports
     span, after = _continued(visit.view.cursor) or (await sources.span(visit), None)
-    (rows, page), controls = await asyncio.gather(_listed(pool, visit, span, after), sources.controls(visit, span))
+    (rows, cursor, total), controls = await asyncio.gather(
+        found_and_counted(pool, visit.project, span, visit.view.listed, _PAGE, after), sources.controls(visit, span)
+    )
     window = {"start": format_instant(span.start), "end": format_instant(span.end - 1)}
     return visit.page(
         "list.html",
-        found=rows,
-        next=None if page.cursor is None else f"{span.start}-{span.end}-{page.cursor}",
+        found=await with_answers(pool, visit.project, rows),
+        next=None if cursor is None else f"{span.start}-{span.end}-{cursor}",
         **controls,
-        total=page.total,
+        total=total,
         looked_through=SCANNED,
         datasets=dataset_urls(visit.project, visit.view.filter_parameters | window),
         may_erase=ADMIN in visit.caller.scopes and visit.caller.may_touch(visit.project.tenant, None),
     )
-
-
-async def _listed(
-    pool: asyncpg.Pool, visit: Visit, span: TimeSpan, after: str | None
-) -> tuple[list[dict[str, Any]], FoundPage]:
-    page = await found_and_counted(pool, visit.project, span, visit.view.listed, _PAGE, after)
-    return await with_answers(pool, visit.project, page.rows), page
 
 
 def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import asyncpg
@@ -63,16 +63,6 @@ class Latest(ResponseModel):
     ]
 
 
-class LatestQuestion(NamedTuple):
-    """Query for changed turns. None as `turn_ids` selects all turns. `since` is in microseconds."""
-
-    turn_ids: Sequence[str] | None = None
-    since: int | None = None
-    watermark: str | None = None
-    limit: int = 500
-    cursor: str | None = None
-
-
 _WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-f]{16})$")], SnapshotText])
 
 
@@ -98,30 +88,41 @@ class OwnFeedback(ResponseModel):
     best_rating: BestRating = None
 
 
-async def latest(connection: Connection, scope: ConversationScope, request: LatestQuestion) -> Latest:
+async def latest(
+    connection: Connection,
+    scope: ConversationScope,
+    turn_ids: Sequence[str] | None,
+    since: int | None,
+    watermark: str | None,
+    limit: int,
+    cursor: str | None,
+) -> Latest:
     """Return a page of changed turns with their latest feedback.
 
     No transaction is needed, because the snapshot for the watermark is taken before the rows are read. A row that is
     written between these two steps may be returned both now and by the next query.
 
+    Args:
+        turn_ids: The turns, or None for all turns.
+        since: Only changes recorded after this time, in microseconds.
+
     Raises:
         BadCursor: If the cursor belongs to another query, or the watermark belongs to another conversation.
     """
     now = await snapshot_of(connection)
-    turns = "*" if request.turn_ids is None else question(sorted(request.turn_ids))
+    turns = "*" if turn_ids is None else question(sorted(turn_ids))
     query = question("latest", *scope)
-    page_of_question = question("latest page", *scope, turns, request.since, request.watermark)
-    after = None if request.cursor is None else decode(request.cursor, page_of_question, TIMED)
-    unseen = await _not_shown_before(connection, request.watermark, query, turns, now)
-    since = -1 if request.since is None else request.since
+    page_of_question = question("latest page", *scope, turns, since, watermark)
+    after = None if cursor is None else decode(cursor, page_of_question, TIMED)
+    unseen = await _not_shown_before(connection, watermark, query, turns, now)
     moment, turn = (None, None) if after is None else after[:2]
-    position = {"after": moment, "after_turn": turn, "limit": request.limit + 1}
-    wanted = {**scope._asdict(), "turn_ids": request.turn_ids, "since": since, **position}
+    position = {"after": moment, "after_turn": turn, "limit": limit + 1}
+    wanted = {**scope._asdict(), "turn_ids": turn_ids, "since": -1 if since is None else since, **position}
     statement = SQL.latest_of_turns(**wanted)
     if unseen is not None:
         statement = SQL.latest_of_changed_turns(**wanted, seen=unseen)
     rows = await connection.fetch(*statement)
-    page, more = page_of(rows, (row["size"] for row in rows), request.limit)
+    page, more = page_of(rows, (row["size"] for row in rows), limit)
     first = str(now) if after is None else after[2]
     return Latest(
         conversation_id=scope.conversation_id,
