@@ -54,7 +54,7 @@ def _routers(parts: ReportingParts) -> list[APIRouter]:
         ),
         figures_router(parts.reports, parts.clock),
         exports_router(parts.reports, parts.access_log),
-        audit_router(parts.reads, parts.pool, parts.clock),
+        audit_router(parts.reads, parts.clock),
         issues_router(parts.reads, parts.pool, parts.clock),
         webhooks_router(parts.endpoints, parts.deliveries, parts.clock),
         alerts_router(parts.alert_administration),

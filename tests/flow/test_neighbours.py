@@ -10,6 +10,8 @@ import pytest
 import pytest_asyncio
 from fastapi.routing import APIRoute
 
+from reporting.model.selection import ALWAYS, Project
+from reporting.reviews.sample import Draw, draw
 from tests.support.neighbours import ANN, BOB, CONVERSATIONS, NEIGHBOURS, OURS, POSITIONS, Place, chat_events
 from tests.support.running_stack import RunningStack, running_stack
 
@@ -45,7 +47,6 @@ QUESTIONS: list[tuple[str, str, Any]] = [
     ("POST", f"{CONVERSATION}/detect", NEW_MESSAGE),
     ("GET", f"{PROJECT}/refused", None),
     ("GET", f"{PROJECT}/audit?{FIGURES}", None),
-    ("GET", f"{PROJECT}/audit/draws", None),
     ("POST", f"{CONVERSATION}/detect", NEW_MESSAGE | {"look_back": "user"}),
     *(
         (
@@ -72,7 +73,6 @@ NO_QUESTION = {
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback",
     "/conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/reviews",
     "/ingest/{tenant}/{project}/events",
-    "/conversations/{tenant}/{project}/audit/draws",
     "/dashboard/accuracy",
 }
 """Routes of a project that only accept input."""
@@ -103,8 +103,8 @@ async def fill(stack: RunningStack, place: Place) -> None:
     body = {"reaction": "ok" if place == OURS else "not_ok", "text": place.says("judged"), "user_id": BOB}
     async with stack.client() as http:
         assert (await http.post(path, json=body)).status_code == 202
-        drawn = await http.post(f"/conversations/{place.tenant}/{place.project}/audit/draws", json=WINDOW)
-        assert drawn.status_code == 201
+    async with stack.stack.services["reporting"].parts.pool.acquire() as connection:
+        assert await draw(connection, Project(place.tenant, place.project), ALWAYS, Draw(), 0)
     await stack.quiet()
 
 

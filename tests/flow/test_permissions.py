@@ -84,8 +84,6 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/accuracy"): frozenset({"read"}),
     ("GET", "/dashboard/review"): frozenset({"read"}),
     ("GET", PROJECT + "/audit"): frozenset({"read"}),
-    ("GET", PROJECT + "/audit/draws"): frozenset({"review"}),
-    ("POST", PROJECT + "/audit/draws"): frozenset({"review"}),
     ("POST", "/dashboard/accuracy"): frozenset({"review"}),
     ("POST", "/dashboard/issue"): frozenset({"review"}),
     ("GET", "/dashboard/alerts"): frozenset({"read"}),

@@ -11,13 +11,14 @@ import httpx
 import pytest
 
 from contracts.feedback import FeedbackCreated
+from contracts.instants import DAY
 from detector.intervals import wilson
 from reporting.http.reviews import audit_router
 from reporting.model.selection import Project, TimeSpan
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.reviews import sample
-from reporting.reviews.sample import pending, pending_count, samples
+from reporting.reviews.sample import Draw, draw, pending, pending_count, samples
 from servicekit.db.database import Database
 from tests.support.hand_clock import FixedClock
 from tests.support.reporting_client import client
@@ -34,7 +35,7 @@ AT = Project("acme", "support")
 
 @pytest.fixture
 async def http(read_models: Database) -> AsyncIterator[httpx.AsyncClient]:
-    async with client([audit_router(read_models, read_models, NOW)]) as opened:
+    async with client([audit_router(read_models, NOW)]) as opened:
         yield opened
 
 
@@ -70,54 +71,49 @@ def verdict(number: int, decided_by: str) -> Iterator[FeedbackCreated]:
     )  # fmt: skip
 
 
-async def drawn(http: httpx.AsyncClient, count: int) -> dict[str, Any]:
-    answer = await http.post(AUDIT + "/draws", json={"count": count})
-    assert answer.status_code == 201, answer.text
-    body: dict[str, Any] = answer.json()
-    return body
+async def drawn(pool: Database, count: int = 50, **wanted: Any) -> int:
+    async with pool.acquire() as connection, connection.transaction():
+        span = TimeSpan(START - 30 * DAY, NOW.now() + 1)
+        return await draw(connection, AT, span, Draw(count=count, **wanted), NOW.now())
 
 
-async def queue(http: httpx.AsyncClient, **query: Any) -> list[str]:
-    answer = await http.get(AUDIT + "/draws", params=query)
-    assert answer.status_code == 200, answer.text
-    return [one["turn_id"] for one in answer.json()["items"]]
+async def queue(pool: Database, after: int = 0, limit: int = 1_000) -> list[str]:
+    return [review.turn_id for review in await pending(pool, AT, after, limit)]
 
 
 async def test_half_of_the_drawn_answers_have_a_rejection_and_none_is_drawn_twice(
-    http: httpx.AsyncClient, take: Take
+    read_models: Database, take: Take
 ) -> None:
     await take(*[event for n in range(40) for event in turn(n, "not_ok" if n < 10 else "ok" if n < 16 else None)])
-    assert await drawn(http, 12) == {"drawn": 12, "pending": 12}
-    assert Counter(int(name[1:]) < 10 for name in await queue(http)) == {True: 6, False: 6}
-    assert (await drawn(http, 1_000))["pending"] == 40
-    assert sorted(await queue(http)) == sorted(f"t{n}" for n in range(40))
-    assert await drawn(http, 1_000) == {"drawn": 0, "pending": 40}
+    assert (await drawn(read_models, 12), await pending_count(read_models, AT)) == (12, 12)
+    assert Counter(int(name[1:]) < 10 for name in await queue(read_models)) == {True: 6, False: 6}
+    assert await drawn(read_models, 1_000) == 28
+    assert sorted(await queue(read_models)) == sorted(f"t{n}" for n in range(40))
+    assert await drawn(read_models, 1_000) == 0
 
 
-async def test_an_assigned_answer_waits_for_its_reviewer(
-    http: httpx.AsyncClient, take: Take, read_models: Database
-) -> None:
+async def test_an_assigned_answer_waits_for_its_reviewer(take: Take, read_models: Database) -> None:
     await take(*[event for n in range(4) for event in turn(n, "not_ok" if n % 2 else None)])
-    answer = await http.post(AUDIT + "/draws", json={"count": 2, "assignee": "tom"})
-    assert answer.json() == {"drawn": 2, "pending": 2}
-    assert {one["assignee"] for one in (await http.get(AUDIT + "/draws")).json()["items"]} == {"tom"}
+    assert await drawn(read_models, 2, assignee="tom") == 2
+    assert {review.assignee for review in await pending(read_models, AT, 0, 10)} == {"tom"}
     assert [await pending_count(read_models, AT, name) for name in ("tom", "rev", None)] == [2, 0, 2]
-    [first, second] = [int(name[1:]) for name in await queue(http)]
+    [first, second] = [int(name[1:]) for name in await queue(read_models)]
     await take(*review(first, "ok"))
     assert [await pending_count(read_models, AT, name) for name in ("tom", "rev", None)] == [2, 0, 2]
     await take(*review(second, "ok", by="tom"))
     assert [one.turn_id for one in await pending(read_models, AT, 0, 10, "tom")] == [f"t{first}"]
 
 
-async def test_second_reviews_show_the_agreement_of_reviewers(http: httpx.AsyncClient, take: Take) -> None:
+async def test_second_reviews_show_the_agreement_of_reviewers(
+    http: httpx.AsyncClient, read_models: Database, take: Take
+) -> None:
     await take(*[event for n in range(4) for event in turn(n, "not_ok" if n % 2 else None)])
-    await drawn(http, 4)
+    await drawn(read_models, 4)
     await take(*review(0, "ok"), *review(1, "not_ok"), *review(2, "ok"))
-    again = {"count": 10, "assignee": "tom", "second": True}
-    assert (await http.post(AUDIT + "/draws", json=again)).json() == {"drawn": 3, "pending": 4}
-    assert (await http.post(AUDIT + "/draws", json=again)).json()["drawn"] == 0, "drawn for tom already"
-    assert (await http.post(AUDIT + "/draws", json={**again, "assignee": "rev"})).json()["drawn"] == 0, "reviewed"
-    assert (await http.post(AUDIT + "/draws", json={"second": True})).status_code == 422
+    again: dict[str, Any] = {"count": 10, "assignee": "tom", "is_second": True}
+    assert (await drawn(read_models, **again), await pending_count(read_models, AT)) == (3, 4)
+    assert await drawn(read_models, **again) == 0, "drawn for tom already"
+    assert await drawn(read_models, **again | {"assignee": "rev"}) == 0, "reviewed"
     assert (await http.get(AUDIT)).json()["agreement"]["turns"] == 0
     await take(*review(0, "ok", by="tom"), *review(1, "ok", by="tom"), *review(3, "ok", by="tom"))
     agreement = (await http.get(AUDIT)).json()["agreement"]
@@ -130,7 +126,7 @@ async def test_second_reviews_show_the_agreement_of_reviewers(http: httpx.AsyncC
     assert (await http.get(AUDIT)).json()["agreement"]["disagreements"] == [], "a retracted review is no verdict"
 
 
-async def test_answers_without_a_response_and_other_places_are_never_drawn(http: httpx.AsyncClient, take: Take) -> None:
+async def test_answers_without_a_response_and_other_places_are_never_drawn(read_models: Database, take: Take) -> None:
     await take(
         *turn(1),
         *turn(2, response=None),
@@ -139,17 +135,17 @@ async def test_answers_without_a_response_and_other_places_are_never_drawn(http:
         *turn(5, project="sales"),
         *turn(-9_000_000),
     )
-    await drawn(http, 1_000)
-    assert await queue(http) == ["t1"]
+    await drawn(read_models, 1_000)
+    assert await queue(read_models) == ["t1"]
 
 
 async def test_the_audit_covers_the_newest_answers_of_the_window(
-    http: httpx.AsyncClient, take: Take, monkeypatch: pytest.MonkeyPatch
+    http: httpx.AsyncClient, read_models: Database, take: Take, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sample, "MOST_ANSWERS", 3)
     await take(*[one for n in range(5) for one in turn(n, "not_ok" if n in {1, 2, 4} else None)])
-    assert await drawn(http, 1_000) == {"drawn": 3, "pending": 3}
-    assert sorted(await queue(http)) == ["t2", "t3", "t4"]
+    assert await drawn(read_models, 1_000) == 3
+    assert sorted(await queue(read_models)) == ["t2", "t3", "t4"]
     figures = (await http.get(AUDIT)).json()
     assert (figures["precision"]["answers"], figures["missed"]["answers"]) == (2, 1)
 
@@ -166,26 +162,26 @@ async def test_a_verdict_counts_if_its_clock_is_late(read_models: asyncpg.Pool, 
 
 
 async def test_the_queue_goes_on_behind_a_position_and_drops_what_is_reviewed(
-    http: httpx.AsyncClient, take: Take
+    read_models: Database, take: Take
 ) -> None:
     await take(*[one for n in range(4) for one in turn(n)])
-    await drawn(http, 100)
-    items = (await http.get(AUDIT + "/draws")).json()["items"]
-    order = [one["turn_id"] for one in items]
-    assert await queue(http, after=items[1]["position"]) == [*order[2:], *order[:2]]
+    await drawn(read_models, 100)
+    items = await pending(read_models, AT, 0, 10)
+    order = [review.turn_id for review in items]
+    assert await queue(read_models, after=items[1].position) == [*order[2:], *order[:2]]
     await take(*review(int(order[0][1:]), "neutral"))
-    assert await queue(http) == order[1:]
-    assert await queue(http, limit=1) == order[1:2]
+    assert await queue(read_models) == order[1:]
+    assert await queue(read_models, limit=1) == order[1:2]
 
 
 async def test_only_reviews_of_drawn_answers_measure_the_machine(
-    http: httpx.AsyncClient, take: Take, read_models: asyncpg.Pool
+    http: httpx.AsyncClient, take: Take, read_models: Database
 ) -> None:
     await take(*[one for n in range(30) for one in turn(n, "not_ok" if n < 10 else None)])
     await take(*review(0, "neutral", overrules=True), *review(11, "not_ok"))  # chosen by the reviewer
     figures = (await http.get(AUDIT)).json()
     assert (figures["precision"]["reviewed"], figures["missed"]["reviewed"]) == (0, 0)
-    await drawn(http, 1_000)
+    await drawn(read_models, 1_000)
     await read_models.execute("delete from audit_draws where turn_id in ('t0', 't11')")
     for n in range(1, 10):
         await take(*review(n, "not_ok" if n < 9 else "ok", overrules=True))
@@ -199,27 +195,17 @@ async def test_only_reviews_of_drawn_answers_measure_the_machine(
         assert (figures[name]["low"], figures[name]["high"]) == pytest.approx((bounds.low, bounds.high))
 
 
-@pytest.mark.parametrize("body", [{"count": 1}, {"count": 1_001}, {"count": "x"}, {"why": 1}, [], "["])
-async def test_a_bad_body_draws_nothing(
-    http: httpx.AsyncClient, take: Take, body: dict[str, Any] | list[Any] | str
-) -> None:
-    await take(*turn(1))
-    options = {"content": body, "headers": {"content-type": "application/json"}} if body == "[" else {"json": body}
-    assert (await http.post(AUDIT + "/draws", **options)).status_code == 422
-    assert await queue(http) == []
-
-
-async def test_a_form_draws_from_our_own_page_alone(http: httpx.AsyncClient, read_models: Database, take: Take) -> None:
+async def test_a_form_draws_from_our_own_page_alone(read_models: Database, take: Take) -> None:
     await take(*turn(1))
     here, nobody = "/dashboard/accuracy?at=acme%2Fsupport", {"assignee": ""}
     async with client([pages_router(PageSources(read_models, read_models, NOW), read_models)]) as site:
         refused = await site.post(here, data=nobody, headers={"Origin": "https://evil.test"})
         assert refused.status_code == 403
-        assert await queue(http) == []
+        assert await queue(read_models) == []
         answer = await site.post(here, data=nobody, headers={"Origin": "http://reporting"})
         assert (answer.status_code, answer.headers["location"]) == (303, here)
         assert (await site.post(here, data={**nobody, "second": "1"})).status_code == 422, "needs a reviewer"
-    assert await queue(http) == ["t1"]
+    assert await queue(read_models) == ["t1"]
 
 
 # The number of verdicts that wait for a review, if there are few reviews among many verdicts.

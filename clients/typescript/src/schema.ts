@@ -305,26 +305,6 @@ export interface Detected {
   strategies: FoundStrategy[];
 }
 
-export interface DrawBody {
-  /** Start of the window, inclusive; by default 30 days before the end. */
-  start?: string | null;
-  /** End of the window, exclusive; by default now. */
-  end?: string | null;
-  /** Number of answers to draw; fewer if the window has fewer. */
-  count?: number;
-  /** Name of the reviewer who is to review the answers; empty for any reviewer. */
-  assignee?: string;
-  /** Draw answers that others have reviewed, so that the agreement of reviewers can be measured. Needs an `assignee`. */
-  second?: boolean;
-}
-
-export interface Drawn {
-  /** Number of answers drawn by this request. */
-  drawn: number;
-  /** Number of drawn answers that nobody has reviewed yet. */
-  pending: number;
-}
-
 /** Response to a request that ends a session. It does not reveal whether the rating was stored. */
 export interface EndedSession {
   /** The status; always `ended`. */
@@ -845,27 +825,6 @@ export interface OwnFeedback {
   best_rating?: number | null;
 }
 
-export interface PendingItems {
-  /** Number of drawn answers that nobody has reviewed yet. */
-  pending: number;
-  /** Drawn answers, in drawing order. */
-  items: PendingReview[];
-}
-
-/** Randomly drawn answer without a review. Review it like any turn, with `POST .../turns/{turn_id}/reviews`. */
-export interface PendingReview {
-  /** Position in the queue; send it as `after` to continue after this answer. */
-  position: number;
-  /** The conversation, also called thread. */
-  conversation_id: string;
-  /** The turn: a person's question and the agent's answer to it. */
-  turn_id: string;
-  /** Reviewer who is to review the answer; empty for any reviewer. */
-  assignee: string;
-  /** Time of the draw. */
-  drawn_at: string;
-}
-
 /** Query for reactions from `start` to `end`, both inclusive. */
 export interface PeriodBody {
   /** Maximum number of items in the response. */
@@ -1068,10 +1027,10 @@ export interface Reason {
   not_ok: number;
   /** Number of neutral reactions. */
   neutral: number;
-  /** The tag, rule or correction type; usable as the search filter `tag`. */
+  /** The tag or correction type; usable as the search filter `tag`. */
   reason: string;
-  /** `tag`: given by a person. `correction_type`: the kind of rejection that the machine inferred. `rule`: the detection rule that fired. */
-  kind: "tag" | "correction_type" | "rule";
+  /** `tag`: given by a person. `correction_type`: the kind of rejection that the machine inferred. */
+  kind: "tag" | "correction_type";
 }
 
 /** Reasons in a time window, most rejections first. */
@@ -2227,21 +2186,6 @@ export interface Operations {
     };
     body: undefined;
     answer: Audit;
-  };
-  "GET /conversations/{tenant}/{project}/audit/draws": {
-    query: {
-      /** List the answers after this position first. */
-      after?: number;
-      /** Maximum number of answers in the response. */
-      limit?: number;
-    };
-    body: undefined;
-    answer: PendingItems;
-  };
-  "POST /conversations/{tenant}/{project}/audit/draws": {
-    query: Record<string, unknown>;
-    body: DrawBody;
-    answer: Drawn;
   };
   "GET /conversations/{tenant}/{project}/issues": {
     query: {

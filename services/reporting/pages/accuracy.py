@@ -9,11 +9,11 @@ from fastapi.responses import RedirectResponse
 
 from contracts.scopes import REVIEW
 from reporting.figures.calibration import calibration
-from reporting.http.reviews import DrawBody, draw_sample, figures
+from reporting.http.reviews import figures
 from reporting.pages.forms import Form
 from reporting.pages.review import ACCURACY, next_in_sample
 from reporting.pages.visits import PageSources, Visit
-from reporting.reviews.sample import MOST_ANSWERS, pending_count
+from reporting.reviews.sample import MOST_ANSWERS, Draw, draw, pending_count
 from servicekit.db.database import Database
 
 
@@ -47,8 +47,9 @@ async def show_accuracy(sources: PageSources, visit: Visit) -> Response:
 
 
 async def draw_answers(writes: Database, sources: PageSources, visit: Visit) -> Response:
-    """Draw random answers for review, as the submitted form asks, and return to the accuracy page."""
-    form = await Form.read(visit.request)
-    body = form.parsed(DrawBody, assignee=form.field("assignee").strip(), second="second" in form)
-    await draw_sample(writes, visit.project, body, sources.clock.now())
+    """Draw random answers of the period for review, as the submitted form asks, and return to the accuracy page."""
+    form, now = await Form.read(visit.request), sources.clock.now()
+    wanted = form.parsed(Draw, assignee=form.field("assignee").strip(), is_second="second" in form)
+    async with writes.acquire() as connection, connection.transaction():
+        await draw(connection, visit.project, visit.view.span(now, 0), wanted, now)
     return RedirectResponse(visit.link(ACCURACY), 303)

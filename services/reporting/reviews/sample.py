@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple, Self
 
 import asyncpg
-from pydantic import Field
+from pydantic import BaseModel, Field, model_validator
 
 from detector.intervals import wilson
-from reporting.model.responses import InstantTime
 from reporting.model.selection import Project, TimeSpan
 from reporting.reviews.figures import Agreement, SampledShare, SecondReview, sampled
 from reporting.sql import SQL
@@ -23,35 +21,38 @@ _LISTED: Final = 20
 """Maximum number of disagreements to list."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingReview:
-    """Randomly drawn answer without a review.
+class PendingReview(NamedTuple):
+    """Randomly drawn answer without a review by its assignee, or by anyone if the assignee is empty.
 
-    Review it like any turn, with `POST .../turns/{turn_id}/reviews`.
+    `position` is its place in the queue. `drawn_at` is in microseconds.
     """
 
-    position: Annotated[
-        int, Field(description="Position in the queue; send it as `after` to continue after this answer.")
-    ]
-    conversation_id: Annotated[str, Field(description="The conversation, also called thread.")]
-    turn_id: Annotated[str, Field(description="The turn: a person's question and the agent's answer to it.")]
-    assignee: Annotated[str, Field(description="Reviewer who is to review the answer; empty for any reviewer.")]
-    drawn_at: Annotated[InstantTime, Field(description="Time of the draw.")]
+    position: int
+    conversation_id: str
+    turn_id: str
+    assignee: str
+    drawn_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(BaseModel):
     """Request for random answers to review.
 
     Attributes:
         count: Maximum number of answers.
         assignee: Reviewer who is to review them, or empty for any reviewer.
         is_second: True to draw answers that others have reviewed, so that the agreement of reviewers can be measured.
+            Needs an assignee.
     """
 
-    count: int
-    assignee: str = ""
+    count: int = 50
+    assignee: Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f]*$")] = ""
     is_second: bool = False
+
+    @model_validator(mode="after")
+    def _has_second_reviewer(self) -> Self:
+        if self.is_second and not self.assignee:
+            raise ValueError("a second review needs an assignee")
+        return self
 
 
 async def draw(connection: Connection, project: Project, span: TimeSpan, wanted: Draw, now: int) -> int:
