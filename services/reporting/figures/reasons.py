@@ -1,4 +1,4 @@
-"""Counts of reasons: people's tags, and the rules and correction types of machine verdicts."""
+"""Counts of reasons: people's tags, and the correction types of machine verdicts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from reporting.sql import SQL
 class Reason(Counts):
     """Number of effective feedback records with a reason. A record with several tags counts once for each tag."""
 
-    reason: Annotated[str, Field(description="The tag, rule or correction type; usable as the search filter `tag`.")]
+    reason: Annotated[str, Field(description="The tag or correction type; usable as the search filter `tag`.")]
     kind: Annotated[
-        Literal["tag", "correction_type", "rule"],
+        Literal["tag", "correction_type"],
         Field(
             description="`tag`: given by a person. `correction_type`: the kind of rejection that the machine inferred."
-            " `rule`: the detection rule that fired."
         ),
     ]
 
@@ -33,16 +32,10 @@ class Reasons(ProjectReport):
     reasons: Annotated[list[Reason], Field(description="Reasons: most rejections first, then most feedback.")]
 
 
-async def reasons(
-    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, limit: int = 200, *, rules: bool = True
-) -> Reasons:
-    """Return the reasons with the most rejections in a time window, with their counts.
-
-    Args:
-        rules: If False, only people's tags and the machine's correction types are counted.
-    """
-    source, values = reasons_given(project, span, filters, rules=rules)
-    rows = await pool.fetch(*SQL.list_reasons.filled(source=source)(**values, rules=rules, limit=limit))
+async def reasons(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, limit: int = 200) -> Reasons:
+    """Return the reasons with the most rejections in a time window, with their counts."""
+    source, values = reasons_given(project, span, filters)
+    rows = await pool.fetch(*SQL.list_reasons.filled(source=source)(**values, limit=limit))
     return Reasons(
         **scope_of(project, span),
         reasons=[Reason(reason=row["reason"], kind=row["kind"], **counts_of(row)) for row in rows],

@@ -19,8 +19,6 @@ from reporting.sql import SQL
 _ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
 LONG: Final = 14 * DAY
 """Minimum length, in microseconds, of a time window whose figures need only the day of each verdict, not its time."""
-_HAS_REASON: Final = " and (e.correction_type is not null or e.origin <> 'machine' and e.tags <> '{}')"
-"""SQL condition for verdicts with a person's tag or a correction type."""
 _ORIGINS: Final = " and e.origin || '' = any(:origins::text[])"
 """Condition on the origins for ranges of a few hours. It is an expression because PostgreSQL would otherwise read such
 a range from the index of people's verdicts by giver, with one lookup per person."""
@@ -79,16 +77,9 @@ def steps(project: Project, span: TimeSpan, filters: Filters, starts: Sequence[i
     return _source(project, span, filters, "votes", grains, starts)
 
 
-def reasons_given(project: Project, span: TimeSpan, filters: Filters, *, rules: bool = True) -> CountSource:
-    """Return a subselect of the verdict counts in a time window, by reason.
-
-    Reasons are people's tags, and the machine's rules and correction types.
-
-    Args:
-        rules: If False, verdicts without a tag or correction type are skipped, so the counts of rules are incomplete.
-    """
-    grains = _Grains("reason hour", "reason day")
-    return _source(project, span, filters, "reasons", grains, of_rows="" if rules else _HAS_REASON)
+def reasons_given(project: Project, span: TimeSpan, filters: Filters) -> CountSource:
+    """Return a subselect of the verdict counts in a time window, by reason: a person's tag or a correction type."""
+    return _source(project, span, filters, "reasons", _Grains("reason hour", "reason day"))
 
 
 def dimensions(project: Project, span: TimeSpan, filters: Filters) -> CountSource:
@@ -117,19 +108,13 @@ def _source(
     kind: _Kind,
     grains: _Grains,
     starts: Sequence[int] = (),
-    *,
-    of_rows: str = "",
 ) -> CountSource:
-    """Return the subselect for one kind of count.
-
-    Args:
-        of_rows: Additional SQL condition on feedback rows. It starts with `and`.
-    """
+    """Return the subselect for one kind of count."""
     window, narrowed, values = conditions(project, span, filters)
     view = _VIEWS.get(kind, filters.view)
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
     if not _may_be_rolled(filters, kind) or first >= last:
-        return CountSource(f"({SQL.part(kind, rows=view)} where {window}{narrowed}{of_rows})", values)
+        return CountSource(f"({SQL.part(kind, rows=view)} where {window}{narrowed})", values)
     broken = sorted({start // HOUR * HOUR for start in starts if start % HOUR and first <= start < last})
     first_day, last_day = -(-first // DAY) * DAY, last // DAY * DAY
     rolled_filter, of_dimension = narrowed, filters.of_dimension
@@ -142,7 +127,7 @@ def _source(
         values |= {"dimension": dimension, "dimension_value": value}
     values |= {"first": first, "last": last, "broken": broken, "hours": grains.hours}
     of_range = conditions(project, span, filters.replace(origins=None))[1]
-    of_range += (_ORIGINS if filters.origins is not None else "") + of_rows
+    of_range += _ORIGINS if filters.origins is not None else ""
     counted = SQL.part("rolled_votes" if kind == "votes" else "rolled_details")
     of_project = f"e.tenant = :tenant and e.project = :project{rolled_filter}"
     of_hour = f"{of_project} and e.grain = :hours::text and not exists (select from stale s where s.hour = e.start)"

@@ -136,7 +136,7 @@ async def show_overview(sources: PageSources, visit: Visit) -> Response:
     # Independent statements run at the same time on several connections.
     figures, why, recent, scales, controls = await asyncio.gather(
         overview(pool, visit.project, view, span, visit.link),
-        reasons(pool, visit.project, span, filters, _REASONS, rules=False),
+        reasons(pool, visit.project, span, filters, _REASONS),
         changes(pool, visit.project, span, view.before(span), filters),
         ratings(pool, visit.project, span, filters),
         sources.controls(visit, span),

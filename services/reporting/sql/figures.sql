@@ -58,7 +58,7 @@ group by e.worst_rating, e.best_rating order by e.worst_rating, e.best_rating li
 
 -- name: list_reasons(source)
 select e.reason, e.kind, {summed_counts} from {source} e
-where :rules::boolean or e.kind <> 'rule' group by e.reason, e.kind
+group by e.reason, e.kind
 order by not_ok desc, total desc, e.reason, e.kind limit :limit
 
 -- name: count_sessions

@@ -32,10 +32,9 @@ where r.tenant = due.tenant and r.project = due.project and r.start = due.hour
   and r.grain in ('hour', 'total', 'reason hour', 'judgement hour', 'dimension hour')
 
 -- fragment: reasons_of_row
--- Reasons of a feedback row `e`, each with the row's reaction.
+-- A person's tags or the machine's correction type of a feedback row `e`, each with the row's reaction.
 (
-    select case e.origin when 'machine' then 'rule' else 'tag' end as kind, tag as reason, e.reaction
-    from unnest(e.tags) as t (tag)
+    select 'tag' as kind, tag as reason, e.reaction from unnest(e.tags) as t (tag) where e.origin <> 'machine'
     union all
     select 'correction_type', e.correction_type, e.reaction where e.correction_type is not null
 )

@@ -412,7 +412,7 @@ create table rollups (
     agent_id text,
     agent_version text,
     model text,
-    -- Of a reason: tag, rule or correction_type. Of judgements: the machine's verdict. Of dimensions: the dimension
+    -- Of a reason: tag or correction_type. Of judgements: the machine's verdict. Of dimensions: the dimension
     kind text,
     -- The reason; of judgements the twentieth of confidence, 0 to 19; of dimensions the value
     reason text,
