@@ -22,7 +22,7 @@ from reporting.pages.conversation import transcript
 from reporting.read_models.erasure import ReportingErasures
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from reporting.turns.turns import turns_with_feedbacks
+from reporting.turns.turns import TurnsBody, turns_with_feedbacks
 from servicekit.db.database import Database
 from tests.support.channels import Channel, channel_of, shuffled
 from tests.support.reporting_database import empty_read_models
@@ -310,9 +310,11 @@ async def _check_exports(pool: asyncpg.Pool, channels: list[Channel]) -> None:
 
 
 async def _check_turns(pool: asyncpg.Pool, channel: Channel) -> None:
-    turns = sorted({one.turn or one.name for one in channel.messages if not one.by_person})
+    names = sorted({one.turn or one.name for one in channel.messages if not one.by_person})
     async with pool.acquire() as connection:
-        page = await turns_with_feedbacks(connection, ConversationScope(*HERE, channel.name), turns, 0)
+        page = await turns_with_feedbacks(
+            connection, ConversationScope(*HERE, channel.name), TurnsBody(turn_ids=names), 0
+        )
     shown = {turn.turn_id: turn.user.text if turn.user else "" for turn in page.turns}
     for answer in channel.messages:
         if not answer.by_person and (question := channel.question_of(answer)) is not None:

@@ -14,14 +14,13 @@ from contracts.instants import DAY
 from contracts.scopes import DETECT, READ
 from reporting.access.log import AccessAction, AccessLog
 from reporting.feedback.search import FoundFeedbacks, as_answer, found
-from reporting.http.bodies import ArtifactsBody, LatestBody, PeriodBody, SearchBody, TurnsBody
+from reporting.http.bodies import SearchBody
 from reporting.http.paths import CONVERSATION, FAILURES, PROJECT, ConversationPath, ProjectPath
-from reporting.model.responses import Window
 from reporting.model.selection import ConversationScope, Project
-from reporting.turns.artifacts import Artifacts, artifacts
-from reporting.turns.conversations import ConversationsInPeriod, conversations_in_period
-from reporting.turns.latest import Latest, OwnFeedback, latest, own_feedback
-from reporting.turns.turns import TurnsWithFeedbacks, turns_with_feedbacks
+from reporting.turns.artifacts import Artifacts, ArtifactsBody, artifacts
+from reporting.turns.conversations import ConversationsInPeriod, PeriodBody, conversations_in_period
+from reporting.turns.latest import Latest, LatestBody, OwnFeedback, latest, own_feedback
+from reporting.turns.turns import TurnsBody, TurnsWithFeedbacks, turns_with_feedbacks
 from servicekit.clock import Clock
 from servicekit.web.auth import Caller, RequestCaller
 from servicekit.web.routes import Routes
@@ -41,15 +40,7 @@ class _Handlers:
         No conversation is listed twice. If a conversation changes after the first page, it may be missing from later
         pages. A new query then lists it.
         """
-        response = await conversations_in_period(
-            self.current,
-            project,
-            body.span,
-            Window(start=body.start, end=body.end),
-            include_turns=body.include_turns,
-            limit=body.limit,
-            cursor=body.cursor,
-        )
+        response = await conversations_in_period(self.current, project, body)
         if body.include_turns:
             await self._note(caller, project, response.items, "searched", "conversations-in-period")
         return response
@@ -67,8 +58,7 @@ class _Handlers:
 
     async def find_artifacts(self, project: ProjectPath, body: ArtifactsBody, caller: RequestCaller) -> Artifacts:
         """Search for the artifacts of a conversation or a person: effective reactions and turn logs."""
-        criteria, store_url = body.search(self.clock.now()), self.artifact_store_url
-        response = await artifacts(self.pool, project, criteria, with_payload=body.with_payload, store_url=store_url)
+        response = await artifacts(self.pool, project, body, self.clock.now(), self.artifact_store_url)
         await self._note(caller, project, response.items, "searched", "artifacts")
         return response
 
@@ -79,7 +69,7 @@ class _Handlers:
             self.pool.acquire() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
-            response = await turns_with_feedbacks(connection, scope, body.turn_ids, since, body.limit, body.cursor)
+            response = await turns_with_feedbacks(connection, scope, body, since)
         await self._note(caller, scope, response.turns, "read", scope.conversation_id)
         return response
 
@@ -91,9 +81,7 @@ class _Handlers:
         written concurrently.
         """
         async with self.current.acquire() as connection:
-            response = await latest(
-                connection, scope, body.turn_ids, body.since, body.watermark, body.limit, body.cursor
-            )
+            response = await latest(connection, scope, body)
         await self._note(caller, scope, response.items, "read", scope.conversation_id)
         return response
 

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from contracts.base import ID_PATTERN, Id, Label
 from contracts.scopes import READ, REVIEW
-from reporting.http.bodies import RequestBody
 from reporting.http.paths import FAILURES, PROJECT, ProjectPath
 from reporting.issues.job import is_available
 from reporting.issues.reading import Issue, IssuePage, find_issue, list_issues, waiting
 from reporting.issues.store import IssueChange, IssueState, change, merge
+from reporting.model.requests import RequestBody
 from reporting.model.responses import ResponseModel
 from reporting.model.selection import Project
 from servicekit.clock import Clock

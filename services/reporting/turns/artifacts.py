@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 import asyncpg
-from pydantic import Field
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
-from contracts.instants import format_instant
+from contracts.base import Id, Label
+from contracts.instants import DAY, format_instant
 from contracts.message_fields import TurnKey
 from reporting.mirror.objects import TURN_LOG, WantedArtifact, content_of
+from reporting.model.requests import Days, Limit, Moment, RequestBody
 from reporting.model.responses import REACTION_KIND, ResponseModel, Time
 from reporting.model.selection import Project
 from reporting.sql import SQL
@@ -24,18 +25,85 @@ _VIEWS: Final[dict[Kind, str]] = {"turn.log.reaction": "reaction_artifacts", "tu
 _TURN_TAG: Final = "turn:"
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """Search criteria. None matches everything. Times are in microseconds."""
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
 
-    kinds: Sequence[Kind]
-    conversation_id: str | None
-    user_id: str | None
-    all_tags: Sequence[str]
-    since: int
-    moments: Sequence[tuple[Operator, int]]
-    oldest_first: bool
-    limit: int
+
+class MomentFilter(RequestBody):
+    op: Annotated[Operator, Field(description="Comparison operator.")]
+    value: Annotated[Moment, Field(description="The time to compare with, RFC 3339.")]
+
+
+class ArtifactsBody(RequestBody):
+    """Search for artifacts.
+
+    The scope `conversation` requires `conversation_id`, and `user_id` is an optional filter. The scope `user` requires
+    `user_id`, and `conversation_id` is an optional filter. For compatibility with older clients, kinds and tags may
+    start with `kind:`.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "kinds": ["turn.log.reaction"],
+                    "roles": ["artifact"],
+                    "scope": "conversation",
+                    "conversation_id": "c-42",
+                    "all_tags": ["origin:user"],
+                    "days": 365,
+                    "timestamp_filters": [{"op": ">=", "value": "2026-11-01T00:00:00Z"}],
+                    "sort": "newest",
+                    "limit": 50,
+                    "with_payload": True,
+                }
+            ]
+        }
+    )
+
+    kinds: Annotated[list[Label], Field(max_length=10)] | None = Field(
+        default=None, description="Kinds to find; null for all."
+    )
+    roles: Annotated[list[Label], Field(max_length=10)] | None = Field(
+        default=None, description="Roles to find; null for all."
+    )
+    scope: Literal["conversation", "user"] = Field(
+        default="conversation", description="Search in one conversation or for one person."
+    )
+    conversation_id: Annotated[Id | None, Field(description="The conversation to search.")] = None
+    user_id: Annotated[Id | None, Field(description="The person to search for.")] = None
+    all_tags: list[Tag] = Field(default=[], max_length=20, description="Tags; an artifact must have all of them.")
+    days: Days = 365
+    timestamp_filters: list[MomentFilter] = Field(
+        default=[], max_length=10, description="Conditions on the time; all must hold."
+    )
+    sort: Annotated[
+        Literal["recency", "newest", "oldest"], Field(description="`recency` is another name for `newest`.")
+    ] = "newest"
+    limit: Limit = 100
+    with_payload: Annotated[
+        bool, Field(strict=True, description="True to return each artifact's complete content.")
+    ] = False
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if (self.conversation_id if self.scope == "conversation" else self.user_id) is None:
+            raise ValueError(f"the scope {self.scope} needs {self.scope}_id")
+        return self
+
+    @property
+    def wanted_kinds(self) -> list[Kind]:
+        """Return the kinds to find; none if `roles` excludes artifacts."""
+        kinds = KINDS if self.kinds is None else [_kind(name) for name in self.kinds]
+        return [kind for kind in KINDS if kind in kinds and (self.roles is None or "artifact" in self.roles)]
+
+    @property
+    def tags(self) -> list[str]:
+        """Return the tags as they are stored."""
+        return [f"artifact:{_kind(tag)}" if tag.startswith("kind:") else tag for tag in self.all_tags]
+
+
+def _kind(name: str) -> str:
+    return name.removeprefix("kind:").removeprefix("artifact:")
 
 
 class Artifact(ResponseModel):
@@ -67,16 +135,16 @@ class Artifacts(ResponseModel):
 
 
 async def artifacts(
-    pool: asyncpg.Pool, project: Project, search: Search, *, with_payload: bool, store_url: str | None
+    pool: asyncpg.Pool, project: Project, body: ArtifactsBody, now: int, store_url: str | None
 ) -> Artifacts:
     """Return the artifacts that match, newest first by default.
 
     The payload of a turn log has the newest 1 MiB of reactions to its turn, like the object in the object store.
     """
-    if not search.kinds:
+    if not body.wanted_kinds:
         return Artifacts(items=[])
-    rows = await pool.fetch(*_statement(project, search, with_payload))
-    logs = [(row["conversation_id"], row["turn_id"]) for row in rows if with_payload and _is_log(row)]
+    rows = await pool.fetch(*_statement(project, body, now))
+    logs = [(row["conversation_id"], row["turn_id"]) for row in rows if body.with_payload and _is_log(row)]
     reactions: dict[tuple[str, str], list[WantedArtifact]] = {turn: [] for turn in logs}
     if logs:
         for row in await pool.fetch(*SQL.reactions_of_turn_logs.bulk(logs, **project._asdict())):
@@ -102,30 +170,30 @@ def _payload(
     return content_of(_content(project, row, kind), reactions.get((row["conversation_id"], row["turn_id"]), ()))
 
 
-def _statement(project: Project, search: Search, with_payload: bool) -> tuple[Any, ...]:
-    values: dict[str, Any] = {**project._asdict(), "since": search.since, "limit": search.limit}
+def _statement(project: Project, body: ArtifactsBody, now: int) -> tuple[Any, ...]:
+    values: dict[str, Any] = {**project._asdict(), "since": max(0, now - body.days * DAY), "limit": body.limit}
     clauses = ["tenant = :tenant", "project = :project", "occurred_at >= :since"]
 
     def also(name: str, clause: str, value: object) -> None:
         values[name] = value
         clauses.append(clause.format(name=f":{name}"))
 
-    if search.conversation_id is not None:
-        also("conversation_id", "conversation_id = {name}", search.conversation_id)
-    if search.user_id is not None:
-        also("user_id", "user_id = {name}", search.user_id)
-    for n, tag in enumerate(search.all_tags):
+    if body.conversation_id is not None:
+        also("conversation_id", "conversation_id = {name}", body.conversation_id)
+    if body.user_id is not None:
+        also("user_id", "user_id = {name}", body.user_id)
+    for n, tag in enumerate(body.tags):
         if tag.startswith(_TURN_TAG):
             also(f"turn_{n}", "turn_id = {name}", tag.removeprefix(_TURN_TAG))
-    if search.all_tags:
-        also("tags", "tags @> {name}::text[]", list(search.all_tags))
-    for n, (operator, moment) in enumerate(search.moments):
-        also(f"moment_{n}", f"occurred_at {operator} {{name}}", moment)
-    order = "occurred_at, id" if search.oldest_first else "occurred_at desc, id"
-    payload = "payload" if with_payload else "null::jsonb"
+    if body.tags:
+        also("tags", "tags @> {name}::text[]", list(body.tags))
+    for n, moment in enumerate(body.timestamp_filters):
+        also(f"moment_{n}", f"occurred_at {moment.op} {{name}}", moment.value)
+    order = "occurred_at, id" if body.sort == "oldest" else "occurred_at desc, id"
+    payload = "payload" if body.with_payload else "null::jsonb"
     parts = []
-    for kind in search.kinds:
-        theirs = [SQL.part("is_in_their_conversations")] if kind == "turn.log" and search.user_id is not None else []
+    for kind in body.wanted_kinds:
+        theirs = [SQL.part("is_in_their_conversations")] if kind == "turn.log" and body.user_id is not None else []
         where = " and ".join([*clauses, *theirs])
         parts.append(SQL.part("artifacts_in", view=_VIEWS[kind], payload=payload, where=where, order=order))
     return SQL.search_artifacts.filled(rows=" union all ".join(parts), order=order)(**values)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Self
 
 import asyncpg
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
-from contracts.instants import format_instant
+from contracts.instants import format_instant, parse_instant
 from reporting.figures.counts import counts_of
 from reporting.model.cursor import TIMED, BadCursor, decode, encode, question
 from reporting.model.paging import ITEM_BYTES, page_of
+from reporting.model.requests import Paged, SentMoment
 from reporting.model.responses import Counts, FeedbackItem, ProjectReport, ResponseModel, Time, Window, feedback_item
 from reporting.model.selection import Project, TimeSpan
 from reporting.sql import SQL
@@ -54,17 +55,40 @@ class ConversationsInPeriod(ProjectReport):
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
-async def conversations_in_period(
-    pool: asyncpg.Pool,
-    project: Project,
-    span: TimeSpan,
-    window: Window,
-    *,
-    include_turns: bool,
-    limit: int,
-    cursor: str | None,
-) -> ConversationsInPeriod:
-    """Return a page of the conversations with reactions in `span`, the time window, most recently active first.
+class PeriodBody(Paged):
+    """Query for reactions from `start` to `end`, both inclusive."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "start": "2026-11-01T00:00:00Z",
+                    "end": "2026-12-01T00:00:00Z",
+                    "include_turns": True,
+                    "limit": 50,
+                    "cursor": None,
+                }
+            ]
+        }
+    )
+
+    start: SentMoment = Field(description="Start of the period, inclusive.")
+    end: SentMoment = Field(description="End of the period, inclusive.")
+    include_turns: Annotated[bool, Field(strict=True, description="Also return the turns and their reactions.")] = False
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> Self:
+        if self.span.start >= self.span.end:
+            raise ValueError("start must not be after end")
+        return self
+
+    @property
+    def span(self) -> TimeSpan:
+        return TimeSpan(parse_instant(self.start), parse_instant(self.end) + 1)
+
+
+async def conversations_in_period(pool: asyncpg.Pool, project: Project, body: PeriodBody) -> ConversationsInPeriod:
+    """Return a page of the conversations with reactions in a period, most recently active first.
 
     No conversation is listed twice. If a conversation changes after the first page, it may be missing from later pages.
     A new query then lists it.
@@ -72,29 +96,28 @@ async def conversations_in_period(
     Raises:
         BadCursor: If the cursor belongs to another time window, project or database.
     """
-    query = question("period", *project, *span)
-    after = None if cursor is None else decode(cursor, query, TIMED)
+    query = question("period", *project, *body.span)
+    after = None if body.cursor is None else decode(body.cursor, query, TIMED)
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         now = await snapshot_of(connection)
         first, seen = await _first_page(connection, now, after)
-        scope = {**project._asdict(), **span._asdict()}
+        scope = {**project._asdict(), **body.span._asdict()}
         moment, conversation = after[:2] if after else (None, None)
-        heads = await connection.fetch(
-            *SQL.list_active_conversations(**scope, after=moment, after_id=conversation, seen=seen, limit=limit + 1)
-        )
+        position = {"after": moment, "after_id": conversation, "seen": seen, "limit": body.limit + 1}
+        heads = await connection.fetch(*SQL.list_active_conversations(**scope, **position))
         ids = [row["conversation_id"] for row in heads]
         counts = _by_conversation(await connection.fetch(*SQL.count_reactions_of_conversations(**scope, ids=ids)))
-        sizes = (counts[id_]["size"] if include_turns else 0 for id_ in ids)
-        page, more = page_of(heads, sizes, limit)
+        sizes = (counts[id_]["size"] if body.include_turns else 0 for id_ in ids)
+        page, more = page_of(heads, sizes, body.limit)
         ids = ids[: len(page)]
         starts = _by_conversation(await connection.fetch(*SQL.starts_of_conversations(**project._asdict(), ids=ids)))
-        turns = await _turns(connection, project, span, ids) if include_turns else {}
+        turns = await _turns(connection, project, body.span, ids) if body.include_turns else {}
     last = page[-1] if more else None
     return ConversationsInPeriod(
         tenant=project.tenant,
         project=project.project,
-        window=window,
-        items=[_item(row, starts, counts, turns, include_turns=include_turns) for row in page],
+        window=Window(start=body.start, end=body.end),
+        items=[_item(row, starts, counts, turns, include_turns=body.include_turns) for row in page],
         next_cursor=encode(query, (last["occurred_at"], last["conversation_id"], str(first))) if last else None,
     )
 

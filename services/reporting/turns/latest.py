@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
 import asyncpg
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.fields import BestRating, Rating, WorstRating
 from contracts.instants import format_instant
-from reporting.model.cursor import TIMED, SnapshotText, decode, encode, question
+from reporting.model.cursor import CURSOR_LIMIT, TIMED, SnapshotText, decode, encode, question
 from reporting.model.paging import page_of
 from reporting.model.projection import person_slot
+from reporting.model.requests import Limit, Moment, Paged, TurnIds
 from reporting.model.responses import ResponseModel, Time
 from reporting.model.selection import ConversationScope
 from reporting.sql import SQL
@@ -63,6 +63,32 @@ class Latest(ResponseModel):
     ]
 
 
+class LatestBody(Paged):
+    """Query for changes. Omit `since` and `watermark` in the first query.
+
+    In later queries, send the `watermark` from the last response.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": ["t-7"], "since": "2026-11-20T09:00:00Z"}]})
+
+    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null for all turns.")
+    since: Moment | None = Field(
+        default=None,
+        description="Only changes recorded after this time. Some changes may be missed, because a record with an"
+        " earlier time may become visible later. Use `watermark` to get all changes.",
+    )
+    watermark: Annotated[str, Field(min_length=1, max_length=CURSOR_LIMIT)] | None = Field(
+        default=None, description="The `watermark` of an earlier response: only changes that were not visible then."
+    )
+    limit: Limit = 500
+
+    @model_validator(mode="after")
+    def _one_beginning(self) -> Self:
+        if self.since is not None and self.watermark is not None:
+            raise ValueError("give since or watermark, not both")
+        return self
+
+
 _WATERMARK: Final = TypeAdapter(tuple[Annotated[str, Field(pattern=r"^(\*|[0-9a-f]{16})$")], SnapshotText])
 
 
@@ -88,41 +114,30 @@ class OwnFeedback(ResponseModel):
     best_rating: BestRating = None
 
 
-async def latest(
-    connection: Connection,
-    scope: ConversationScope,
-    turn_ids: Sequence[str] | None,
-    since: int | None,
-    watermark: str | None,
-    limit: int,
-    cursor: str | None,
-) -> Latest:
+async def latest(connection: Connection, scope: ConversationScope, body: LatestBody) -> Latest:
     """Return a page of changed turns with their latest feedback.
 
     No transaction is needed, because the snapshot for the watermark is taken before the rows are read. A row that is
     written between these two steps may be returned both now and by the next query.
 
-    Args:
-        turn_ids: The turns, or None for all turns.
-        since: Only changes recorded after this time, in microseconds.
-
     Raises:
         BadCursor: If the cursor belongs to another query, or the watermark belongs to another conversation.
     """
     now = await snapshot_of(connection)
-    turns = "*" if turn_ids is None else question(sorted(turn_ids))
+    turns = "*" if body.turn_ids is None else question(sorted(body.turn_ids))
     query = question("latest", *scope)
-    page_of_question = question("latest page", *scope, turns, since, watermark)
-    after = None if cursor is None else decode(cursor, page_of_question, TIMED)
-    unseen = await _not_shown_before(connection, watermark, query, turns, now)
+    page_of_question = question("latest page", *scope, turns, body.since, body.watermark)
+    after = None if body.cursor is None else decode(body.cursor, page_of_question, TIMED)
+    unseen = await _not_shown_before(connection, body.watermark, query, turns, now)
     moment, turn = (None, None) if after is None else after[:2]
-    position = {"after": moment, "after_turn": turn, "limit": limit + 1}
-    wanted = {**scope._asdict(), "turn_ids": turn_ids, "since": -1 if since is None else since, **position}
+    position = {"after": moment, "after_turn": turn, "limit": body.limit + 1}
+    since = -1 if body.since is None else body.since
+    wanted = {**scope._asdict(), "turn_ids": body.turn_ids, "since": since, **position}
     statement = SQL.latest_of_turns(**wanted)
     if unseen is not None:
         statement = SQL.latest_of_changed_turns(**wanted, seen=unseen)
     rows = await connection.fetch(*statement)
-    page, more = page_of(rows, (row["size"] for row in rows), limit)
+    page, more = page_of(rows, (row["size"] for row in rows), body.limit)
     first = str(now) if after is None else after[2]
     return Latest(
         conversation_id=scope.conversation_id,

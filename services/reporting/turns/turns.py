@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import asyncpg
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from contracts.base import Id
 from contracts.instants import format_instant
 from reporting.model.cursor import Moment, decode, encode, question
 from reporting.model.paging import page_of
+from reporting.model.requests import Days, Limit, Paged, TurnIds
 from reporting.model.responses import (
     AgentText,
     FeedbackItem,
@@ -70,32 +70,36 @@ class TurnsWithFeedbacks(ResponseModel):
     next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
+class TurnsBody(Paged):
+    """Query for turns with feedback."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"turn_ids": None, "days": 365}]})
+
+    turn_ids: TurnIds | None = Field(default=None, description="Ids of the turns; null for all turns with feedback.")
+    days: Days = 365
+    limit: Limit = 500
+
+
 _POSITION: Final = TypeAdapter(tuple[Moment, Id])
 
 
 async def turns_with_feedbacks(
-    connection: Connection,
-    scope: ConversationScope,
-    turn_ids: Sequence[str] | None,
-    since: int,
-    limit: int = 500,
-    cursor: str | None = None,
+    connection: Connection, scope: ConversationScope, body: TurnsBody, since: int
 ) -> TurnsWithFeedbacks:
     """Return a page of turns in time order, with their effective reactions.
 
     Args:
-        turn_ids: The turns to return, or None for all turns with a reaction.
         since: Reactions before this time (microseconds) are ignored.
 
     Raises:
         BadCursor: If the cursor belongs to another conversation or other `turn_ids`.
     """
-    query = question("turns", *scope, turn_ids)
+    query = question("turns", *scope, body.turn_ids)
     of = scope._asdict()
-    moment, turn = (None, None) if cursor is None else decode(cursor, query, _POSITION)
-    position = {"after": moment, "after_turn": turn, "limit": limit + 1}
-    heads = await connection.fetch(*SQL.list_turns(**of, since=since, turn_ids=turn_ids, **position))
-    page, more = page_of(heads, (row["size"] for row in heads), limit)
+    moment, turn = (None, None) if body.cursor is None else decode(body.cursor, query, _POSITION)
+    position = {"after": moment, "after_turn": turn, "limit": body.limit + 1}
+    heads = await connection.fetch(*SQL.list_turns(**of, since=since, turn_ids=body.turn_ids, **position))
+    page, more = page_of(heads, (row["size"] for row in heads), body.limit)
     wanted = [row["turn_id"] for row in page]
     reactions: dict[str, list[asyncpg.Record]] = defaultdict(list)
     for row in await connection.fetch(*SQL.reactions_of_turns(**of, since=since, turn_ids=wanted)):
