@@ -14,7 +14,6 @@ from detector.model import DecidedBy, Feedback, GateCall, Reaction, TargetRule
 from detector.reasons import reason_in_words
 from inference import detection
 from inference.planner import render
-from inference.turns.candidates import Candidate
 from inference.turns.rules import METADATA_NAME, Turn
 
 Time = Annotated[str | None, BeforeValidator(lambda time: None if time is None else format_instant(time))]
@@ -55,10 +54,6 @@ class FoundCandidate(FoundTarget):
 
     conversation_id: str
     """The conversation, also called thread."""
-
-    @classmethod
-    def of(cls, candidate: Candidate) -> FoundCandidate:
-        return cls(conversation_id=candidate.conversation.conversation_id, **asdict(candidate.target))
 
 
 class FeedbackResult(Answer):
@@ -158,7 +153,10 @@ class Detected(Answer):
         return cls(
             feedback=FeedbackResult.model_validate(result.verdict),
             target=FoundTarget.model_validate(target) if target else None,
-            candidates=[FoundCandidate.of(candidate) for candidate in result.candidates],
+            candidates=[
+                FoundCandidate(conversation_id=candidate.conversation.conversation_id, **asdict(candidate.target))
+                for candidate in result.candidates
+            ],
             rejections_in_a_row=result.advice.rejections if result.advice else 0,
             planner_markdown=render(result.advice, worked, may_lack_latest=answer_not_seen),
             answer_not_seen=answer_not_seen,

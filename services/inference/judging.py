@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from contracts.headers import Headers
-from contracts.message_fields import MessageKey
 from contracts.topics import INFERRED_RECEIVED
 from detector.detector import Detector
 from detector.model import Neighbourhood, Verdict
@@ -15,7 +14,6 @@ from inference.announce import JudgedMessage, announcement
 from inference.llm_gate.gate import LlmGate, PendingVerdict
 from inference.model import IndexedMessage
 from inference.turns.facts import Facts, joined
-from inference.turns.model import PreviousVerdict
 from inference.turns.store import TurnIndex
 from inference.window import MessageRange, neighbourhood
 from servicekit.clock import stage
@@ -35,13 +33,7 @@ class Judging:
     and the verdict with the lower stamp is not announced.
     """
 
-    def __init__(
-        self,
-        turns: TurnIndex,
-        producer: Producer,
-        detector: Detector,
-        gate: LlmGate | None = None,
-    ) -> None:
+    def __init__(self, turns: TurnIndex, producer: Producer, detector: Detector, gate: LlmGate | None = None) -> None:
         self.detector = detector
         self.version = gate.version if gate else detector.version
         """Version of the detector and its gate."""
@@ -77,19 +69,10 @@ class Judging:
         """
         verdicts = [(item.message, item.verdict) for item in judged]
         previous = await self._turns.take(joined(facts), verdicts, self.version)
-        await self._producer.send(list(self._records(judged, previous, headers)))
-
-    def _records(
-        self,
-        judged: Sequence[JudgedMessage],
-        previous: Mapping[MessageKey, PreviousVerdict],
-        headers: Callable[[IndexedMessage], Headers],
-    ) -> Iterator[Record]:
-        for item in judged:
-            event = announcement(item, self.version, previous.get(item.message.key))
-            if event is not None:
-                value = event.model_dump_json(by_alias=True).encode()
-                yield Record(INFERRED_RECEIVED.name, INFERRED_RECEIVED.key(event), value, headers(item.message))
+        events = [
+            (announcement(item, self.version, previous.get(item.message.key)), headers(item.message)) for item in judged
+        ]
+        await self._producer.send([Record.of(INFERRED_RECEIVED, event, about) for event, about in events if event])
 
     async def _judge(self, neighbourhoods: Sequence[Neighbourhood]) -> list[Verdict]:
         verdicts: list[Verdict] = []
