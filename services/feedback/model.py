@@ -187,7 +187,7 @@ class Record:
 
     @property
     def live_reaction(self) -> Reaction | None:
-        """The reaction of a live record. Stores repeat it beside the slots, to count records without parsing them."""
+        """The reaction of a live record. Stores repeat it beside the slots, for queries that do not parse them."""
         return self.current_entry.payload.reaction if self.live else None
 
     @property

@@ -17,7 +17,6 @@ from contracts.provenance import Provenance
 from feedback.registry import RegisteredMessage, TurnAnswer, TurnFacts
 from feedback.sql import SQL
 from servicekit.db.database import Database
-from servicekit.db.statements import Statements
 
 Lookup = tuple[TurnKey, str]
 """Arguments of a look-up: turn and user id."""
@@ -35,6 +34,7 @@ _ATTRIBUTES: Final = {
     "log_offset": "position.log_offset",
 }
 """Attribute path of a message by column name, for columns whose name differs from the attribute's."""
+_VALUES: Final = SQL.register_messages.reader(other=_GUARD, **_ATTRIBUTES)
 
 
 class PostgresRegistry:
@@ -43,10 +43,8 @@ class PostgresRegistry:
     Concurrent look-ups are combined into one query (`Database.batched`).
     """
 
-    def __init__(self, pool: Database, sql: Statements = SQL) -> None:
+    def __init__(self, pool: Database) -> None:
         self._pool = pool
-        self._register = sql.register_messages
-        self._values = self._register.reader(other=_GUARD, **_ATTRIBUTES)
         self._find = pool.batched(self._find_together, _NAME)
 
     async def add(self, messages: Collection[RegisteredMessage]) -> set[MessageKey]:
@@ -58,8 +56,8 @@ class PostgresRegistry:
         if not messages:
             return set()
         # Sorted, to avoid deadlocks between batches.
-        rows = [self._values(message) for message in sorted(messages, key=lambda message: message.key)]
-        return {MessageKey(*row) for row in await self._pool.call(self._pool, self._register, rows)}
+        rows = [_VALUES(message) for message in sorted(messages, key=lambda message: message.key)]
+        return {MessageKey(*row) for row in await self._pool.call(self._pool, SQL.register_messages, rows)}
 
     async def find(self, key: TurnKey, user_id: str) -> TurnFacts:
         """Return the facts about a turn, and about the person in the turn's project."""

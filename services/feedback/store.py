@@ -6,10 +6,10 @@ Writes are atomic only per record, so any document store can implement it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
 from contracts.erasure import Erasure, Person, TrainingChoice
@@ -57,49 +57,6 @@ class RecordChanges(NamedTuple):
     records: Mapping[UUID, Record | None]
     ledger: LedgerEntries
     on_turns: Sequence[Record]
-
-
-@dataclass(frozen=True)
-class Totals:
-    """Counts of the records in a store.
-
-    Attributes:
-        stored: All records except erased ones.
-        cleared: The retracted and overruled records among them.
-        forgotten: Erased records.
-        by_type: Live records (neither retracted nor overruled) by feedback type.
-        by_reaction: Live records by reaction.
-    """
-
-    stored: int = 0
-    cleared: int = 0
-    forgotten: int = 0
-    by_type: Counter[str] = field(default_factory=Counter)
-    by_reaction: Counter[str] = field(default_factory=Counter)
-
-
-def sum_up(groups: Iterable[Mapping[str, Any]]) -> Totals:
-    """Add up the counts of groups of records.
-
-    Args:
-        groups: Mappings with `forgotten`, `live`, `feedback_type`, `reaction` and `n`, the number of records in the
-            group.
-    """
-    stored = cleared = forgotten = 0
-    totals = Totals()
-    for group in groups:
-        n = group["n"]
-        if group["forgotten"]:
-            forgotten += n
-            continue
-        stored += n
-        if not group["live"]:
-            cleared += n
-            continue
-        totals.by_type[group["feedback_type"]] += n
-        if group["reaction"] is not None:
-            totals.by_reaction[group["reaction"]] += n
-    return replace(totals, stored=stored, cleared=cleared, forgotten=forgotten)
 
 
 class Store(Protocol):
@@ -176,6 +133,6 @@ class Store(Protocol):
         """
         ...
 
-    async def totals(self) -> Totals:
-        """Return the counts of the whole store."""
+    async def count(self) -> Counter[str]:
+        """Return the number of records by feedback type, without erased ones."""
         ...

@@ -5,6 +5,7 @@ A batch takes one query to load the records, and one conditional bulk write to s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
@@ -20,23 +21,9 @@ from contracts.sources import REVIEW
 from feedback.document import from_document, to_document
 from feedback.model import Key, LedgerEntries, LedgerEntry, Record, unknown_entries
 from feedback.mongo_errors import DUPLICATE_KEY, transient_as_unavailable, waiting_helps
-from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, sum_up
+from feedback.store import NOBODY, RecordChanges, Save, Saved
 
 Document = dict[str, Any]
-
-_GROUPED = [
-    {
-        "$group": {
-            "_id": {
-                "forgotten": {"$eq": ["$slots", None]},
-                "live": "$live",
-                "feedback_type": "$feedback_type",
-                "reaction": "$reaction",
-            },
-            "n": {"$sum": 1},
-        }
-    }
-]
 
 
 class MongoStore:
@@ -198,10 +185,11 @@ class MongoStore:
                 async for line in entries
             }
 
-    async def totals(self) -> Totals:
+    async def count(self) -> Counter[str]:
+        by_type = {"$group": {"_id": "$feedback_type", "count": {"$sum": 1}}}
         with transient_as_unavailable():
-            groups = await (await self._feedback.aggregate(_GROUPED)).to_list()
-        return sum_up([{**group["_id"], "n": group["n"]} for group in groups])
+            groups = await self._feedback.aggregate([{"$match": {"slots": {"$ne": None}}}, by_type])
+            return Counter({group["_id"]: group["count"] async for group in groups})
 
     async def ping(self) -> None:
         """Raise an error if MongoDB does not respond."""

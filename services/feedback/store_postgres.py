@@ -5,6 +5,7 @@ Loading a batch, saving it, and checking for changes take one database call each
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -16,7 +17,7 @@ from contracts.message_fields import TurnKey
 from feedback.document import SLOTS
 from feedback.model import NO_ENTRY, Key, LedgerEntries, LedgerEntry, Record
 from feedback.sql import SQL
-from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals, sum_up
+from feedback.store import NOBODY, RecordChanges, Save, Saved
 from servicekit.db.database import Database
 
 
@@ -87,8 +88,8 @@ class PostgresStore:
     async def note_choices(self, choices: Collection[TrainingChoice]) -> set[Person]:
         return await self.pool.ledger.note_choices(choices)
 
-    async def totals(self) -> Totals:
-        return sum_up([dict(row) for row in await self.pool.fetch(*SQL.count_records())])
+    async def count(self) -> Counter[str]:
+        return Counter({row[0]: row[1] for row in await self.pool.fetch(*SQL.count_records())})
 
 
 def _people(people: Collection[Person]) -> dict[str, list[Any]]:

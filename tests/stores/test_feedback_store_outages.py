@@ -130,7 +130,7 @@ async def everything_asked(store: Store) -> list[BaseException | None]:
         store.load([record().feedback_id]),
         store.changes({record().feedback_id: 0}, [], []),
         store.save([Save(record(), 0)]),
-        store.totals(),
+        store.count(),
         store.changes({}, [Person("acme", "ann")], []),
         scan(),
         scan_person(),
@@ -146,7 +146,7 @@ async def test_a_server_that_is_gone_is_an_outage_whatever_is_asked_and_ends_whe
     line: tuple[Store, Line],
 ) -> None:
     store, wire = line
-    await store.totals()
+    await store.count()
     await wire.cut()
     raised = await everything_asked(store)
     assert [type(error) for error in raised if not isinstance(error, Exception)] == []
@@ -160,7 +160,7 @@ async def until_it_answers(store: Store) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
-                await store.totals()
+                await store.count()
                 return
             except Exception as error:
                 assert is_transient(error)

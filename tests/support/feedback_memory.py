@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from contracts.erasure import Erasure, Person, TrainingChoice, latest
 from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
 from feedback.model import LedgerEntries, LedgerEntry, Record, unknown_entries
-from feedback.store import NOBODY, RecordChanges, Save, Saved, Totals
+from feedback.store import NOBODY, RecordChanges, Save, Saved
 
 
 class MemoryStore:
@@ -84,13 +85,5 @@ class MemoryStore:
             if person in self._erasures or person in self._choices
         }
 
-    async def totals(self) -> Totals:
-        records = self._records.values()
-        forgotten = sum(record.forgotten for record in records)
-        totals = Totals(len(records) - forgotten, sum(record.cleared for record in records), forgotten)
-        for record in records:
-            if not record.forgotten and not record.cleared:
-                totals.by_type[record.feedback_type] += 1
-                if record.current_entry.payload.reaction:
-                    totals.by_reaction[record.current_entry.payload.reaction] += 1
-        return totals
+    async def count(self) -> Counter[str]:
+        return Counter(record.feedback_type for record in self._records.values() if not record.forgotten)

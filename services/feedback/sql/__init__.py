@@ -38,19 +38,5 @@ _RECORD: Final[Fields] = {
 }
 
 
-def statements(fields: Fields = MESSAGE_FIELDS) -> Statements:
-    """Return the SQL statements of the service.
-
-    Args:
-        fields: Columns of the message registry that all message indexes have.
-    """
-    rows: dict[str, Fields | type] = {
-        "key": MESSAGE_KEY,
-        "said": {**fields, **_REGISTERED},
-        "position": _POSITION,
-        "record": _RECORD,
-    }
-    return Statements(Path(__file__).parent, rows, review=REVIEW, reach=REACH)
-
-
-SQL: Final = statements()
+_ROWS: Final = {"key": MESSAGE_KEY, "said": {**MESSAGE_FIELDS, **_REGISTERED}, "position": _POSITION, "record": _RECORD}
+SQL: Final = Statements(Path(__file__).parent, _ROWS, review=REVIEW, reach=REACH)

@@ -84,5 +84,4 @@ begin
 end
 
 -- name: count_records
-select slots is null as forgotten, live, feedback_type, reaction, count(*) as n from feedback
-group by slots is null, live, feedback_type, reaction
+select feedback_type, count(*) from feedback where slots is not null group by feedback_type

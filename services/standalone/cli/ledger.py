@@ -95,8 +95,7 @@ def republish(
         target = target_of(broker, state, store)
         async with store_of(target) as records, writing_to(target) as producer:
             raised = await raise_above_ledger(records, target.bootstrap) if restored else None
-            totals = await records.totals()
-            with progress_bar("Announcing", totals.stored, as_json) as advance:
+            with progress_bar("Announcing", (await records.count()).total(), as_json) as advance:
                 result = await announce_all(records, producer, advance)
             result.raised = raised
             return result
@@ -175,8 +174,7 @@ def rebuild(
         async with store_of(
             LogTarget(cluster_at(of_feedback.broker), store or own or of_feedback.store_url)
         ) as records:
-            totals = await records.totals()
-            with progress_bar("Rebuilding", totals.stored, as_json) as advance:
+            with progress_bar("Rebuilding", (await records.count()).total(), as_json) as advance:
                 return await rebuild_reporting(records, reports_at, say, advance)
 
     done = run(work())

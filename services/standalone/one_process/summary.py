@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from standalone.one_process.stack import Stack
 
 FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
-REACTIONS = ("ok", "not_ok", "neutral")
 
 
 async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, seconds: float) -> dict[str, Any]:
@@ -25,7 +24,7 @@ async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, secon
     `feedback`, `parked` and `report` cover all tenants and all data in the state folder. The other sections only cover
     this run.
     """
-    produced, feedback = stack.produced, await stack.services["feedback"].parts.store.totals()
+    produced, feedback = stack.produced, await stack.services["feedback"].parts.store.count()
     return {
         "replayed": {
             "lines": account.lines,
@@ -34,10 +33,8 @@ async def summary(stack: Stack, account: ReplayResult, outcomes: Outcomes, secon
         },
         "topics": {topic.name: produced[topic.name] for topic in TOPICS},
         "feedback": {
-            "stored": feedback.stored,
-            "cleared": feedback.cleared,
-            "by_type": {name: feedback.by_type[name] for name in FEEDBACK_TYPES},
-            "by_reaction": {name: feedback.by_reaction[name] for name in REACTIONS},
+            "stored": feedback.total(),
+            "by_type": {name: feedback[name] for name in FEEDBACK_TYPES},
         },
         "dead_letters": {topic.name: outcomes.dead_letters[topic.name] for topic in TOPICS},
         "parked": await stack.services["chat_bridge"].parts.store.parked(),
@@ -58,8 +55,7 @@ def print_summary(console: Console, facts: dict[str, Any]) -> None:
     lines = f"of {replayed['lines']:,} lines, {len(replayed['rejected']):,} rejected"
     table.add_row("chat events published", f"{replayed['events']:,}", lines)
     kinds = ", ".join(f"{by_type[name]:,} {name}" for name in FEEDBACK_TYPES if by_type[name])
-    cleared = f"{feedback['cleared']:,} cleared"
-    table.add_row("feedback stored", f"{feedback['stored']:,}", f"{kinds}; {cleared}" if kinds else cleared)
+    table.add_row("feedback stored", f"{feedback['stored']:,}", kinds)
     table.add_row("feedback.created announced", f"{facts['topics']['feedback.created']:,}", "in this run")
     table.add_row("awaiting their message", f"{facts['parked']:,}", "parked")
     table.add_row("dead letters", f"{sum(facts['dead_letters'].values()):,}", "in this run")

@@ -222,7 +222,7 @@ async def _drain(stack: Stack, say: Say) -> None:
 
 async def _tell_of_store(stack: Stack, say: Say) -> None:
     """Tell the user how many stored feedback records are missing from the in-memory log."""
-    if stored := (await once_answered(lambda: stack.services["feedback"].parts.store.totals(), say)).stored:
+    if stored := (await once_answered(lambda: stack.services["feedback"].parts.store.count(), say)).total():
         say(
             f"The log in memory starts empty in each run and has none of the store's {stored:,} feedback records: "
             "`agent-feedback ledger republish` announces them again."

@@ -52,7 +52,7 @@ async def rebuild_reporting(
     pool = await open_pool(database_url, "reporting", SCHEMA, size=2, say=say)
     result = Rebuilt()
     try:
-        if await serving(pool) and not (await store.totals()).stored:
+        if await serving(pool) and not await store.count():
             raise StartError("The feedback store is empty and the reports are not: give the right store with --store.")
         async with pool.acquire() as connection:
             generation = Generation(connection)

@@ -116,7 +116,7 @@ async def test_taking_back_an_emoji_that_was_never_in_the_table_leaves_no_trace(
 ) -> None:
     never = reaction("🤔", "removed", at=1, event="r2")
     assert await handler.handle(batch(never)) == [Outcome.ignored("unmapped_emoji")]
-    assert (await store.totals()).stored == 0
+    assert (await store.count()).total() == 0
     await handler.handle(batch(reaction("👍", event="r1")))
     assert await handler.handle(batch(never)) == [Outcome.ignored("unmapped_emoji")]
     announced = json.loads(log.sent[-1].value or b"")
@@ -131,7 +131,7 @@ async def test_an_event_that_comes_again_under_another_derived_id_stays_one_feed
     assert await handler.handle(batch(reaction("👍", event="e2"))) == [Outcome.UNCHANGED]
     first, second = [json.loads(message.value or b"") for message in log.sent]
     assert second["feedbackId"] == first["feedbackId"]
-    assert (await store.totals()).stored == 1
+    assert (await store.count()).total() == 1
     differing = {name for name in first if first[name] != second[name]}
     assert differing <= {"eventId", "revision", "recordedAt", "causationId", "change"}
 

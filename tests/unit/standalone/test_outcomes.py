@@ -128,11 +128,11 @@ def test_ignored_records_of_bridge_and_feedback_and_all_dead_letters_are_counted
 NONE: dict[str, int] = {"implicit": 0, "explicit": 0, "reaction": 0, "inferred": 0}
 
 
-def facts(by_type: dict[str, int], cleared: int) -> dict[str, Any]:
+def facts(by_type: dict[str, int]) -> dict[str, Any]:
     verdicts = ("conversations", "total", "ok", "not_ok", "neutral", "user", "machine")
     return {
         "replayed": {"lines": 1, "events": 1, "rejected": []},
-        "feedback": {"stored": sum(by_type.values()), "by_type": by_type, "cleared": cleared},
+        "feedback": {"stored": sum(by_type.values()), "by_type": by_type},
         "topics": {"feedback.created": 0},
         "parked": 0,
         "dead_letters": {},
@@ -142,7 +142,7 @@ def facts(by_type: dict[str, int], cleared: int) -> dict[str, Any]:
 
 
 def test_every_row_of_the_table() -> None:
-    given = facts({**NONE, "explicit": 2}, 1) | {
+    given = facts({**NONE, "explicit": 2}) | {
         "replayed": {"lines": 1_100, "events": 1_050, "rejected": [object()] * 50},
         "topics": {"feedback.created": 17},
         "parked": 3,
@@ -155,7 +155,7 @@ def test_every_row_of_the_table() -> None:
     assert [" ".join(line.split()) for line in written.getvalue().splitlines()] == [
         "Outcome",
         "chat events published 1,050 of 1,100 lines, 50 rejected",
-        "feedback stored 2 2 explicit; 1 cleared",
+        "feedback stored 2 2 explicit",
         "feedback.created announced 17 in this run",
         "awaiting their message 3 parked",
         "dead letters 9 in this run",
