@@ -42,7 +42,7 @@ class Keeps:
     """Retention rule of a table: each row expires some days after the time in its column `since`.
 
     `days` names the setting that contains the number of days. If `only` is set, a row `r` expires only if this SQL
-    condition is also true; `{moment}` stands for the oldest time to keep. `which` describes the expiring rows in words.
+    condition is also true; `{moment}` stands for the oldest time to keep.
 
     `by_project` names the setting that maps `tenant/project` to another number of days for the rows of that project.
     """
@@ -52,7 +52,6 @@ class Keeps:
     since: str
     unit: Literal["timestamp", "microseconds", "milliseconds"] = "timestamp"
     only: str = ""
-    which: str = ""
     by_project: str = ""
 
     def expiry(self, settings: Any) -> Expiry:
@@ -91,8 +90,6 @@ class ServiceDefinition(Generic[P]):
     opens: Callable[[Any, Service], Awaitable[P]]
     """Function that opens the service's resources. Its arguments are the settings and the service that is being built.
     Raises StartError before anything is connected if a file or key in the settings is invalid."""
-    erases: str
-    """Short description of the personal data that an erasure removes."""
     connects: Callable[[P, Service], None] = lambda parts, service: None
     """Function that subscribes the service's handlers and schedules its periodic work."""
     serves: Callable[[P], Sequence[APIRouter]] = lambda parts: ()

@@ -41,6 +41,5 @@ PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(
     leaves={
         "erasures": "so that a replay restores nothing",
     },
-    erases="parked events",
 )
 """Definition of the service, which runs in its own process or in one process with the other services."""

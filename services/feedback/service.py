@@ -24,7 +24,6 @@ from servicekit.service import Service
 STUBS: Final = Keeps(
     *("feedback", "stub_days", "revision", "milliseconds"),
     only="r.slots is null",
-    which="stubs that an erasure leaves",
 )
 """Retention of the feedback store, which may be in another database than the other tables."""
 
@@ -79,6 +78,5 @@ PROGRAM: ServiceDefinition[FeedbackParts] = ServiceDefinition(
         "training_choices": "so that the choice covers later feedback",
         "erasures": "so that a replay restores nothing",
     },
-    erases="feedback up to a stub of its ids, roles, and the person's id in messages and ratings",
 )
 """Definition of the service, which runs in its own process or in one process with the other services."""

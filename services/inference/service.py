@@ -20,7 +20,6 @@ QUIET = (
     "not exists (select from messages n where n.conversation_id = r.conversation_id and n.tenant = r.tenant "
     "and n.project = r.project and n.stored_at >= {moment})"
 )
-ENDED = "after the conversation's last message"
 
 
 def _connect(parts: InferenceParts, service: Service) -> None:
@@ -43,9 +42,9 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
     connects=_connect,
     serves=_routers,
     keeps=[
-        Keeps("messages", "conversation_days", "stored_at", only=QUIET, which=ENDED),
-        Keeps("verdicts", "turn_days", "stored_at", only=QUIET, which=ENDED),
-        Keeps("turns", "turn_days", "stored_at", only=QUIET, which=ENDED),
+        Keeps("messages", "conversation_days", "stored_at", only=QUIET),
+        Keeps("verdicts", "turn_days", "stored_at", only=QUIET),
+        Keeps("turns", "turn_days", "stored_at", only=QUIET),
         Keeps("gate_answers", "gate_answer_days", "settled_at"),
     ],
     holds={
@@ -59,6 +58,5 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
         "verdicts": "numbers without text and person",
         "erasures": "so that a replay restores nothing",
     },
-    erases="texts and ids of messages, questions with their vectors, and reactions",
 )
 """Definition of the service, which can run in its own process or in one process with the other services."""

@@ -88,8 +88,8 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         # The retention of feedback also removes these rows, because deleted feedback counts as a changed rejection.
         Keeps("issue_turns", "message_days", "asked_at", "microseconds", by_project="project_message_days"),
         Keeps("sessions", "feedback_days", "recorded_at", "microseconds"),
-        Keeps("deliveries", "webhook_days", "created_at", "microseconds", "r.receiver <> ''", "except receipts"),
-        Keeps("alerts", "alert_days", "over_at", "microseconds", which="those that are over"),
+        Keeps("deliveries", "webhook_days", "created_at", "microseconds", "r.receiver <> ''"),
+        Keeps("alerts", "alert_days", "over_at", "microseconds"),
         Keeps("access_log", "access_log_days", "at", "microseconds"),
         # Rows of `forgotten` keep older announcements from restoring erased feedback. They are not needed after the
         # topics' retention has removed these announcements. Revisions are log times in milliseconds.
@@ -109,6 +109,5 @@ PROGRAM: ServiceDefinition[ReportingParts] = ServiceDefinition(
         "training_choices": "so that the choice covers later feedback",
         "erasures": "so that a replay restores nothing",
     },
-    erases="texts and senders of messages, feedback, and webhook deliveries",
 )
 """The reporting service, which can be started alone or with other services."""

@@ -41,24 +41,15 @@ class Expiry:
         expired = f"select ctid from {self.table} r where {self.condition} limit {BATCH}"
         return f"delete from {self.table} where ctid = any(array({expired}))"
 
-    @property
-    def count(self) -> str:
-        return f"select count(*) from {self.table} r where {self.condition}"
-
     def oldest_kept(self, now: int) -> int:
         """Return the time before which rows expire. `now` and the result are in microseconds."""
         return now - int(self.days * _DAY)
 
 
 class Retention:
-    """Retention job that deletes or counts the expired rows of a service's tables.
+    """Retention job that deletes the expired rows of a service's tables."""
 
-    `pool` may also be a single connection.
-    """
-
-    def __init__(
-        self, service: str, pool: asyncpg.Pool | asyncpg.Connection, clock: Clock, expiries: Sequence[Expiry]
-    ) -> None:
+    def __init__(self, service: str, pool: asyncpg.Pool, clock: Clock, expiries: Sequence[Expiry]) -> None:
         self._service = service
         self._pool = pool
         self._clock = clock
@@ -86,15 +77,6 @@ class Retention:
         if failures:
             raise failures[0]
         return deleted
-
-    async def due(self) -> dict[str, int]:
-        """Return the number of expired rows in each table, without deleting them."""
-        now = self._clock.now()
-        counts: dict[str, int] = {}
-        for expiry in self._expiries:
-            rows = int(await self._pool.fetchval(expiry.count, expiry.oldest_kept(now)))
-            counts[expiry.table] = counts.get(expiry.table, 0) + rows
-        return counts
 
     async def _delete(self, expiry: Expiry) -> int:
         oldest, deleted = expiry.oldest_kept(self._clock.now()), 0

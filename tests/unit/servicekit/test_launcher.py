@@ -62,7 +62,7 @@ async def test_what_a_failed_build_has_opened_is_closed(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(servicekit.launcher, "ensure_topics", no_topics)
     with pytest.raises(Unavailable):
-        await _started(ServiceDefinition("chat_bridge", SomeSettings, opens, "nothing"))
+        await _started(ServiceDefinition("chat_bridge", SomeSettings, opens))
     assert closed == ["pool"]
 
 
@@ -109,7 +109,7 @@ async def test_a_start_is_repeated_while_a_dependency_is_unavailable(monkeypatch
         return started
 
     monkeypatch.setattr(servicekit.launcher, "_started", starts)
-    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
+    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None)  # type: ignore[arg-type]
     assert await _start(program) is started
     assert not raised
 
@@ -119,7 +119,7 @@ async def test_a_start_that_a_bug_ends_is_not_repeated(monkeypatch: pytest.Monke
         raise KeyError("a bug")
 
     monkeypatch.setattr(servicekit.launcher, "_started", starts)
-    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None, "nothing")  # type: ignore[arg-type]
+    program: Any = ServiceDefinition("chat_bridge", SomeSettings, None)  # type: ignore[arg-type]
     with pytest.raises(KeyError):
         async with asyncio.timeout(PATIENCE_SECONDS):
             await _start(program)
