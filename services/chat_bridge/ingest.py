@@ -70,8 +70,7 @@ class Taken(NamedTuple):
     refused: Mapping[int, LineFault]
 
 
-@dataclass(frozen=True, slots=True)
-class IngestProject:
+class IngestProject(NamedTuple):
     """Tenant and project to which a request sends events."""
 
     tenant: str
@@ -166,7 +165,7 @@ class Intake:
             texts = body.split(b"\n")
             await self.note_refused(
                 [
-                    refusal_of_line(project.tenant, project.project, texts[number - 1], *fault)
+                    refusal_of_line(*project, texts[number - 1], *fault)
                     for number, fault in sorted(refused.items())[:REFUSED_LIMIT]
                 ]
             )
@@ -174,10 +173,7 @@ class Intake:
 
     async def drop(self, project: IngestProject, source: str, reasons: Sequence[str]) -> None:
         """Store the reasons for which a source made no chat events from a payload. Equal reasons share a row."""
-        if reasons:
-            await self.note_refused(
-                [EventRefusal(project.tenant, project.project, "", "", source, reason) for reason in reasons]
-            )
+        await self.note_refused([EventRefusal(*project, "", "", source, reason) for reason in reasons])
 
     async def _erased(self, lines: Mapping[int, ValidLine]) -> dict[int, LineFault]:
         """Return the faults of the lines that an erasure of their author covers. Consumers would ignore them."""

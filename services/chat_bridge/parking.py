@@ -85,16 +85,13 @@ class Parking:
         while pairs := await self._store.releasable(SWEEP_BATCH):
             await self.release(pairs)
         while old := await self._store.expired(self._clock.now() - self._max_age, SWEEP_BATCH):
-            await self._give_up(old)
+            expired = [(_received(parked), GIVEN_UP) for parked in old]
+            await self._late.set_aside(expired)
+            await self._forget(old, expired)
         metrics.PARKED.labels("chat_bridge").set(await self._store.parked())
         now = self._clock.now()
         oldest = await self._store.expired(now, 1)
         metrics.PARKED_SECONDS.labels("chat_bridge").set((now - oldest[0].parked_at) / SECOND if oldest else 0)
-
-    async def _give_up(self, old: Sequence[ParkedEvent]) -> None:
-        late = [(_received(parked), GIVEN_UP) for parked in old]
-        await self._late.set_aside(late)
-        await self._forget(old, late)
 
     async def _forget(self, events: Sequence[ParkedEvent], late: Late) -> None:
         await self._store.unpark([event.key for event in events])

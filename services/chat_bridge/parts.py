@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import asyncpg
 
@@ -34,16 +33,8 @@ class ChatBridgeParts:
     refused: RefusedEvents
     sources: Mapping[str, Source]
     intake: Intake
-
-    @cached_property
-    def parking(self) -> Parking:
-        wait = int(self.settings.parked_days * DAY)
-        late = self.service.late_outcomes("chat_bridge")
-        return Parking(self.store, self.service.producer, self.service.context.clock, wait, late)
-
-    @property
-    def chat_handler(self) -> ChatHandler:
-        return ChatHandler(self.store, self.service.producer, self.parking, self.service.context.clock)
+    parking: Parking
+    events: ChatHandler
 
 
 async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBridgeParts:
@@ -57,6 +48,8 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
     store, refused = MessageStore(pool, settings.parked_bytes), RefusedEvents(pool, context.clock)
     log = service.request_producer(settings.log_seconds)
     service.note_dead_letters = refused.note_dead_letters
+    late, wait = service.late_outcomes("chat_bridge"), int(settings.parked_days * DAY)
+    parking = Parking(store, service.producer, context.clock, wait, late)
     return ChatBridgeParts(
         settings=settings,
         service=service,
@@ -65,4 +58,6 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
         refused=refused,
         sources=open_sources(settings),
         intake=Intake(log, context.clock, context.judge_at, pool.ledger.erased_at, refused.note),
+        parking=parking,
+        events=ChatHandler(store, service.producer, parking, context.clock),
     )

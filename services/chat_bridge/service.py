@@ -15,7 +15,7 @@ from servicekit.service import Service
 
 
 def _connect(parts: ChatBridgeParts, service: Service) -> None:
-    service.consume("chat_bridge", service.erasing(parts.chat_handler, parts.pool, parts.store.erase, is_guarded=True))
+    service.consume("chat_bridge", service.erasing(parts.events, parts.pool, parts.store.erase, is_guarded=True))
     service.every("sweep", parts.settings.sweep_seconds, parts.parking.sweep)
 
 

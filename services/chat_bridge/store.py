@@ -34,6 +34,19 @@ _PARKED_ATTRIBUTES: Final = {
 }
 """Attribute path of a parked event by column name."""
 
+_COPIED: Final = (
+    "turn_id",
+    "sender_id",
+    "sender_type",
+    "agent_id",
+    "content",
+    "truncated",
+    "version",
+    "reply_to",
+    "has_text",
+)
+_PARKED_COPIED: Final = ("record_key", "value", "cause", "traceparent", "user_id", "said_at", "log_time", "parked_at")
+"""Attributes of a message and of a parked event that are columns of the same name."""
 _GUARD: Final = ("guarded_tenant", "guarded_user")
 _MESSAGE_VALUES: Final = SQL.index_messages.reader(other=_GUARD, **_ATTRIBUTES)
 _PARKED_VALUES: Final = SQL.park.reader(other=(*_GUARD, "most_bytes"), **_PARKED_ATTRIBUTES)
@@ -134,24 +147,12 @@ class MessageStore:
 
 def _message(row: asyncpg.Record) -> IndexedMessage:
     return IndexedMessage(
-        key=MessageKey(row["tenant"], row["project"], row["conversation_id"], row["message_id"]),
-        turn_id=row["turn_id"],
-        sender_id=row["sender_id"],
-        sender_type=row["sender_type"],
-        agent_id=row["agent_id"],
-        content=row["content"],
-        truncated=row["truncated"],
+        MessageKey(row["tenant"], row["project"], row["conversation_id"], row["message_id"]),
+        **{name: row[name] for name in _COPIED},
         provenance=Provenance.from_json(row["about"]),
-        version=row["version"],
-        reply_to=row["reply_to"],
         thread_id=row["thread"],
-        has_text=row["has_text"],
-        position=_position(row),
+        position=Position(row["at"], row["sequence"], row["first_log_time"], row["log_offset"]),
     ).answering(_candidates(row))
-
-
-def _position(row: asyncpg.Record) -> Position:
-    return Position(row["at"], row["sequence"], row["first_log_time"], row["log_offset"])
 
 
 def _candidates(row: asyncpg.Record) -> list[ExchangeMessage]:
@@ -164,16 +165,9 @@ def _candidates(row: asyncpg.Record) -> list[ExchangeMessage]:
 
 def _parked(row: asyncpg.Record) -> ParkedEvent:
     return ParkedEvent(
-        key=ParkedKey(row["tenant"], row["project"], row["topic"], row["identity"]),
-        original=MessageKey(row["tenant"], row["project"], row["conversation_id"], row["original_message_id"]),
-        record_key=row["record_key"],
-        value=row["value"],
-        cause=row["cause"],
-        traceparent=row["traceparent"],
-        user_id=row["user_id"],
-        said_at=row["said_at"],
-        log_time=row["log_time"],
-        parked_at=row["parked_at"],
+        ParkedKey(row["tenant"], row["project"], row["topic"], row["identity"]),
+        MessageKey(row["tenant"], row["project"], row["conversation_id"], row["original_message_id"]),
+        **{name: row[name] for name in _PARKED_COPIED},
     )
 
 
