@@ -13,7 +13,7 @@ from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
 from feedback.sessions import SessionEnd, Sessions
 from servicekit.errors import RequestRefused
-from servicekit.web.auth import Caller, RequestCaller
+from servicekit.web.auth import RequestCaller
 from servicekit.web.bodies import read_body
 from servicekit.web.routes import Routes
 
@@ -58,27 +58,6 @@ class GivenEnd(BaseModel):
         "scope or without a key, a second rating of a person replaces the first, unless the thread has new turns and "
         "the first rating is older than a minute.",
     )
-
-    def session_end(self, tenant: str, project: str | None, thread_id: str, caller: Caller) -> SessionEnd | None:
-        """Return the end of the session, or None if it ends without a rating.
-
-        Raises:
-            RequestRefused: 403 if the caller may not speak for the person.
-        """
-        person = caller.person(self.user_id)
-        if self.feedback is None:
-            return None
-        return SessionEnd(
-            tenant=tenant,
-            project=project,
-            thread_id=thread_id,
-            user_id=person,
-            label=self.feedback,
-            mode=MemoryMode(self.memory_mode),
-            idempotency_key=self.idempotency_key,
-            speaks_for_others=ON_BEHALF in caller.scopes,
-            source=self.source,
-        )
 
 
 class EndedSession(BaseModel):
@@ -140,9 +119,11 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
         project = body.project or caller.project
         if not caller.may_touch(tenant, project):
             raise RequestRefused(403, "This token does not cover that tenant and project.")
-        session_end = body.session_end(tenant, project, thread_id, caller)
-        if session_end is not None:
-            await sessions.end(session_end)
+        person, for_others = caller.person(body.user_id), ON_BEHALF in caller.scopes
+        if body.feedback is not None:
+            mode = MemoryMode(body.memory_mode)
+            ended = (tenant, project, thread_id, person, body.feedback, mode, body.idempotency_key)
+            await sessions.end(SessionEnd(*ended, speaks_for_others=for_others, source=body.source))
         return EndedSession()
 
     @router.at("GET", MEMORY_STATUS, "any token", refuses=STATUS)
