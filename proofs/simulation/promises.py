@@ -28,7 +28,7 @@ async def broken(world: World, events: list[Said]) -> list[str]:
     verdicts = expected_verdicts(expected.messages, StubDetector(), erased)
     people = {key: shown for key, shown in expected.records.items() if (key.tenant, key.user) not in erased}
     records = {record.feedback_id: record async for part in world.feedback.scan() for record in part}
-    live = {tuple(r.key): _shown(r) for r in records.values() if r.origin == "user" or not r.cleared}
+    live = {tuple(r.key): _shown(r) for r in records.values() if r.origin == "user" or r.live}
     return [
         *world.violations,
         *_compared("P2/P3: feedback", live, people | verdicts),
@@ -43,7 +43,7 @@ async def broken(world: World, events: list[Said]) -> list[str]:
 def _shown(record: Record) -> Shown:
     payload, occurred_at = record.current_entry.payload, record.current_entry.stamp.occurred_at
     kind, turn = record.feedback_type, payload.turn_id
-    if record.cleared:
+    if not record.live:
         return Shown(kind, False, None, None, occurred_at, turn)
     return Shown(kind, True, payload.reaction, payload.value, occurred_at, turn)
 

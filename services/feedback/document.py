@@ -1,15 +1,29 @@
-"""Conversion between feedback records and documents. No I/O."""
+"""Conversion between feedback records and the rows or documents of a store. No I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from feedback.model import Entry, Key, Record
 
-SLOTS = TypeAdapter(dict[str, Entry])
+SLOTS: Final = TypeAdapter(dict[str, Entry])
+_FIELDS: Final = ("feedback_type", "origin", "revision", "created_revision", "overruled_by", "training_allowed")
+
+
+def columns_of(record: Record) -> dict[str, Any]:
+    """Return the values of a record by column name, without its id and its slots."""
+    values = {name: getattr(record, name) for name in _FIELDS}
+    return {**record.key._asdict(), **values, "live": record.live, "reaction": record.live_reaction}
+
+
+def record_of(columns: Mapping[str, Any], slots: Mapping[str, Entry]) -> Record:
+    """Return the record with these columns."""
+    return Record(
+        Key(*(columns[name] for name in Key._fields)), slots=slots, **{name: columns[name] for name in _FIELDS}
+    )
 
 
 def to_document(record: Record) -> dict[str, Any]:
@@ -19,30 +33,12 @@ def to_document(record: Record) -> dict[str, Any]:
     record.
     """
     slots = SLOTS.dump_python(dict(record.slots), mode="json")
-    return {
-        **record.key._asdict(),
-        "feedback_type": record.feedback_type,
-        "origin": record.origin,
-        "slots": [{"slot": slot, **entry} for slot, entry in slots.items()] or None,
-        "live": record.live,
-        "reaction": record.live_reaction,
-        "revision": record.revision,
-        "created_revision": record.created_revision,
-        "overruled_by": record.overruled_by,
-        "training_allowed": record.training_allowed,
-    }
+    return columns_of(record) | {"slots": [{"slot": slot, **entry} for slot, entry in slots.items()] or None}
 
 
 def from_document(document: Mapping[str, Any]) -> Record:
     """Convert a document that `to_document` returned to a record."""
-    slots: Sequence[Mapping[str, Any]] = document["slots"] or ()
-    return Record(
-        key=Key(*(document[name] for name in Key._fields)),
-        feedback_type=document["feedback_type"],
-        origin=document["origin"],
-        slots=SLOTS.validate_python({slot["slot"]: slot for slot in slots}),
-        revision=int(document["revision"]),
-        created_revision=int(document["created_revision"]),
-        overruled_by=document["overruled_by"],
-        training_allowed=document["training_allowed"],
-    )
+    slots = SLOTS.validate_python({slot["slot"]: slot for slot in document["slots"] or ()})
+    # MongoDB's driver returns integers of a type of its own.
+    revisions = {name: int(document[name]) for name in ("revision", "created_revision")}
+    return record_of({**document, **revisions}, slots)

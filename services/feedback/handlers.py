@@ -113,18 +113,17 @@ class FeedbackHandler(Handler):
         self, requests: Mapping[int, Request], counts: Mapping[Person, int], batch: Sequence[Received[Any]]
     ) -> None:
         """Publish this service's confirmation of each erasure."""
-        confirmations = {
-            index: confirmation(request, "feedback", counts[request.person])
+        confirmations = [
+            Message.of(
+                ERASURE_CONFIRMED,
+                confirmation(request, "feedback", counts[request.person]),
+                batch[index].derived_headers,
+            )
             for index, request in requests.items()
             if isinstance(request, Erasure)
-        }
+        ]
         if confirmations:
-            await self._producer.send(
-                [
-                    Message.of(ERASURE_CONFIRMED, event, batch[index].derived_headers)
-                    for index, event in confirmations.items()
-                ]
-            )
+            await self._producer.send(confirmations)
 
     async def _carry_out(self, requests: Mapping[int, Request]) -> tuple[dict[int, Outcome], Mapping[Person, int]]:
         """Write requests to the ledger, then apply them to all stored records of these people, in batches.

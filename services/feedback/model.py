@@ -191,10 +191,6 @@ class Record:
         return self.current_entry.payload.reaction if self.live else None
 
     @property
-    def cleared(self) -> bool:
-        return not self.forgotten and not self.live
-
-    @property
     def turn(self) -> TurnKey:
         """The turn that the record is about. Raises ValueError for an erased record."""
         return TurnKey(self.key.tenant, self.key.project, self.key.conversation_id, self.current_entry.payload.turn_id)

@@ -14,9 +14,9 @@ import asyncpg
 
 from contracts.erasure import Erasure, Person, TrainingChoice
 from contracts.message_fields import TurnKey
-from feedback.document import SLOTS
-from feedback.model import NO_ENTRY, Key, LedgerEntries, LedgerEntry, Record
-from feedback.sql import SQL
+from feedback.document import SLOTS, columns_of, record_of
+from feedback.model import NO_ENTRY, LedgerEntries, LedgerEntry, Record
+from feedback.sql import RECORD, SQL
 from feedback.store import NOBODY, RecordChanges, Save, Saved
 from servicekit.db.database import Database
 
@@ -98,30 +98,10 @@ def _people(people: Collection[Person]) -> dict[str, list[Any]]:
 
 def _row(save: Save) -> tuple[Any, ...]:
     record = save.record
-    return (
-        record.feedback_id,
-        *record.key,
-        record.feedback_type,
-        record.origin,
-        None if record.forgotten else SLOTS.dump_json(dict(record.slots)).decode(),
-        record.live,
-        record.live_reaction,
-        record.revision,
-        record.created_revision,
-        record.overruled_by,
-        record.training_allowed,
-        save.loaded_revision,
-    )
+    slots = None if record.forgotten else SLOTS.dump_json(dict(record.slots)).decode()
+    values = {"feedback_id": record.feedback_id, **columns_of(record), "slots": slots}
+    return (*(values[name] for name in RECORD), save.loaded_revision)
 
 
 def _record(row: asyncpg.Record) -> Record:
-    return Record(
-        key=Key(*(row[name] for name in Key._fields)),
-        feedback_type=row["feedback_type"],
-        origin=row["origin"],
-        slots={} if row["slots"] is None else SLOTS.validate_json(row["slots"]),
-        revision=row["revision"],
-        created_revision=row["created_revision"],
-        overruled_by=row["overruled_by"],
-        training_allowed=row["training_allowed"],
-    )
+    return record_of(dict(row), {} if row["slots"] is None else SLOTS.validate_json(row["slots"]))

@@ -201,7 +201,7 @@ async def test_later_changes_stay_when_the_erasure_is_read_late(
     assert list(stored.slots) == ["❤"]
     assert json.loads(log.last[str(stored.feedback_id)] or b"")["emoji"] == "❤"
     await handler.handle(batch(received(reaction("❤️", "removed", at=1_001, event="r3"), logged=1_001)))
-    assert [one.cleared for one in await scanned(store)] == [True]
+    assert [one.live for one in await scanned(store)] == [False]
 
 
 async def test_a_repeated_request_repeats_the_tombstones_and_changes_nothing(

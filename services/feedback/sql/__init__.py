@@ -17,7 +17,7 @@ _REGISTERED: Final[Fields] = {
     "version": "bytea",
 }
 _POSITION: Final[Fields] = {"at": "bigint", "sequence": "bigint", "first_log_time": "bigint", "log_offset": "bigint"}
-_RECORD: Final[Fields] = {
+RECORD: Final[Fields] = {
     "feedback_id": "uuid",
     "tenant": "text",
     "project": "text",
@@ -38,5 +38,5 @@ _RECORD: Final[Fields] = {
 }
 
 
-_ROWS: Final = {"key": MESSAGE_KEY, "said": {**MESSAGE_FIELDS, **_REGISTERED}, "position": _POSITION, "record": _RECORD}
+_ROWS: Final = {"key": MESSAGE_KEY, "said": {**MESSAGE_FIELDS, **_REGISTERED}, "position": _POSITION, "record": RECORD}
 SQL: Final = Statements(Path(__file__).parent, _ROWS, review=REVIEW, reach=REACH)

@@ -78,7 +78,7 @@ def test_taking_the_newest_emoji_away_falls_back_to_the_one_before() -> None:
     first, second = reaction("👍", at=1, event="a"), reaction("👎", at=2, event="b")
     record, outcomes = merged_from(first, second, reaction("👎", "removed", at=3, event="c"))
     assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.STORED]
-    assert (record.current_entry.payload.emoji, record.cleared) == ("👍", False)
+    assert (record.current_entry.payload.emoji, record.live) == ("👍", True)
     assert record.current_entry.stamp.occurred_at == START + 1_000_000
 
 
@@ -87,7 +87,7 @@ def test_a_late_older_event_does_not_bring_a_cleared_feedback_back() -> None:
         reaction("👍", at=1, event="a"), reaction("👍", "removed", at=3, event="b"), reaction("👍", at=2, event="c")
     )
     assert outcomes == [Outcome.STORED, Outcome.STORED, SUPERSEDED]
-    assert record.cleared
+    assert not record.live
 
 
 def single(emoji: str | None, at: float, action: str = "added") -> FeedbackReactionReceived:
@@ -99,14 +99,14 @@ def single(emoji: str | None, at: float, action: str = "added") -> FeedbackReact
 def test_a_single_emoji_is_replaced_and_taken_back_without_its_name() -> None:
     changes = [single("👍", 1), single("👎", 2), single(None, 3, "removed")]
     record, _ = merged_from(*changes[:2])
-    assert (record.current_entry.payload.emoji, record.cleared) == ("👎", False)
+    assert (record.current_entry.payload.emoji, record.live) == ("👎", True)
     for order in permutations(changes):
         record, _ = merged_from(*order)
-        assert record.cleared
+        assert not record.live
     record, _ = merged_from(*changes, single("❤️", 4))
-    assert (record.current_entry.payload.emoji, record.cleared) == ("❤", False)
+    assert (record.current_entry.payload.emoji, record.live) == ("❤", True)
     record, _ = merged_from(single("👍", 1), single("👎", 2, "removed"))
-    assert record.cleared
+    assert not record.live
 
 
 def test_a_removal_without_a_name_takes_all_emojis_back() -> None:
@@ -117,16 +117,16 @@ def test_a_removal_without_a_name_takes_all_emojis_back() -> None:
     ]
     for order in permutations(changes):
         record, _ = merged_from(*order)
-        assert record.cleared
+        assert not record.live
     for order in permutations([*changes, reaction("👎", at=4, event="d")]):
         record, _ = merged_from(*order)
-        assert (record.current_entry.payload.emoji, record.cleared) == ("👎", False)
+        assert (record.current_entry.payload.emoji, record.live) == ("👎", True)
 
 
 def test_a_single_emoji_without_a_reward_takes_the_previous_one_back() -> None:
     for order in permutations([single("👍", 1), single("🤔", 2)]):
         record, outcomes = merged_from(*order)
-        assert record.cleared
+        assert not record.live
         assert UNMAPPED in outcomes
 
 
@@ -135,13 +135,13 @@ def test_clearing_twice_is_one_clear() -> None:
         explicit("ok", at=1), explicit(None, at=2, event="a"), explicit(None, at=3, event="b")
     )
     assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.UNCHANGED]
-    assert record.cleared
+    assert not record.live
 
 
 def test_at_one_instant_removal_wins_over_adding_in_either_order() -> None:
     add, remove = reaction("👍", event="z"), reaction("👍", "removed", event="a")
-    assert merged_from(add, remove)[0].cleared
-    assert merged_from(remove, add)[0].cleared
+    assert not merged_from(add, remove)[0].live
+    assert not merged_from(remove, add)[0].live
 
 
 def test_the_later_look_wins_whatever_its_time() -> None:
@@ -149,7 +149,7 @@ def test_the_later_look_wins_whatever_its_time() -> None:
         inferred("rejected", evaluation=2, at=1), inferred("accepted", evaluation=1, at=9), inferred(None, evaluation=3)
     )
     assert outcomes == [Outcome.STORED, SUPERSEDED, Outcome.STORED]
-    assert record.cleared
+    assert not record.live
 
 
 def test_a_moved_target_is_a_change() -> None:
@@ -245,7 +245,7 @@ def test_the_newest_change_of_each_slot_stays_and_the_newest_present_one_is_show
     newest = {slot: max((w.entry for w in changes if w.slot == slot), key=lambda e: e.stamp) for slot in record.slots}
     assert record.slots == newest
     present = [entry for entry in newest.values() if entry.present]
-    assert record.cleared == (not present)
+    assert record.live == bool(present)
     assert record.current_entry.stamp == max(entry.stamp for entry in present or newest.values())
 
 
