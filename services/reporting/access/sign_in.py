@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from html import escape
-from typing import Final, TypeVar
+from typing import Final
 from urllib.parse import parse_qs, urlencode
 
 from fastapi import Request, Response
@@ -15,7 +15,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from servicekit.errors import Unavailable
 from servicekit.web.routes import Routes
 
-R = TypeVar("R", bound=Response)
 _STYLE: Final = (
     ":root{color-scheme:light dark;background:light-dark(#f5f3ee,#141414);color:light-dark(#1b1d1c,#ececea)}"
     "a{color:light-dark(#1f6456,#7fc9b5)}"
@@ -118,16 +117,14 @@ async def sign_in(request: Request, token: str, target: str, refused: int = 401)
 def signed_in_answer(request: Request, token: str, target: str) -> RedirectResponse:
     """Store `token` as the cookie and redirect to `target`.
 
-    A `target` that is not a path of this server is replaced by "/".
+    With SameSite=Lax a link on another site opens a page, but changes nothing. A `target` that is not a path of this
+    server is replaced by "/".
     """
-    return _with_cookie(request, RedirectResponse(own_path(target), 303, PRIVATE), token)
-
-
-def _with_cookie(request: Request, answer: R, token: str) -> R:
-    """Store `token` as the cookie. With SameSite=Lax a link on another site opens a page, but changes nothing."""
+    answer, guard = RedirectResponse(own_path(target), 303, PRIVATE), request.state.guard
     is_secure = request.url.scheme == "https"
-    cookie = request.state.guard.cookie
-    answer.set_cookie(cookie, token, _REMEMBERED_SECONDS, httponly=True, samesite="lax", secure=is_secure, path="/")
+    answer.set_cookie(
+        guard.cookie, token, _REMEMBERED_SECONDS, httponly=True, samesite="lax", secure=is_secure, path="/"
+    )
     return answer
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -63,7 +63,7 @@ async def show_alerts(sources: PageSources, visit: Visit, outcome: FormOutcome |
         "alerts.html",
         outcome=outcome,
         alerts=overview.alerts,
-        rules=rules_shown(overview.rules),
+        rules=[{"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels} for rule in overview.rules],
         channels=overview.channels,
         most_channels=MOST_CHANNELS_OF_RULE,
         channel_kinds=CHANNEL_NAMES,
@@ -184,8 +184,3 @@ def rule_in_words(rule: AlertRule) -> str:
         case RegressedIssue():
             of = f" of {rule.agent}" if rule.agent is not None else ""
             return f"A resolved issue{of} came back."
-
-
-def rules_shown(rules: Sequence[AlertRule]) -> list[dict[str, Any]]:
-    """Return the values that the template needs for each rule."""
-    return [{"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels} for rule in rules]

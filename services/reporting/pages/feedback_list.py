@@ -14,13 +14,13 @@ from fastapi.responses import StreamingResponse
 
 from contracts.instants import format_instant
 from contracts.scopes import ADMIN, REVIEW
+from reporting.access.sign_in import PRIVATE
 from reporting.exports.examples import Format
 from reporting.feedback.found_counts import found_and_counted
 from reporting.feedback.search import SCANNED, FoundFeedback, as_answer, every, with_answers
 from reporting.http.exports import EXPORTS
 from reporting.model.cursor import BadCursor
 from reporting.model.selection import ALWAYS, Project, TimeSpan
-from reporting.pages.rendering import PRIVATE
 from reporting.pages.view import address, path_of
 from reporting.pages.visits import PageSources, Visit
 

@@ -20,20 +20,18 @@ from contracts.base import DecidedBy
 from contracts.instants import format_instant
 from detector.intervals import wilson
 from detector.reasons import reason_in_words
+from reporting.access.sign_in import PRIVATE
 from reporting.figures.votes import Votes
 from reporting.model.selection import BINS
 from reporting.pages import charts
 from reporting.pages.markdown import rendered
-from reporting.pages.view import PERIODS
+from reporting.pages.view import FILTERS, PERIODS, REACTIONS
 from reporting.pages.zones import local, offset_text, zone_of
 
 _FOLDER: Final = Path(__file__).parent
 ASSETS_AT: Final = "/dashboard/assets"
-PRIVATE: Final = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff"}
-"""Response headers of pages and files that contain people's text."""
 _POLICY: Final = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_REACTIONS: Final = {"ok": "OK", "neutral": "Neutral", "not_ok": "Not OK"}
 REASONS: Final = {
     "explicit": "said that it is wrong",
     "rephrased": "asked the same again",
@@ -120,7 +118,8 @@ _ENVIRONMENT.globals |= {
     "assets": ASSETS_AT,
     "version": VERSION,
     "periods": PERIODS,
-    "reaction_names": _REACTIONS,
+    "reaction_names": REACTIONS,
+    "filter_form": FILTERS,
     "verdicts_of": {"user": "People's verdicts", "machine": "Machine verdicts", "reviewer": "Reviews"},
     "type_names": _TYPE_NAMES,
     "dataset_names": _DATASET_NAMES,

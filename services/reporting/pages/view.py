@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 from urllib.parse import quote, quote_plus
 from uuid import UUID
@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from contracts.base import Id
 from contracts.instants import DAY, MINUTE
 from reporting.model.cursor import CURSOR_LIMIT
-from reporting.model.dimensions import ATTRIBUTES, DimensionName
+from reporting.model.dimensions import ATTRIBUTES, KNOWN, DimensionName
 from reporting.model.selection import BINS, Filters, ListFilter, Project, TimeSpan, filters_of
 from reporting.pages.zones import known_zones, parse_local, zone_of
 
@@ -51,48 +51,53 @@ class FilterChip(NamedTuple):
     value: str
 
 
-FILTER_LABELS: Final = {
-    "agent_id": "Agent",
-    "agent_version": "Version",
-    "model": "Model",
-    "reaction": "Verdict",
-    "origin": "Given by",
-    "given_by": "Critics",
-    "source": "Source",
-    "feedback_type": "Type",
-    "words": "Words",
-    "tag": "Reason",
-    "min_confidence": "Confidence at least",
-    "user_id": "Person",
-    "conversation_id": "Conversation",
-    "thread": "Thread",
-    "bundle_id": "Bundle",
-    "track_id": "Track",
-    "intent": "Intent",
-    "strategy": "Strategy",
-    "user_type": "Kind of person",
-    "detector": "Detector",
-    "decided_by": "Decided by",
-    "judged": "A person's verdict on the turn",
-    "confidence_bin": "Confidence",
+class FilterField(NamedTuple):
+    """Filter of the pages. `choices` has the label of each value; other filters have no fixed values."""
+
+    label: str
+    choices: Mapping[str, str] = {}
+    unset: str = "Any"
+
+
+REACTIONS: Final = {"ok": "OK", "neutral": "Neutral", "not_ok": "Not OK"}
+_ORIGINS: Final = {"user": "People", "machine": "Machine", "reviewer": "Reviewers"}
+_CRITICS: Final = {"person": "People only", "agent": "AI critics only"}
+_SOURCES: Final = {
+    "chat": "Chats",
+    "post": "Posts and comments",
+    "api": "Judgements",
+    "inference": "Inferred",
+    "review": "Reviews",
+}
+_TYPES: Final = {
+    "verdict": "Verdicts only",
+    "explicit": "Explicit",
+    "reaction": "Emoji",
+    "inferred": "Inferred",
+    "implicit": "Replies",
+}
+FILTERS: Final[Mapping[str, FilterField]] = {
+    "agent_id": FilterField("Agent"),
+    "agent_version": FilterField("Version"),
+    "model": FilterField("Model"),
+    "reaction": FilterField("Verdict", REACTIONS),
+    "origin": FilterField("Given by", _ORIGINS, "Anyone"),
+    "given_by": FilterField("Critics", _CRITICS, "People and AI critics"),
+    "source": FilterField("Source", _SOURCES),
+    "feedback_type": FilterField("Type", _TYPES),
+    "words": FilterField("Words"),
+    "tag": FilterField("Reason"),
+    "min_confidence": FilterField("Confidence at least"),
+    "user_id": FilterField("Person"),
+    "conversation_id": FilterField("Conversation"),
+    "thread": FilterField("Thread"),
+    **{by.filter: FilterField(by.label) for by in KNOWN.values() if not by.is_rolled},
+    "detector": FilterField("Detector"),
+    "decided_by": FilterField("Decided by"),
+    "judged": FilterField("A person's verdict on the turn", REACTIONS),
+    "confidence_bin": FilterField("Confidence"),
 }
 """Filters that are shown above a page, by their URL parameter. Attributes of answers follow them."""
-_VALUE_NAMES: Final[dict[tuple[str, object], str]] = {
-    ("reaction", "ok"): "OK",
-    ("reaction", "not_ok"): "Not OK",
-    ("reaction", "neutral"): "Neutral",
-    ("judged", "ok"): "OK",
-    ("judged", "not_ok"): "Not OK",
-    ("judged", "neutral"): "Neutral",
-    ("origin", "user"): "People",
-    ("origin", "machine"): "Machine",
-    ("origin", "reviewer"): "Reviewers",
-    ("given_by", "person"): "People only",
-    ("given_by", "agent"): "AI critics only",
-    ("feedback_type", "verdict"): "Verdicts only",
-    ("feedback_type", "reaction"): "Emoji",
-    ("feedback_type", "implicit"): "Replies",
-}
 
 
 class View(ListFilter):
@@ -159,10 +164,10 @@ class View(ListFilter):
     def chips(self) -> list[FilterChip]:
         """Return the filters that are set, in the order of the form."""
         chips = []
-        for name, label in FILTER_LABELS.items():
+        for name, field in FILTERS.items():
             value = getattr(self, name)
             if value is not None:
-                chips.append(FilterChip(name, label, _value_in_words(name, value)))
+                chips.append(FilterChip(name, field.label, _value_in_words(name, value)))
         attributes = self.attributes or {}
         return chips + [FilterChip(f"{ATTRIBUTES}{name}", name, value) for name, value in attributes.items()]
 
@@ -239,7 +244,7 @@ def _value_in_words(name: str, value: object) -> str:
     if name == "confidence_bin":
         assert isinstance(value, int)
         return f"{value / BINS:.0%} to {(value + 1) / BINS:.0%}"
-    return _VALUE_NAMES.get((name, value), str(value))
+    return FILTERS[name].choices.get(str(value), str(value))
 
 
 def chosen(view: View, projects: Sequence[Project], last: str | None = None) -> Project | None:
