@@ -10,7 +10,7 @@ from pydantic import Field
 from contracts.base import Reaction
 from reporting.figures.rollup_counts import judgements
 from reporting.model.responses import ProjectReport, ResponseModel, scope_of
-from reporting.model.selection import BINS, NONE_GIVEN, Filters, Project, TimeSpan
+from reporting.model.selection import BINS, Filters, Project, TimeSpan
 from reporting.sql import SQL
 
 REACTIONS: Final[tuple[Reaction, ...]] = ("ok", "neutral", "not_ok")
@@ -61,9 +61,7 @@ class _BinCounts(NamedTuple):
         return sum(self.people.values())
 
 
-async def calibration(
-    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters = NONE_GIVEN
-) -> Calibration:
+async def calibration(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters) -> Calibration:
     """Compare the machine verdicts of a time window with people's verdicts on the same turns.
 
     People's verdicts may be from any time.

@@ -84,26 +84,15 @@ async def compare(
     )
 
 
-def _until(span: TimeSpan, votes: ValueVotes) -> TimeSpan:
-    """End the time window at most a day after the last verdict on the value.
-
-    The query reads the window from its end backwards, so it would otherwise read many rows without this value.
-    """
-    return TimeSpan(span.start, min(span.end, votes.last_at + DAY) if votes.last_at else span.end)
-
-
 async def _sizes(
     pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes
 ) -> dict[Origin, float]:
-    """Return the effective sample size of the verdicts on a value, by origin."""
-    scanned = _until(span, votes)._replace(start=max(span.start, votes.first_at))
-    people = await _people(pool, project, scanned, filters, by, votes)
-    return {origin: effective_size(some) for origin, some in people.items()}
+    """Return the effective sample size of the verdicts on a value, by origin.
 
-
-async def _people(
-    pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, by: Dimension, votes: ValueVotes
-) -> dict[Origin, list[PersonVotes]]:
+    The query reads the window from its end backwards, so the window ends a day after the last verdict on the value:
+    many rows without this value may follow.
+    """
+    span = TimeSpan(max(span.start, votes.first_at), min(span.end, votes.last_at + DAY))
     if not votes.people.total + votes.machine.total or span.start >= span.end:
         return {}
     condition, parameters = where(project, span, filters)
@@ -118,7 +107,7 @@ async def _people(
     people: dict[Origin, list[PersonVotes]] = defaultdict(list)
     for row in rows:
         people[row["origin"]].append(PersonVotes(row["ok"], row["verdicts"]))
-    return people
+    return {origin: effective_size(some) for origin, some in people.items()}
 
 
 def _shown(side: _Side) -> ComparedSide:

@@ -113,17 +113,13 @@ async def _choices(pool: asyncpg.Pool, project: Project, span: TimeSpan, agent_i
     """Return the values of each dimension except version and model."""
     choices: dict[str, list[str]] = {}
     values = {} if agent_id is None else {"agent_id": agent_id}
-    statement = SQL.list_choices.filled(**choices_slots(agent_id))
+    of_agent = "" if agent_id is None else " and {row}.agent_id = :agent_id::text"
+    stale = SQL.part("stale_rows", view="effective", narrowed=of_agent.format(row="e"))
+    slots = {"stale": SQL.part("dimensions", rows=stale), "of_agent": of_agent.format(row="r")}
+    statement = SQL.list_choices.filled(**slots)
     for row in await pool.fetch(*statement(**project._asdict(), **span._asdict(), **values)):
         choices.setdefault(row["kind"], []).append(row["value"])
     return choices
-
-
-def choices_slots(agent_id: str | None) -> dict[str, str]:
-    """Return the SQL fragments for the placeholders of `list_choices`."""
-    of_agent = "" if agent_id is None else " and {row}.agent_id = :agent_id::text"
-    stale = SQL.part("stale_rows", view="effective", narrowed=of_agent.format(row="e"))
-    return {"stale": SQL.part("dimensions", rows=stale), "of_agent": of_agent.format(row="r")}
 
 
 def _value_votes(value: str, rows: list[asyncpg.Record]) -> ValueVotes:

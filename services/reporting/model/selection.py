@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, get_args
 from uuid import UUID
 
@@ -231,9 +231,6 @@ def filters_of(request: FeedbackFilter) -> Filters:
     return Filters(**{name: getattr(request, name) for name in ListFilter.model_fields if hasattr(request, name)})
 
 
-NONE_GIVEN: Final = Filters()
-
-
 def _in_issue(parameter: str) -> str:
     return f"""exists (
         select from issue_turns i
@@ -296,12 +293,6 @@ _CLAUSES: Final = {
 }
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-_AS_VALUES: Final[dict[str, Callable[[Any], Any]]] = {"attributes": json.dumps}
-"""Functions that convert a filter's value to the parameter of its SQL clause, by filter field."""
 _CORRECTION: Final = (
     "e.reaction is not null and (e.tags <> '{}' and e.tags @> array[:tag::text] or e.correction_type = :tag::text)"
 )
@@ -313,7 +304,7 @@ _CLAUSES_OF_VALUES: Final = {
 """Clauses that replace those of _CLAUSES for one value of a filter."""
 
 
-def where(project: Project, span: TimeSpan, filters: Filters = NONE_GIVEN) -> tuple[str, dict[str, Any]]:
+def where(project: Project, span: TimeSpan, filters: Filters) -> tuple[str, dict[str, Any]]:
     """Return the SQL condition on effective reactions `e`, and its named parameters."""
     window, narrowed, values = conditions(project, span, filters)
     return window + narrowed, values
@@ -330,7 +321,7 @@ def conditions(project: Project, span: TimeSpan, filters: Filters) -> tuple[str,
     for name, clause in _CLAUSES.items():
         value = getattr(filters, name)
         if value is not None:
-            values[name] = _AS_VALUES.get(name, _same)(value)
+            values[name] = json.dumps(value) if name == "attributes" else value
             clauses.append(_CLAUSES_OF_VALUES.get(f"{name}={value}", clause))
     window = "e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end"
     return window, "".join(f" and {clause}" for clause in clauses), values
