@@ -17,12 +17,15 @@ from reporting.issues.process import IssueProcessFailed, run_process, work
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.sql.connection import Connection
-from servicekit.db.pools import open_pool
+from servicekit.db.pools import COMMAND_SECONDS, open_pool
 from tests.support.command import HANG_SECONDS
 from tests.support.databases import SCHEMAS, new_database
 from tests.support.issue_turns import rejected_turns
 from tests.support.reporting_events import batch
 from tests.support.running_stack import running_stack
+
+END_SECONDS: Final = COMMAND_SECONDS * 0.7
+"""Bound of a wait for the end of the process. Later it ends in any case, because its blocked statement fails."""
 
 
 class Issues:
@@ -106,7 +109,7 @@ async def test_a_hung_process_is_killed(issues: Issues, blocked: Connection) -> 
     child.suspend()
     with pytest.raises(TimeoutError):
         await running
-    await asyncio.to_thread(child.wait, HANG_SECONDS)
+    await asyncio.to_thread(child.wait, END_SECONDS)
 
 
 async def test_a_stopped_service_ends_the_process_which_rolls_back(issues: Issues, blocked: Connection) -> None:
@@ -114,7 +117,7 @@ async def test_a_stopped_service_ends_the_process_which_rolls_back(issues: Issue
     await issues.is_blocked()
     child = _child(psutil.Process())
     running.cancel()
-    await asyncio.to_thread(child.wait, HANG_SECONDS)
+    await asyncio.to_thread(child.wait, END_SECONDS)
     await issues.is_blocked(False)
     await blocked.execute("rollback")
     assert await issues.turns() == 0
@@ -134,7 +137,7 @@ async def test_the_process_ends_with_its_parent(issues: Issues, blocked: Connect
     child = _child(psutil.Process(parent.pid))
     parent.kill()
     await parent.wait()
-    await asyncio.to_thread(child.wait, HANG_SECONDS)
+    await asyncio.to_thread(child.wait, END_SECONDS)
     await issues.is_blocked(False)
 
 
@@ -183,4 +186,4 @@ async def test_the_service_runs_the_process_if_there_is_work(postgres_url: str) 
         await issues.has_turns(3)
         child = _child(psutil.Process())
         running.cancel()
-        await asyncio.to_thread(child.wait, HANG_SECONDS)
+        await asyncio.to_thread(child.wait, END_SECONDS)
