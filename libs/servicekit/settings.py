@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +23,6 @@ SHARED = {"broker": "BROKER", "database_url": "DATABASE_URL", "store_url": "DATA
 """Variables of the addresses that all services share, by field. A variable with the prefix of a service goes first."""
 _JSON_RULES = {"dict_type": 'must be a JSON object, such as {"name": "value"}', "list_type": "must be a JSON array"}
 """Error messages for settings that are given as JSON, by pydantic's error type."""
-_AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
 class _Variables(EnvSettingsSource):
@@ -113,12 +111,11 @@ class FileSettings(BaseModel):
         Raises StartError if the file is invalid. The message has the field and the violated rule, but no values.
         """
         try:
-            text = path.read_text("utf-8")
-            return cls.model_validate(tomllib.loads(text))
+            return cls.model_validate(tomllib.loads(path.read_text("utf-8")))
         except (OSError, UnicodeDecodeError) as error:
             raise StartError(f"The file {path} cannot be read: {type(error).__name__}.") from None
         except tomllib.TOMLDecodeError as error:
-            raise StartError(f"The file {path} is not TOML{_toml_place(text, error)}.") from None
+            raise StartError(f"The file {path} is not TOML: {error}.") from None
         except ValidationError as error:
             faults = error.errors(include_url=False, include_context=False, include_input=False)
             raise StartError(f"The file {path} is not valid: {error_summary(faults)}.") from None
@@ -174,15 +171,6 @@ def _variable(settings: type[BaseSettings], name: str) -> str:
 def _set_variable(variable: str) -> str:
     """Return the name of the environment variable that is set: `variable`, or otherwise `variable`_FILE."""
     return next((name for name in (variable, variable + FROM_FILE) if os.environ.get(name)), variable)
-
-
-def _toml_place(text: str, error: tomllib.TOMLDecodeError) -> str:
-    match = _AT.search(str(error))
-    if match is None:
-        return ""
-    lines = text.split("\n")
-    line, column = (match[1], match[2]) if match[1] else (len(lines), len(lines[-1]) + 1)
-    return f" at line {line}, column {column}"
 
 
 def read_env_file(path: Path = Path(".env")) -> None:

@@ -124,7 +124,7 @@ ENDPOINT = '[[endpoint]]\nname = "crm"\nurl = "https://crm.example/hook"\ntenant
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[[endpoint]]\nname = "crm"\nurl = secret\n', "is not TOML at line 3, column 7."),
+        ('[[endpoint]]\nname = "crm"\nurl = secret\n', "is not TOML: Invalid value (at line 3, column 7)."),
         (ENDPOINT + "  secret = 1\n", "is not valid: endpoint.0.secret: an unknown field."),
         (
             ENDPOINT.replace('["CRM_SECRET"]', '[\n  "CRM_SECRET",\n  "secret",\n]'),
