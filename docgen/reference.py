@@ -22,7 +22,7 @@ import inference.metrics
 import reporting.metrics
 import servicekit.metrics
 from chat_bridge.settings import ChatBridgeSettings
-from chat_bridge.sources.api import SOURCE
+from chat_bridge.sources.api import MAPPED, SLACK
 from chat_bridge.sources.registry import SourceSettings
 from chat_bridge.sources.webhook_map import AttachmentPart, MapAnswer, Rule, Signature, WebhookMap
 from detector.explain import RULE_HEADS, rule_rows
@@ -56,7 +56,7 @@ def reference() -> str:
     parts += [_table([RULE_HEADS, *rule_rows()]), "## Sources"]
     prefix = str(ChatBridgeSettings.model_config["env_prefix"])
     rows = _settings(SourceSettings, "setting", lambda name: f"{prefix}{name}".upper())
-    parts += [f"`POST {SOURCE.replace(':segment', '')}`", _table(rows)]
+    parts += [f"`POST {SLACK}`, and `POST {MAPPED.replace(':segment', '')}` for each map", _table(rows)]
     for title, model in _MAPS:
         parts += [f"## {title}", str(inspect.getdoc(model)), _table(_settings(model, "key", str))]
     return "\n\n".join([*parts, "## Maps in examples/webhooks", _table(_examples())]) + "\n"

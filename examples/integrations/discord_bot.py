@@ -34,7 +34,7 @@ async def interactions(request: Request, background: BackgroundTasks):
     if interaction["type"] == InteractionType.APPLICATION_COMMAND:
         background.add_task(answer, interaction)
         return {"type": InteractionResponseType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE}
-    passed = await http.post(f"{URL}/sources/discord/events", content=body, headers=signed)  # a ping or a click
+    passed = await http.post(f"{URL}/sources/webhooks/discord", content=body, headers=signed)  # a ping or a click
     return Response(passed.content, passed.status_code, media_type="application/json")
 
 

@@ -17,7 +17,7 @@ NOT_STORED = {
     "/conversations/{tenant}/{project}/{conversation_id}/feedback/latest.cursor",
     "/conversations/{tenant}/{project}/{conversation_id}/feedback/latest.watermark",
     "/ingest/{tenant}/{project}/events",
-    "/sources/{source}/events?source",
+    "/sources/webhooks/{source}?source",
 }
 """Texts that are decoded, parsed or looked up in the settings before any database sees them."""
 

@@ -51,7 +51,8 @@ EXPECTED: dict[tuple[str, str], frozenset[str]] = {
     ("GET", "/dashboard/assets/{name}"): frozenset({"read"}),
     ("POST", "/ingest/{tenant}/{project}/events"): frozenset({"ingest"}),
     ("GET", PROJECT + "/refused"): frozenset({"ingest"}),
-    ("POST", "/sources/{source}/events"): PUBLIC,  # signed by Slack, or as the map defines
+    ("POST", "/sources/slack/events"): PUBLIC,  # signed by Slack
+    ("POST", "/sources/webhooks/{source}"): PUBLIC,  # signed as the map defines
     ("POST", TURN + "/feedback"): ANY,
     ("POST", TURN + "/reviews"): frozenset({"review"}),
     ("POST", "/api/threads/{thread_id}/end"): ANY,

@@ -94,32 +94,32 @@ PLATFORMS: Mapping[str, Platform] = {
         "type": "event_callback", "team_id": "T1", "event_id": "Ev1",
         "event": {"type": "message", "channel": "C9", "user": "U1", "text": "private words", "ts": "1700000000.000000"},
     }),
-    "zendesk": Platform("/sources/zendesk/events", _zendesk, "x-zendesk-webhook-signature", {
+    "zendesk": Platform("/sources/webhooks/zendesk", _zendesk, "x-zendesk-webhook-signature", {
         "type": "zen:event-type:ticket.comment_added", "time": "2025-01-08T10:12:07Z", "detail": {"id": "5158"},
         "event": {"comment": {"id": "1", "is_public": True, "body": "private words",
                               "author": {"id": "4961", "is_staff": False}}},
     }),
-    "intercom": Platform("/sources/intercom/events", _intercom, "x-hub-signature", {
+    "intercom": Platform("/sources/webhooks/intercom", _intercom, "x-hub-signature", {
         "topic": "conversation.user.created",
         "data": {"item": {"id": "147", "created_at": 1400850973,
                           "source": {"id": "4", "body": "<p>private words</p>", "author": {"id": "u1"}}}},
     }, dated=False),
-    "teams": Platform("/sources/teams/events", _teams, "webhook-signature", {
+    "teams": Platform("/sources/webhooks/teams", _teams, "webhook-signature", {
         "type": "message", "id": "9", "timestamp": "2024-01-01T10:00:00Z", "from": {"id": "29:ann"},
         "conversation": {"id": "19:x"}, "text": "private words",
     }),
-    "discord": Platform("/sources/discord/events", _discord, "x-signature-ed25519", {
+    "discord": Platform("/sources/webhooks/discord", _discord, "x-signature-ed25519", {
         "version": 1, "application_id": "1234567765431056709", "type": 1,
         "event": {"type": "LOBBY_MESSAGE_CREATE", "timestamp": "2024-10-18T18:41:21.109604", "data": {
             "id": "1397729799727878254", "type": 0, "content": "private words", "lobby_id": "1397729744753266719",
             "channel_id": "1397729744753266719", "author": {"id": "80351110224678912", "username": "ann"},
             "flags": 65536}},
     }),
-    "telegram": Platform("/sources/telegram/events", _telegram, "x-telegram-bot-api-secret-token", {
+    "telegram": Platform("/sources/webhooks/telegram", _telegram, "x-telegram-bot-api-secret-token", {
         "update_id": 1, "message": {"message_id": 9, "date": 1700000000, "text": "private words",
                                     "from": {"id": 5, "is_bot": False}, "chat": {"id": -9, "type": "group"}},
     }, dated=False, covers_body=False),
-    "whatsapp": Platform("/sources/whatsapp/events", _whatsapp, "x-hub-signature-256", {
+    "whatsapp": Platform("/sources/webhooks/whatsapp", _whatsapp, "x-hub-signature-256", {
         "object": "whatsapp_business_account", "entry": [{"id": "1", "changes": [{"field": "messages", "value": {
             "messaging_product": "whatsapp",
             "messages": [{"from": "46701", "id": "wamid.9", "timestamp": "1700000000", "type": "text",

@@ -1547,7 +1547,12 @@ export interface Operations {
     body: undefined;
     answer: Ingested;
   };
-  "POST /sources/{source}/events": {
+  "POST /sources/slack/events": {
+    query: Record<string, unknown>;
+    body: Record<string, unknown>;
+    answer: SourceOutcome;
+  };
+  "POST /sources/webhooks/{source}": {
     query: Record<string, unknown>;
     body: Record<string, unknown>;
     answer: SourceOutcome;

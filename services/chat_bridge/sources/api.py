@@ -1,4 +1,4 @@
-"""HTTP route for webhooks of chat platforms. It verifies a request, writes its events to the log, and responds."""
+"""HTTP routes for webhooks of chat platforms. Each verifies a request, writes its events to the log, and responds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from chat_bridge.sources.source import (
 from servicekit.errors import RequestRefused
 from servicekit.web.routes import Routes
 
-SOURCE = "/sources/{source:segment}/events"
+SLACK, MAPPED = "/sources/slack/events", "/sources/webhooks/{source:segment}"
 SOURCE_LIMIT = 1024 * 1024
 """Maximum size of a request body, in bytes."""
 
@@ -59,37 +59,50 @@ BODY: dict[str, Any] = {
 
 
 def source_router(sources: Mapping[str, Source], intake: Intake) -> Routes:
-    """Return the route for all sources, which are given by name.
+    """Return the routes for all sources, which are given by name."""
+    router = Routes("sources", token=False)
+    receives: dict[str, Any] = {
+        "body_limit": SOURCE_LIMIT,
+        "response_model": SourceOutcome,
+        "refuses": ANSWERS,
+        "openapi_extra": BODY,
+    }
+
+    @router.at("POST", SLACK, "no token", **receives)
+    async def receive_from_slack(request: Request) -> Response:
+        """Receive an event of a Slack workspace: messages, replies, edits, deletions, reactions, feedback buttons."""
+        return await _receive(sources.get("slack"), request, intake)
+
+    @router.at("POST", MAPPED, "no token", **receives)
+    async def receive(request: Request, source_name: Annotated[str, Path(alias="source")]) -> Response:
+        """Receive a webhook of the platform `source`, which a map describes."""
+        return await _receive(sources.get(source_name), request, intake)
+
+    return router
+
+
+async def _receive(source: Source | None, request: Request, intake: Intake) -> Response:
+    """Write the events of a request to the log.
 
     A correctly signed request with a JSON object gets an error response only if the log does not accept its events.
     """
-    router = Routes("sources", token=False)
-
-    @router.at("POST", SOURCE, "no token", body_limit=SOURCE_LIMIT, response_model=SourceOutcome, refuses=ANSWERS,
-        openapi_extra=BODY,
-    )  # fmt: skip
-    async def receive(request: Request, source_name: Annotated[str, Path(alias="source")]) -> Response:
-        """Receive a webhook of the platform `source`: Slack, or a platform that a map describes."""
-        source = sources.get(source_name)
-        if source is None:
-            raise RequestRefused(404, "This source is not configured.")
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        signed = SignedRequest(headers, await request.body(), intake.clock.now())
-        if not source.verify(signed):
-            SOURCE_REQUESTS.labels(source.name, "unsigned").inc()
-            raise RequestRefused(401, "The signature of this request is missing, wrong or too old.")
-        payload = _json_object(source.json_in(signed.body))
-        if payload is None:
-            SOURCE_REQUESTS.labels(source.name, "unreadable").inc()
-            raise RequestRefused(422, "The body is not a JSON object.")
-        outcome = await _publish(source, payload, intake)
-        SOURCE_REQUESTS.labels(source.name, outcome).inc()
-        answer = source.answer(payload) or SourceAnswer(body={"outcome": outcome})
-        if answer.body is None:
-            return Response(status_code=answer.status, media_type="application/json")
-        return JSONResponse(answer.body, answer.status)
-
-    return router
+    if source is None:
+        raise RequestRefused(404, "This source is not configured.")
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    signed = SignedRequest(headers, await request.body(), intake.clock.now())
+    if not source.verify(signed):
+        SOURCE_REQUESTS.labels(source.name, "unsigned").inc()
+        raise RequestRefused(401, "The signature of this request is missing, wrong or too old.")
+    payload = _json_object(source.json_in(signed.body))
+    if payload is None:
+        SOURCE_REQUESTS.labels(source.name, "unreadable").inc()
+        raise RequestRefused(422, "The body is not a JSON object.")
+    outcome = await _publish(source, payload, intake)
+    SOURCE_REQUESTS.labels(source.name, outcome).inc()
+    answer = source.answer(payload) or SourceAnswer(body={"outcome": outcome})
+    if answer.body is None:
+        return Response(status_code=answer.status, media_type="application/json")
+    return JSONResponse(answer.body, answer.status)
 
 
 def _json_object(body: bytes) -> Payload | None:
