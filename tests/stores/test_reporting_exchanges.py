@@ -323,8 +323,8 @@ async def _check_turns(pool: asyncpg.Pool, channel: Channel) -> None:
 
 async def _check_turn_logs(pool: asyncpg.Pool, channel: Channel) -> None:
     rows = await pool.fetch(
-        "select turn_id, payload -> 'turn_log' ->> 'user' as question from turn_log_artifacts"
-        " where conversation_id = $1",
+        "select turn_id, payload -> 'turn_log' ->> 'user' as question from conv_messages"
+        " where kind = 'turn.log' and conversation_id = $1",
         channel.name,
     )
     shown = {row["turn_id"]: row["question"] for row in rows}

@@ -49,7 +49,7 @@ class ArtifactReplicator:
         self._objects = objects
         self._receipts = receipts
         self._clock = clock
-        self._views = (SQL.reaction_artifacts, SQL.turn_log_artifacts) if turn_logs else (SQL.reaction_artifacts,)
+        self._turn_logs = turn_logs
         self._failure: str | None = None
 
     @property
@@ -149,8 +149,7 @@ class ArtifactReplicator:
             WantedArtifact(
                 _turn(row), row["id"], row["kind"], row["occurred_at"], row["text"], json.loads(row["payload"])
             )
-            for view in self._views
-            for row in await connection.fetch(*view.bulk(turns))
+            for row in await connection.fetch(*SQL.artifacts_of_turns.bulk(turns, turn_logs=self._turn_logs))
         ]
 
     async def _delete(self, connection: Connection) -> None:

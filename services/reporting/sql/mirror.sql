@@ -21,16 +21,13 @@ order by id limit :limit
 unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
     as t (tenant, project, conversation_id, turn_id)
 
--- fragment: artifacts_of(view, kind)
+-- name: artifacts_of_turns
 -- Look up each turn in the view separately. For a plain join, PostgreSQL might compute the whole view first.
-select t.*, a.id, {kind} as kind, a.occurred_at, a.text, a.payload from {stale_turns_given}
-cross join lateral (select * from {view} a where {same_turn(a, t)} offset 0) a
-
--- name: reaction_artifacts
-{artifacts_of(reaction_artifacts, 'turn.log.reaction')}
-
--- name: turn_log_artifacts
-{artifacts_of(turn_log_artifacts, 'turn.log')}
+select t.*, a.id, a.kind, a.occurred_at, a.text, a.payload from {stale_turns_given}
+cross join lateral (
+    select * from conv_messages a
+    where {same_turn(a, t)} and (a.kind = 'turn.log.reaction' or :turn_logs::boolean) offset 0
+) a
 
 -- name: hosted_artifacts
 select t.*, h.artifact, h.name, h.digest, h.state from {stale_turns_given}

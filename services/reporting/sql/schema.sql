@@ -336,13 +336,14 @@ set work_mem = '64MB' as $$
     )
 $$;
 
--- Artifacts of a conversation as its index shows them.
 create function rfc3339(moment bigint) returns text language sql stable parallel safe return
     to_char((timestamptz 'epoch' + moment * interval '1 microsecond') at time zone 'UTC',
             'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
-create view reaction_artifacts as
-select e.rn as id, e.tenant, e.project, e.user_id, e.conversation_id, e.turn_id, e.track_id, e.bundle_id, e.occurred_at,
+-- Artifacts of a conversation as its index shows them: effective reactions and logs of turns. A condition on `kind` spares
+-- the other part.
+create view conv_messages as
+select 'turn.log.reaction' as kind, e.rn as id, e.tenant, e.project, e.user_id, e.conversation_id, e.turn_id, e.track_id, e.bundle_id, e.occurred_at,
        'artifact' as role,
        array_remove(array['artifact:turn.log.reaction', 'turn:' || e.turn_id, 'origin:' || e.origin,
                           'track:' || e.track_id], null) as tags,
@@ -356,10 +357,9 @@ from effective e
 cross join lateral (
     select jsonb_build_object('turn_id', e.turn_id, 'text', e.text, 'confidence', e.confidence,
                               'ts', rfc3339(e.occurred_at), 'reaction', e.reaction, 'origin', e.origin) as reaction
-) r;
-
-create view turn_log_artifacts as
-select 'ef:' || t.tenant || ':' || t.project || ':' || coalesce(t.user_id, '') || ':' || t.conversation_id || ':'
+) r
+union all
+select 'turn.log', 'ef:' || t.tenant || ':' || t.project || ':' || coalesce(t.user_id, '') || ':' || t.conversation_id || ':'
            || t.turn_id || ':artifact:turn.log' as id,
        t.tenant, t.project, t.user_id, t.conversation_id, t.turn_id, t.track_id, t.bundle_id, t.occurred_at,
        'artifact' as role,
@@ -395,9 +395,6 @@ cross join lateral (
                               'user', t.asked, 'assistant', t.answered, 'agent_id', t.agent_id, 'intent', t.intent,
                               'strategy', t.strategy) as summary
 ) l;
-
-create view conv_messages as
-select * from reaction_artifacts union all select * from turn_log_artifacts;
 
 -- Counts of effective reactions; invalid for the hours in stale_hours, and their days
 create table rollups (

@@ -15,13 +15,12 @@ from contracts.message_fields import TurnKey
 from reporting.mirror.objects import TURN_LOG, WantedArtifact, content_of
 from reporting.model.requests import Days, Limit, Moment, RequestBody
 from reporting.model.responses import REACTION_KIND, ResponseModel, Time
-from reporting.model.selection import Project
+from reporting.model.selection import ALWAYS, Project
 from reporting.sql import SQL
 
 Kind = Literal["turn.log.reaction", "turn.log"]
 KINDS: Final[tuple[Kind, ...]] = ("turn.log.reaction", "turn.log")
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
-_VIEWS: Final[dict[Kind, str]] = {"turn.log.reaction": "reaction_artifacts", "turn.log": "turn_log_artifacts"}
 _TURN_TAG: Final = "turn:"
 
 
@@ -171,32 +170,27 @@ def _payload(
 
 
 def _statement(project: Project, body: ArtifactsBody, now: int) -> tuple[Any, ...]:
-    values: dict[str, Any] = {**project._asdict(), "since": max(0, now - body.days * DAY), "limit": body.limit}
-    clauses = ["tenant = :tenant", "project = :project", "occurred_at >= :since"]
-
-    def also(name: str, clause: str, value: object) -> None:
-        values[name] = value
-        clauses.append(clause.format(name=f":{name}"))
-
-    if body.conversation_id is not None:
-        also("conversation_id", "conversation_id = {name}", body.conversation_id)
-    if body.user_id is not None:
-        also("user_id", "user_id = {name}", body.user_id)
-    for n, tag in enumerate(body.tags):
-        if tag.startswith(_TURN_TAG):
-            also(f"turn_{n}", "turn_id = {name}", tag.removeprefix(_TURN_TAG))
-    if body.tags:
-        also("tags", "tags @> {name}::text[]", list(body.tags))
-    for n, moment in enumerate(body.timestamp_filters):
-        also(f"moment_{n}", f"occurred_at {moment.op} {{name}}", moment.value)
-    order = "occurred_at, id" if body.sort == "oldest" else "occurred_at desc, id"
-    payload = "payload" if body.with_payload else "null::jsonb"
-    parts = []
-    for kind in body.wanted_kinds:
-        theirs = [SQL.part("is_in_their_conversations")] if kind == "turn.log" and body.user_id is not None else []
-        where = " and ".join([*clauses, *theirs])
-        parts.append(SQL.part("artifacts_in", view=_VIEWS[kind], payload=payload, where=where, order=order))
-    return SQL.search_artifacts.filled(rows=" union all ".join(parts), order=order)(**values)
+    turns = {tag.removeprefix(_TURN_TAG) for tag in body.tags if tag.startswith(_TURN_TAG)}
+    since, until = max(0, now - body.days * DAY), ALWAYS.end
+    for moment in body.timestamp_filters:
+        if moment.op in (">", ">=", "="):
+            since = max(since, moment.value + (moment.op == ">"))
+        if moment.op in ("<", "<=", "="):
+            until = min(until, moment.value + (moment.op != "<"))
+    return SQL.search_artifacts(
+        **project._asdict(),
+        kinds=body.wanted_kinds,
+        conversation_id=body.conversation_id,
+        user_id=body.user_id,
+        turn_id=min(turns, default=None),
+        tags=body.tags or None,
+        since=since,
+        until=until,
+        not_at=[moment.value for moment in body.timestamp_filters if moment.op == "<>"],
+        oldest_first=body.sort == "oldest",
+        limit=body.limit,
+        with_payload=body.with_payload,
+    )
 
 
 def _artifact(row: asyncpg.Record, store_url: str | None, payload: dict[str, Any] | None) -> Artifact:
