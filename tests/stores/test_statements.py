@@ -35,7 +35,7 @@ FOLDERS = (
     Folder("services/feedback", FEEDBACK, {"feedback": SCHEMAS["feedback"]}),
     Folder("services/inference", INFERENCE, {"inference": SCHEMAS["inference"]}),
     Folder("services/reporting", REPORTING, {"reporting": SCHEMAS["reporting"]}),
-    Folder("libs/servicekit/db", SERVICEKIT, {name: SCHEMAS[name] for name in ("chat_bridge", "feedback")}),
+    Folder("libs/servicekit/db", SERVICEKIT, {name: SCHEMAS[name] for name in ("feedback", "reporting")}),
 )
 by_folder = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.path)
 

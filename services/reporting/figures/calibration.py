@@ -68,8 +68,10 @@ async def calibration(pool: asyncpg.Pool, project: Project, span: TimeSpan, filt
     """
     source, values = judgements(project, span, filters)
     judged = [
-        _BinCounts(row["kind"], row["bin"], {person: int(row[person]) for person in REACTIONS}, row["confidence"])
-        for row in await pool.fetch(*SQL.count_judgements.filled(source=source)(**values))
+        _BinCounts(
+            row["kind"], int(row["reason"]), {person: int(row[person]) for person in REACTIONS}, row["confidence"]
+        )
+        for row in await pool.fetch(*SQL.list_reasons.filled(source=source)(**values, limit=None))
     ]
     confusion: dict[Reaction, dict[Reaction, int]] = {
         machine: {

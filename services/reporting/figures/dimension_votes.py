@@ -101,9 +101,9 @@ async def filter_choices(
     Days that are only partly in the window may be read as a whole.
     """
     choices = await _choices(pool, project, span, agent_id)
-    source = votes(project, span, Filters(agent_id=agent_id))
     choices |= {"version": [], "model": []}
-    for row in await pool.fetch(*SQL.list_versions_and_models.filled(source=source.sql)(**source.values)):
+    statement = SQL.list_versions_and_models(**project._asdict(), **span._asdict(), agent_id=agent_id)
+    for row in await pool.fetch(*statement):
         choices[row["kind"]].append(row["value"])
     names = [*(name for name in KNOWN if name in choices), *sorted(choices.keys() - KNOWN.keys())]
     return [(dimension(name), choices[name]) for name in names]
@@ -112,12 +112,8 @@ async def filter_choices(
 async def _choices(pool: asyncpg.Pool, project: Project, span: TimeSpan, agent_id: str | None) -> dict[str, list[str]]:
     """Return the values of each dimension except version and model."""
     choices: dict[str, list[str]] = {}
-    values = {} if agent_id is None else {"agent_id": agent_id}
-    of_agent = "" if agent_id is None else " and {row}.agent_id = :agent_id::text"
-    stale = SQL.part("stale_rows", view="effective", narrowed=of_agent.format(row="e"))
-    slots = {"stale": SQL.part("dimensions", rows=stale), "of_agent": of_agent.format(row="r")}
-    statement = SQL.list_choices.filled(**slots)
-    for row in await pool.fetch(*statement(**project._asdict(), **span._asdict(), **values)):
+    statement = SQL.list_choices(**project._asdict(), **span._asdict(), agent_id=agent_id)
+    for row in await pool.fetch(*statement):
         choices.setdefault(row["kind"], []).append(row["value"])
     return choices
 

@@ -92,7 +92,8 @@ async def _replies(pool: asyncpg.Pool, project: Project, span: TimeSpan, filters
         return 0
     # All replies are people's. With a filter by origin, PostgreSQL may scan the table.
     condition, values = where(project, span, filters.replace(feedback_type=None, origins=None))
-    return int(await pool.fetchval(*SQL.count_replies.filled(where=condition)(**values)))
+    statement = SQL.count_found.filled(view="feedbacks", where=f"{condition} and {SQL.part('is_reply')}")
+    return int(await pool.fetchval(*statement(**values, most=None)))
 
 
 def _figures(row: asyncpg.Record) -> dict[str, Any]:

@@ -192,8 +192,10 @@ async def _left(pool: asyncpg.Pool, visit: Visit, span: TimeSpan, last: Reviewed
     filters = _waiting(visit.view)
     condition, values = where(visit.project, span, filters)
     conversation_id, turn_id = (None, None) if last is None else last[:2]
-    statement = SQL.count_turns.filled(view=filters.view, where=condition)
-    count: int = await pool.fetchval(*statement(**values, last=conversation_id, last_turn=turn_id, limit=MOST_LEFT))
+    turns = SQL.part("turns_found", view=filters.view, where=condition)
+    statement = SQL.count_found.filled(view=turns, where="true")
+    limits = {"limit": MOST_LEFT, "most": MOST_LEFT}
+    count: int = await pool.fetchval(*statement(**values, last=conversation_id, last_turn=turn_id, **limits))
     return count
 
 

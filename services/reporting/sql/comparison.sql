@@ -7,28 +7,55 @@ select value, origin, ok, neutral, not_ok, first_at, last_at from (
 ) v
 where value <> '' order by total desc, value limit 600
 
--- name: list_versions_and_models(source)
--- Of the 200 names with most verdicts, return the first 100 in alphabetical order.
+-- fragment: stale_in_window
+stale as materialized (
+    select distinct hour from stale_hours
+    where tenant = :tenant and project = :project and hour > :start - {hour} and hour < :end
+)
+
+-- name: list_versions_and_models
+-- Of the 200 names with most verdicts, return the first 100 in alphabetical order. Verdicts are counted like the values
+-- of `list_choices`.
+with {stale_in_window}
 select kind, value from (
     select kind, value, row_number() over (partition by kind order by value collate "C") as n from (
-        select case grouping(e.agent_version) when 0 then 'version' else 'model' end as kind,
-               coalesce(e.agent_version, e.model) as value,
-               row_number() over (partition by grouping(e.agent_version)
-                   order by sum(e.ok + e.neutral + e.not_ok) desc, coalesce(e.agent_version, e.model)) as place
-        from {source} e group by grouping sets ((e.agent_version), (e.model))
-        having coalesce(e.agent_version, e.model) <> ''
+        select case grouping(agent_version) when 0 then 'version' else 'model' end as kind,
+               coalesce(agent_version, model) as value,
+               row_number() over (partition by grouping(agent_version)
+                   order by sum(verdicts) desc, coalesce(agent_version, model)) as position
+        from (
+            select r.agent_version, r.model, r.ok + r.neutral + r.not_ok as verdicts from rollups r
+            where r.tenant = :tenant and r.project = :project and r.grain = 'day'
+              and r.start > :start - {day} and r.start < :end and (:agent_id::text is null or r.agent_id = :agent_id)
+            union all
+            select e.agent_version, e.model, 1 from {stale_rows} e
+        ) counted
+        group by grouping sets ((agent_version), (model)) having coalesce(agent_version, model) <> ''
     ) v
-    where place <= 200
+    where position <= 200
 ) named
 where n <= 100 order by kind, n
+
+-- fragment: is_reply
+e.feedback_type = 'implicit' and e.value is not null
 
 -- name: count_found(view, where)
 select count(*) from (select from {view} e where {where} limit :most) listed
 
+-- fragment: turns_found(view, where)
+-- Turns of the newest :limit records, excluding the turn that was reviewed last.
+(
+    select distinct conversation_id, turn_id from (
+        select e.conversation_id, e.turn_id from {view} e
+        where {where} and (e.conversation_id, e.turn_id) is distinct from (:last::text, :last_turn::text)
+        order by e.occurred_at desc limit :limit
+    ) newest
+)
+
 -- fragment: of_dimension_days
 r.tenant = :tenant and r.project = :project and r.grain = 'dimension day'
 
--- name: list_choices(stale, of_agent)
+-- name: list_choices
 -- Values of each dimension in the window, at most the first 100 in alphabetical order, from the daily roll-ups. Each
 -- step finds the next value by one index lookup, because a month has tens of thousands of counts. Values of stale hours
 -- are read from the rows, because the roll-ups may not contain them yet.
@@ -42,17 +69,14 @@ with recursive known as (
           and (r.kind, r.reason) > (k.kind, case when k.n < 100 then k.reason else U&'\+10FFFF' end)
         order by r.kind, r.reason limit 1
     ) following
-), stale as materialized (
-    select distinct hour from stale_hours
-    where tenant = :tenant and project = :project and hour > :start - {hour} and hour < :end
-)
+), {stale_in_window}
 select kind, reason as value from known
 where n <= 100 and exists (
     select from rollups r
-    where {of_dimension_days} and r.kind = known.kind and r.reason = known.reason{of_agent}
+    where {of_dimension_days} and r.kind = known.kind and r.reason = known.reason and (:agent_id::text is null or r.agent_id = :agent_id)
       and r.start > :start - {day} and r.start < :end)
 union
-select kind, reason from ({stale}) s
+select kind, reason from ({dimensions(stale_rows)}) s
 order by kind, value
 
 -- name: count_by_person(view, where, holds, counts)

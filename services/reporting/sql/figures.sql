@@ -44,20 +44,13 @@ select origin, agent_id, case when :by_version::boolean then agent_version end a
     sum(not_ok)::bigint as not_ok
 from {source} e group by 1, 2, 3, 4
 
--- name: count_judgements(source)
-select e.kind, e.reason::int as bin, {summed_counts}, sum(e.confidence) as confidence
-from {source} e group by e.kind, e.reason
-
--- name: count_replies(where)
-select count(*) from feedbacks e where {where} and e.feedback_type = 'implicit' and e.value is not null
-
 -- name: count_ratings(view, where)
 select e.worst_rating, e.best_rating, count(*) as ratings, avg(e.rating)::float as mean from {view} e
 where {where} and e.rating is not null
 group by e.worst_rating, e.best_rating order by e.worst_rating, e.best_rating limit 100
 
 -- name: list_reasons(source)
-select e.reason, e.kind, {summed_counts} from {source} e
+select e.reason, e.kind, {summed_counts}, sum(e.confidence) as confidence from {source} e
 group by e.reason, e.kind
 order by not_ok desc, total desc, e.reason, e.kind limit :limit
 

@@ -50,7 +50,8 @@ with stale as materialized (
 ) within cross join lateral (
     select * from rollups e where {of_hour} and e.start >= within.since and e.start < within.until offset 0) e
 
--- fragment: stale_rows(view, narrowed)
+-- fragment: stale_rows
 stale s cross join lateral (
-    select * from {view} e where e.tenant = :tenant and e.project = :project{narrowed}
+    select * from effective e where e.tenant = :tenant and e.project = :project
+        and (:agent_id::text is null or e.agent_id = :agent_id)
         and e.occurred_at >= s.hour and e.occurred_at < s.hour + {hour} offset 0)

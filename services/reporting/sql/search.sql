@@ -45,14 +45,6 @@ from listed join feedbacks e using (feedback_id)
 where e.tenant = :tenant and e.project = :project
 order by ended_here, {order}
 
--- name: count_turns(view, where)
--- Count the turns of the newest :limit verdicts, excluding the turn that was reviewed last.
-select count(distinct (conversation_id, turn_id))::int from (
-    select e.conversation_id, e.turn_id from {view} e
-    where {where} and (e.conversation_id, e.turn_id) is distinct from (:last::text, :last_turn::text)
-    order by e.occurred_at desc limit :limit
-) newest
-
 -- name: turn_of_verdict
 select conversation_id, turn_id, occurred_at from feedbacks
 where feedback_id = :id::uuid and tenant = :tenant and project = :project
