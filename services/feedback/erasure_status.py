@@ -99,19 +99,12 @@ class ErasureStatusHandler(Handler):
         self._turns = turns
 
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        requests = latest(
-            erasure_of(received.event, received.first_log_time)
-            for received in batch
-            if isinstance(received.event, FeedbackErasureRequested)
-        )
-        await self._turns.ledger.note(requests.values())
-        await self._turns.erase(await self._turns.ledger.erased_at(requests))
+        requests = [received for received in batch if isinstance(received.event, FeedbackErasureRequested)]
+        receipts = [received for received in batch if isinstance(received.event, FeedbackErasureConfirmed)]
+        erasures = latest(erasure_of(request.event, request.first_log_time) for request in requests)
+        await self._turns.ledger.note(erasures.values())
+        await self._turns.erase(await self._turns.ledger.erased_at(erasures))
         await self._statuses.note(
-            [received.event for received in batch if isinstance(received.event, FeedbackErasureRequested)],
-            [
-                (received.event, received.log_time)
-                for received in batch
-                if isinstance(received.event, FeedbackErasureConfirmed)
-            ],
+            [request.event for request in requests], [(receipt.event, receipt.log_time) for receipt in receipts]
         )
         return [Outcome.STORED] * len(batch)

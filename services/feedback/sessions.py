@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
 from agent_feedback_kit.answers import Label
@@ -172,17 +172,8 @@ def announcement(rating: StoredRating) -> Message:
     A rating that replaces another one has the same `id`, a later time and another event id.
     """
     tenant, record = rating
-    event = FeedbackSessionCreated(
-        event_id=str(derived_id(tenant, SESSION_CREATED.name, str(record.id), record.recorded_at)),
-        occurred_at=parse_instant(record.recorded_at),
-        tenant=tenant,
-        id=record.id,
-        session_id_opaque=record.session_id_opaque,
-        user_id_or_null=record.user_id_or_null,
-        recorded_at=parse_instant(record.recorded_at),
-        label=record.label,
-        turn_count_at_end=record.turn_count_at_end,
-        source=record.source,
-        idempotency_key=record.idempotency_key,
-    )
+    recorded_at = parse_instant(record.recorded_at)
+    event_id = str(derived_id(tenant, SESSION_CREATED.name, str(record.id), record.recorded_at))
+    fields = asdict(record) | {"recorded_at": recorded_at}
+    event = FeedbackSessionCreated(event_id=event_id, occurred_at=recorded_at, tenant=tenant, **fields)
     return Message.of(SESSION_CREATED, event)
