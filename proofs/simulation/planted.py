@@ -14,7 +14,7 @@ from chat_bridge.parking import Parking
 from contracts.message_fields import MessageKey
 from feedback.handlers import FeedbackHandler
 from feedback.store import RecordChanges, Save, Saved
-from feedback.writer import FeedbackWriter
+from feedback.writer import UnitOfWork, Update, write_and_announce
 from proofs.simulation.fake_clients import SimulatedProducer
 from proofs.simulation.processes import WITHOUT_SWEEP, SimulatedSubscription, Wiring
 from servicekit.log.delivery import Commit, Delivery
@@ -88,8 +88,8 @@ class Oblivious(BrokenStore):
 class NeverMends(FeedbackHandler):
     """Leaves a stale announcement as the last one."""
 
-    def _writer(self) -> FeedbackWriter:
-        return FeedbackWriter(Oblivious(self._store), self._producer)
+    async def _write(self, updates: Mapping[UUID, Update]) -> UnitOfWork:
+        return await write_and_announce(Oblivious(self._store), self._producer, updates)
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
         return None

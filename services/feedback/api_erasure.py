@@ -69,12 +69,20 @@ def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: T
         period ends. Feedback that the person gives more than five minutes later is accepted again. The request can be
         repeated safely.
         """
-        event = erasure_request(tenant, user_id, caller.subject, clock.now())
+        request_id = str(uuid4())
+        event = FeedbackErasureRequested(
+            event_id=request_id,
+            occurred_at=clock.now(),
+            tenant=tenant,
+            user_id=user_id,
+            request_id=request_id,
+            requested_by=caller.subject,
+        )
         [written] = await log.send([Message.of(ERASURE_REQUESTED, event)])
         # Noted here as well as by the consumer, so that a judgement right after this response is refused, not dropped.
         await erasures.ledger.note([erasure_of(event, written.log_time or event.occurred_at)])
-        url = f"/tenants/{tenant}/erasures/{event.request_id}"
-        return AcceptedErasure(request_id=event.request_id, user_id=user_id, status_url=url)
+        url = f"/tenants/{tenant}/erasures/{request_id}"
+        return AcceptedErasure(request_id=request_id, user_id=user_id, status_url=url)
 
     @router.at(
         "PUT",
@@ -115,16 +123,3 @@ def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: T
         return progress
 
     return router
-
-
-def erasure_request(tenant: str, user_id: str, requested_by: str, now: int) -> FeedbackErasureRequested:
-    """Return the event that requests an erasure at `now` (microseconds), under a random id."""
-    request_id = str(uuid4())
-    return FeedbackErasureRequested(
-        event_id=request_id,
-        occurred_at=now,
-        tenant=tenant,
-        user_id=user_id,
-        request_id=request_id,
-        requested_by=requested_by,
-    )

@@ -22,7 +22,7 @@ from contracts.topics import (
 )
 from feedback.reward import change_of
 from feedback.store import Store
-from feedback.writer import BatchChange, FeedbackWriter, Update
+from feedback.writer import BatchChange, UnitOfWork, Update, write_and_announce
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Message, Producer, Received
@@ -39,7 +39,7 @@ NO_PROJECTS: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({}
 class FeedbackHandler(Handler):
     """Handler of received feedback, erasure requests and choices about training.
 
-    `FeedbackWriter` keeps the store, the erasure ledger and the log consistent.
+    `write_and_announce` keeps the store, the erasure ledger and the log consistent.
 
     Args:
         rewards: Rewards from -1 to 1 by normalised emoji.
@@ -62,7 +62,7 @@ class FeedbackHandler(Handler):
         requests, updates, outcomes = self._sorted(batch)
         carried_out, counts = await self._carry_out(requests)
         outcomes |= carried_out
-        outcomes |= (await self._writer().write_and_announce(updates)).outcomes
+        outcomes |= (await self._write(updates)).outcomes
         await self._confirm(requests, counts, batch)
         return [outcomes[index] for index in range(len(batch))]
 
@@ -75,10 +75,10 @@ class FeedbackHandler(Handler):
         requests, updates, _ = self._sorted(batch)
         await self._carry_out(requests)
         stored = {id_: replace(update, changes=()) for id_, update in updates.items()}
-        await self._writer().write_and_announce(stored)
+        await self._write(stored)
 
-    def _writer(self) -> FeedbackWriter:
-        return FeedbackWriter(self._store, self._producer)
+    async def _write(self, updates: Mapping[UUID, Update]) -> UnitOfWork:
+        return await write_and_announce(self._store, self._producer, updates)
 
     def _sorted(
         self, batch: Sequence[Received[Any]]
@@ -145,7 +145,7 @@ class FeedbackHandler(Handler):
             async for records in self._store.scan_person(person):
                 counts[person] += len(records)
                 updates = {record.feedback_id: Update(record.key, log_time=log_time) for record in records}
-                if (await self._writer().write_and_announce(updates)).has_changed:
+                if (await self._write(updates)).has_changed:
                     changed.add(person)
         newest: list[Request] = [*erasures.values(), *choices.values()]
         outcomes = {

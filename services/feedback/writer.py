@@ -1,4 +1,4 @@
-"""Writer that merges changes and erasures into stored feedback records, and announces the records.
+"""Merging of changes and erasures into stored feedback records, and the announcement of the records.
 
 A batch is one unit of work. Records that are not settled yet are open: each pass loads them, merges the changes, and
 writes and announces the records. A record is opened again if the pass lost a race, and the unit of work ends when no
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from contracts.erasure import is_erased
@@ -87,32 +87,19 @@ class Update:
         return {TurnKey(key.tenant, key.project, key.conversation_id, payload.turn_id) for payload in verdicts}
 
 
-class WrittenBatch(NamedTuple):
-    """Result of a batch: the outcomes by index in the batch, and True if any record changed."""
+async def write_and_announce(store: Store, producer: Producer, updates: Mapping[UUID, Update]) -> UnitOfWork:
+    """Merge updates into stored records, and announce each record until its last announcement equals the stored record.
 
-    outcomes: Mapping[int, Outcome]
-    has_changed: bool
-
-
-class FeedbackWriter:
-    """Writer that merges updates into stored records and announces each record, even if it is unchanged."""
-
-    def __init__(self, store: Store, producer: Producer) -> None:
-        self._store = store
-        self._producer = producer
-
-    async def write_and_announce(self, updates: Mapping[UUID, Update]) -> WrittenBatch:
-        """Write the updates, and announce records until each last announcement equals the stored record.
-
-        A crash at any point is harmless: the announcement is published again with the same event id.
-        """
-        work = UnitOfWork(self._store, updates)
-        while work.open:
-            await work.write()
-            if not work.open:
-                await self._producer.send(work.announcements())
-                await work.check()
-        return WrittenBatch(work.outcomes, work.has_changed)
+    Unchanged records are announced, too. A crash at any point is harmless: the announcement is published again with the
+    same event id. Returns the completed unit of work.
+    """
+    work = UnitOfWork(store, updates)
+    while work.open:
+        await work.write()
+        if not work.open:
+            await producer.send(work.announcements())
+            await work.check()
+    return work
 
 
 class UnitOfWork:
@@ -130,6 +117,7 @@ class UnitOfWork:
     Attributes:
         open: Ids of the records that must be loaded, merged and written.
         outcomes: Outcome of each change by its index in the batch, from the first time that it was merged.
+        has_changed: True if any record was written.
     """
 
     def __init__(self, store: Store, updates: Mapping[UUID, Update]) -> None:

@@ -16,7 +16,7 @@ from contracts.headers import revision_named
 from contracts.topics import FEEDBACK_CREATED
 from feedback.model import Record
 from feedback.store import Store
-from feedback.writer import FeedbackWriter, Update, announcement, message_of
+from feedback.writer import Update, announcement, message_of, write_and_announce
 from servicekit.errors import error_summary
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.reader import records_of
@@ -52,12 +52,12 @@ async def republish(store: Store, producer: Producer, progress: Callable[[int], 
     Args:
         progress: Called with the number of records in each page.
     """
-    writer, result = FeedbackWriter(store, producer), Republished()
+    result = Republished()
     async for records in store.scan():
         faults = {record.feedback_id: fault_of(record) for record in records}
         result.impossible |= {id_: fault for id_, fault in faults.items() if fault}
         sound = {stored.feedback_id: Update(stored.key) for stored in records if not faults[stored.feedback_id]}
-        await writer.write_and_announce(sound)
+        await write_and_announce(store, producer, sound)
         result.announced += len(sound)
         progress(len(records))
     return result
