@@ -113,7 +113,7 @@ def _source(
     window, narrowed, values = conditions(project, span, filters)
     view = _VIEWS.get(kind, filters.view)
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
-    if not _may_be_rolled(filters, kind) or first >= last:
+    if not is_rolled(filters, kind) or first >= last:
         return CountSource(f"({SQL.part(kind, rows=view)} where {window}{narrowed})", values)
     broken = sorted({start // HOUR * HOUR for start in starts if start % HOUR and first <= start < last})
     first_day, last_day = -(-first // DAY) * DAY, last // DAY * DAY
@@ -176,12 +176,8 @@ async def counted_votes(
     ]
 
 
-def is_rolled(filters: Filters) -> bool:
+def is_rolled(filters: Filters, kind: _Kind = "votes") -> bool:
     """Return True if roll-ups can count the verdicts that match these filters."""
-    return _may_be_rolled(filters, "votes")
-
-
-def _may_be_rolled(filters: Filters, kind: _Kind) -> bool:
     if filters.of_dimension is not None and kind == "votes":
         rest: dict[str, Any] = {filters.of_dimension[0]: None}
         filters = filters.replace(**rest)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import asyncpg
@@ -28,32 +26,15 @@ class GrowingIssue(NamedTuple):
     turns_before: int
 
 
-class Changes(NamedTuple):
-    """Open alerts of the project, and its growing issues, those that grew most first."""
-
-    alerts: Sequence[AlertRow]
-    issues: Sequence[GrowingIssue]
-
-
-async def changes(
-    pool: asyncpg.Pool, project: Project, span: TimeSpan, before: TimeSpan | None, filters: Filters
-) -> Changes:
-    """Return the open alerts about the selected agent and version, and the issues that grew in the period.
-
-    Args:
-        before: The period before. If None, no issue is returned.
-    """
-    alerts, issues = await asyncio.gather(
-        alert_rows(pool, project), growing_issues(pool, project, span, before, filters)
-    )
-    opened = [
+async def open_alerts(pool: asyncpg.Pool, project: Project, filters: Filters) -> list[AlertRow]:
+    """Return the open alerts about the selected agent and version."""
+    return [
         alert
-        for alert in alerts
+        for alert in await alert_rows(pool, project)
         if alert.over_at is None
         and filters.agent_id in (None, alert.subject.agent)
         and filters.agent_version in (None, alert.subject.version)
     ]
-    return Changes(opened, issues)
 
 
 async def growing_issues(

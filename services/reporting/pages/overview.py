@@ -30,7 +30,7 @@ from reporting.pages.breakdown import (
     chart_steps,
     charted_origin,
 )
-from reporting.pages.changes import changes
+from reporting.pages.changes import growing_issues, open_alerts
 from reporting.pages.view import Link, View
 from reporting.pages.visits import PageSources, Visit
 from reporting.pages.zones import bucket_of, starts
@@ -134,10 +134,11 @@ async def show_overview(sources: PageSources, visit: Visit) -> Response:
     pool, view, filters = sources.reports, visit.view, visit.view.filters
     span = await sources.span(visit)
     # Independent statements run at the same time on several connections.
-    figures, why, recent, scales, controls = await asyncio.gather(
+    figures, why, alerts, growing, scales, controls = await asyncio.gather(
         overview(pool, visit.project, view, span, visit.link),
         reasons(pool, visit.project, span, filters, _REASONS),
-        changes(pool, visit.project, span, view.before(span), filters),
+        open_alerts(pool, visit.project, filters),
+        growing_issues(pool, visit.project, span, view.before(span), filters),
         ratings(pool, visit.project, span, filters),
         sources.controls(visit, span),
     )
@@ -145,7 +146,8 @@ async def show_overview(sources: PageSources, visit: Visit) -> Response:
         "overview.html",
         o=figures,
         reasons=[reason for reason in why.reasons if reason.not_ok],
-        changes=recent,
+        alerts=alerts,
+        growing=growing,
         ratings=scales,
         **controls,
     )
