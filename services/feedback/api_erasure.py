@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 from uuid import uuid4
 
+import asyncpg
 from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.base import Id, Name
@@ -12,7 +13,7 @@ from contracts.erasure import erasure_of
 from contracts.feedback import FeedbackErasureRequested, FeedbackTrainingChosen
 from contracts.scopes import ADMIN
 from contracts.topics import ERASURE_REQUESTED, TRAINING_CHOSEN
-from feedback.erasure_status import ErasureProgress, PostgresErasureStatuses
+from feedback.erasure_status import ErasureProgress, progress_of
 from feedback.turn_erasures import TurnErasures
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
@@ -50,7 +51,7 @@ REFUSALS: Final = {
 WRITE_REFUSALS: Final = REFUSALS | {429: "The embedded log is full.", 503: "The log does not answer."}
 
 
-def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: TurnErasures, clock: Clock) -> Routes:
+def erasure_router(log: Producer, reads: asyncpg.Pool, erasures: TurnErasures, clock: Clock) -> Routes:
     """Return the routes that request the erasure of a person's data, return its progress, and choose about training."""
     router = Routes("erasure")
 
@@ -117,7 +118,7 @@ def erasure_router(log: Producer, statuses: PostgresErasureStatuses, erasures: T
     )
     async def status(tenant: Name, request_id: Id) -> ErasureProgress:
         """List the services that have removed the person's data, and the services that have not."""
-        progress = await statuses.find(tenant, request_id)
+        progress = await progress_of(reads, tenant, request_id)
         if progress is None:
             raise RequestRefused(404, "There is no such erasure request, or it has not been read yet.")
         return progress

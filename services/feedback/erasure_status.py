@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 import asyncpg
@@ -40,71 +40,55 @@ class ErasureProgress(BaseModel):
     missing: list[FeedbackKeeper] = Field(description="The services that have not confirmed.", examples=[["inference"]])
 
 
-class PostgresErasureStatuses:
-    """Requests and confirmations in PostgreSQL. If a service confirms an erasure twice, the first one is kept."""
+async def progress_of(pool: asyncpg.Pool, tenant: str, request_id: str) -> ErasureProgress | None:
+    """Return the progress of a request, or None if the tenant has no such request."""
+    rows = await pool.fetch(*SQL.erasure_status(tenant=tenant, request_id=request_id))
+    if not rows:
+        return None
+    receipts = [
+        ErasureReceipt(service=row["service"], confirmed_at=format_instant(row["confirmed_at"]), removed=row["removed"])
+        for row in rows
+        if row["service"]
+    ]
+    confirmed = {receipt.service for receipt in receipts}
+    missing = [service for service in KEEPERS if service not in confirmed]
+    return ErasureProgress(
+        request_id=request_id,
+        user_id=rows[0]["user_id"],
+        requested_at=format_instant(rows[0]["requested_at"]),
+        complete=not missing,
+        receipts=receipts,
+        missing=missing,
+    )
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+
+class ErasureStatusHandler(Handler):
+    """Handler of the consumer group `feedback_erasures`, which stores erasure requests and their confirmations.
+
+    Requests and confirmations may arrive in any order. If a service confirms an erasure twice, the first one is kept.
+    Before a request is stored, the person is erased from the turn registry and the ratings.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, turns: TurnErasures) -> None:
         self._pool = pool
+        self._turns = turns
 
-    async def note(
-        self,
-        requests: Collection[FeedbackErasureRequested],
-        confirmations: Collection[tuple[FeedbackErasureConfirmed, int]],
-    ) -> None:
-        """Store requests, and confirmations with their log times in microseconds, and commit."""
-        requested = sorted((event.tenant, event.request_id, event.user_id, event.occurred_at) for event in requests)
+    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
+        requests = [received for received in batch if isinstance(received.event, FeedbackErasureRequested)]
+        erasures = latest(erasure_of(request.event, request.first_log_time) for request in requests)
+        await self._turns.ledger.note(erasures.values())
+        await self._turns.erase(await self._turns.ledger.erased_at(erasures))
+        events = [request.event for request in requests]
+        requested = sorted((event.tenant, event.request_id, event.user_id, event.occurred_at) for event in events)
         confirmed = sorted(
-            (event.tenant, event.request_id, event.service, event.removed, log_time)
-            for event, log_time in confirmations
+            (event.tenant, event.request_id, event.service, event.removed, received.log_time)
+            for received in batch
+            for event in [received.event]
+            if isinstance(event, FeedbackErasureConfirmed)
         )
         async with self._pool.acquire() as connection, connection.transaction():
             if requested:
                 await connection.execute(*SQL.note_erasure_requests.bulk(requested))
             if confirmed:
                 await connection.execute(*SQL.note_erasure_receipts.bulk(confirmed))
-
-    async def find(self, tenant: str, request_id: str) -> ErasureProgress | None:
-        """Return the progress of a request, or None if the tenant has no such request."""
-        rows = await self._pool.fetch(*SQL.erasure_status(tenant=tenant, request_id=request_id))
-        if not rows:
-            return None
-        receipts = [
-            ErasureReceipt(
-                service=row["service"], confirmed_at=format_instant(row["confirmed_at"]), removed=row["removed"]
-            )
-            for row in rows
-            if row["service"]
-        ]
-        confirmed = {receipt.service for receipt in receipts}
-        missing = [service for service in KEEPERS if service not in confirmed]
-        return ErasureProgress(
-            request_id=request_id,
-            user_id=rows[0]["user_id"],
-            requested_at=format_instant(rows[0]["requested_at"]),
-            complete=not missing,
-            receipts=receipts,
-            missing=missing,
-        )
-
-
-class ErasureStatusHandler(Handler):
-    """Handler of the consumer group `feedback_erasures`, which stores erasure requests and their confirmations.
-
-    Requests and confirmations may arrive in any order. Before a request is stored, the person is erased from the turn
-    registry and the ratings.
-    """
-
-    def __init__(self, statuses: PostgresErasureStatuses, turns: TurnErasures) -> None:
-        self._statuses = statuses
-        self._turns = turns
-
-    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        requests = [received for received in batch if isinstance(received.event, FeedbackErasureRequested)]
-        receipts = [received for received in batch if isinstance(received.event, FeedbackErasureConfirmed)]
-        erasures = latest(erasure_of(request.event, request.first_log_time) for request in requests)
-        await self._turns.ledger.note(erasures.values())
-        await self._turns.erase(await self._turns.ledger.erased_at(erasures))
-        await self._statuses.note(
-            [request.event for request in requests], [(receipt.event, receipt.log_time) for receipt in receipts]
-        )
         return [Outcome.STORED] * len(batch)

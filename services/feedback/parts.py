@@ -10,11 +10,11 @@ from typing import Final
 import asyncpg
 
 from contracts.topics import Topic
-from feedback.erasure_status import ErasureStatusHandler, PostgresErasureStatuses
+from feedback.erasure_status import ErasureStatusHandler
 from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
 from feedback.rate_limit import PersonLimit
 from feedback.registry_postgres import PostgresRegistry
-from feedback.sessions import SessionAnnouncer, Sessions
+from feedback.sessions import Sessions
 from feedback.sessions_postgres import PostgresSessions
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
@@ -46,7 +46,7 @@ class FeedbackParts:
     reads: Database
     turn_erasures: TurnErasures
     log: Producer
-    announcer: SessionAnnouncer
+    ratings: PostgresSessions
     sessions: Sessions
 
     @property
@@ -66,7 +66,7 @@ class FeedbackParts:
         return {turns: TURN_TOPICS, feedback: FEEDBACK_TOPICS}
 
     def erasure_status_handler(self) -> ErasureStatusHandler:
-        return ErasureStatusHandler(PostgresErasureStatuses(self.pool), self.turn_erasures)
+        return ErasureStatusHandler(self.pool, self.turn_erasures)
 
     @cached_property
     def rate_limit(self) -> PersonLimit:
@@ -101,7 +101,6 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
     pool = await service.open_database(settings.database_url, SCHEMA)
     reads = await service.open_reads(settings, SCHEMA)
     ratings = PostgresSessions(pool)
-    announcer = SessionAnnouncer(ratings, service.producer)
     sessions = Sessions(
         PostgresRegistry(reads),
         ratings,
@@ -119,6 +118,6 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         reads=reads,
         turn_erasures=TurnErasures(pool, service.pseudonym_of),
         log=service.request_producer(settings.log_seconds),
-        announcer=announcer,
+        ratings=ratings,
         sessions=sessions,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from fastapi import APIRouter
@@ -10,8 +11,8 @@ from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
-from feedback.erasure_status import PostgresErasureStatuses
 from feedback.parts import ANNOUNCEMENTS, FeedbackParts, open_parts
+from feedback.sessions import announce_ratings
 from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
 from feedback.widget.routes import widget_router
@@ -31,7 +32,7 @@ STUBS: Final = Keeps(
 def _connect(parts: FeedbackParts, service: Service) -> None:
     service.consume("feedback", parts.handlers())
     service.consume("feedback_erasures", parts.erasure_status_handler())
-    service.every(ANNOUNCEMENTS, 5, parts.announcer.sweep)
+    service.every(ANNOUNCEMENTS, 5, partial(announce_ratings, parts.ratings, service.producer))
     if parts.settings.person_limit:
         service.every("full_buckets", 60, parts.rate_limit.purge)
     service.every("session_retention", 3600, parts.sessions.purge)
@@ -45,7 +46,7 @@ def _routers(parts: FeedbackParts) -> list[APIRouter]:
         intake_router(parts.intake),
         reviews_router(parts.intake, parts.store),
         sessions_router(parts.sessions, parts.settings.default_tenant),
-        erasure_router(parts.log, PostgresErasureStatuses(parts.reads), parts.turn_erasures, clock),
+        erasure_router(parts.log, parts.reads, parts.turn_erasures, clock),
         widget_router(),
     ]
 

@@ -64,22 +64,14 @@ class SessionEnd:
         return str(derived_id("session rating", self.thread_id, self.user_id, *([] if key is None else [key])))
 
 
-class SessionAnnouncer:
-    """Publisher of session ratings.
+async def announce_ratings(ratings: PostgresSessions, producer: Producer) -> None:
+    """Publish all ratings that were not announced, and mark them. Database and log errors are raised unchanged.
 
-    A rating is marked as announced after it was published. After a crash in between, it is published again with the
-    same event id.
+    After a crash before the mark, a rating is published again with the same event id.
     """
-
-    def __init__(self, ratings: PostgresSessions, producer: Producer) -> None:
-        self._ratings = ratings
-        self._producer = producer
-
-    async def sweep(self) -> None:
-        """Publish all ratings that were not announced. Database errors and log errors are raised unchanged."""
-        while waiting := await self._ratings.unannounced(_AT_ONCE):
-            await self._producer.send([announcement(rating) for rating in waiting])
-            await self._ratings.mark(waiting)
+    while waiting := await ratings.unannounced(_AT_ONCE):
+        await producer.send([announcement(rating) for rating in waiting])
+        await ratings.mark(waiting)
 
 
 class Sessions:

@@ -15,7 +15,7 @@ from aiokafka.errors import KafkaTimeoutError
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, opaque
 from contracts.feedback import FeedbackSessionCreated
 from contracts.topics import SESSION_CREATED
-from feedback.sessions import SessionAnnouncer
+from feedback.sessions import announce_ratings
 from feedback.sessions_postgres import PostgresSessions
 from feedback.store_choice import SCHEMA
 from servicekit.db.pools import open_pool
@@ -235,10 +235,9 @@ async def test_a_crash_before_the_mark_announces_again_under_the_same_id(own_dat
 
         log = RecordingLog()
         with pytest.raises(OSError, match="ends here"):
-            await SessionAnnouncer(Dies(pool), log).sweep()
-        announcer = SessionAnnouncer(ratings, log)
-        await announcer.sweep()
-        await announcer.sweep()
+            await announce_ratings(Dies(pool), log)
+        for _ in range(2):
+            await announce_ratings(ratings, log)
         ids = [event["eventId"] for event in log.values(SESSION_CREATED.name)]
         assert len(ids) == 6
         assert ids[:3] == ids[3:]
