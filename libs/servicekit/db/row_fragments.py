@@ -57,7 +57,6 @@ def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
       because `unnest` would flatten nested arrays, and is split here. Its elements are separated by U+001F and must not
       contain control characters.
     - `NAME_typed`: `a text, b bigint`, the columns of a function's result
-    - `NAME_cast`: `a::text, b::bigint`, the columns, cast to their types
     - `NAME_nulls`: `null::text, null::bigint`
     - `NAME_set`: `a = excluded.a, b = excluded.b`
     - `NAME_set_if(condition, held)`: `a = case when condition then excluded.a else held.a end, ...`
@@ -73,7 +72,6 @@ def row_fragments(name: str, row: Row) -> Mapping[str, Fragment]:
         ),
         "given": (("new",), ", ".join(_received(column, kind) for column, kind in columns.items())),
         "typed": ((), ", ".join(f"{column} {kind}" for column, kind in columns.items())),
-        "cast": ((), ", ".join(f"{column}::{kind}" for column, kind in columns.items())),
         "nulls": ((), ", ".join(f"null::{kind}" for kind in columns.values())),
         "set": ((), ", ".join(f"{column} = excluded.{column}" for column in columns)),
         "set_if": (

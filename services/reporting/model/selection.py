@@ -152,18 +152,16 @@ class Filters(ListFilter):
 
     Attributes:
         origins: Only verdicts of these origins; `origin` of a request becomes the only one.
-        overruled: Also include machine verdicts that a review has overruled, with the machine's reaction.
         unreviewed: Only verdicts on turns without a review.
         topic: Only verdicts on the turns of this issue, and acceptances of the agent's answers to questions with at
             least half of the words in the issue's title.
         by_answer: Also include a person's verdict on one answer of a turn that a newer verdict on another answer of the
-            turn replaces. Ignored if `overruled` or `judged` is set.
+            turn replaces. Ignored if `judged` is set.
         among: Only the feedback records with these ids.
         trainable: Omit feedback by people who forbid training, and feedback on answers to their questions.
     """
 
     origins: tuple[Origin, ...] | None = None
-    overruled: bool = False
     unreviewed: Literal[True] | None = None
     topic: int | None = None
     by_answer: bool = False
@@ -197,12 +195,12 @@ class Filters(ListFilter):
     @property
     def view(self) -> str:
         """Return the name of the database view from which to read verdicts with these filters."""
-        return "effective_or_overruled" if self.overruled or self.judged else "effective"
+        return "effective_or_overruled" if self.judged else "effective"
 
     @property
     def list_view(self) -> str:
         """Return the database view from which to list feedback, replies included, with these filters."""
-        if self.overruled or self.judged:
+        if self.judged:
             return "effective_or_overruled"
         return f"live_feedback({self.by_answer})"
 
@@ -218,7 +216,7 @@ class Filters(ListFilter):
         Replies have no verdict, reason or detector.
         """
         of_verdicts = (
-            *(self.reaction, self.tag, self.detector, self.decided_by, self.overruled, self.issue, self.unreviewed),
+            *(self.reaction, self.tag, self.detector, self.decided_by, self.issue, self.unreviewed),
             *(self.topic, self.judged),
         )
         by_people = self.origins is None or "user" in self.origins

@@ -163,7 +163,6 @@ def test_a_row_makes_the_lists_of_its_upsert() -> None:
         "label_arrays": ":id::uuid[], :tags::text[], :worth::double precision[]",
         "label_arrays_as": ":{prefix}_id::uuid[], :{prefix}_tags::text[], :{prefix}_worth::double precision[]",
         "label_typed": "id uuid, tags text[], worth double precision",
-        "label_cast": "id::uuid, tags::text[], worth::double precision",
         "label_nulls": "null::uuid, null::text[], null::double precision",
         "label_given": r"{new}.id, string_to_array({new}.tags, E'\x1f'), {new}.worth",
         "label_set": "id = excluded.id, tags = excluded.tags, worth = excluded.worth",
