@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from contracts.erasure import is_erased
@@ -290,14 +290,13 @@ def _announcements(update: Update, record: Record | None, erased_at: int | None)
 _DEFAULTS: Final = {field.name: field.default for field in fields(Payload) if field.name != "provenance"}
 """Default values of a payload's fields, by their names in the event."""
 _values_of: Final = attrgetter(*_DEFAULTS)
-_ALWAYS_SHOWN: Final = frozenset(
-    {
-        *("turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"),
-        *("detector", "decided_by", "question_message_id", "thread_id"),
-    }
-)
-_SHOWN_IF_OVERRULED: Final = _ALWAYS_SHOWN | {"text", "tags", "correction_type"}
-"""Fields that are announced for an overruled verdict.
+_IF_CLEARED: Final = _DEFAULTS.keys() - {
+    *("turn_id", "agent_id", "agent_message_id", "user_type", "confidence", "causation_id"),
+    *("detector", "decided_by", "question_message_id", "thread_id"),
+}
+"""Fields that a cleared record does not announce."""
+_IF_OVERRULED: Final = _IF_CLEARED - {"text", "tags", "correction_type"}
+"""Fields that an overruled verdict does not announce.
 
 The person's message (`text`) and the detector's rules (`tags`) are needed to measure detectors.
 """
@@ -311,6 +310,8 @@ def announcement(record: Record) -> FeedbackCreated:
     """
     shown, key, live = record.current_entry, record.key, record.live
     payload = shown.payload
+    hidden = () if live else _IF_CLEARED if record.overruled_by is None else _IF_OVERRULED
+    content = dict(zip(_DEFAULTS, _values_of(payload), strict=True)) | {name: _DEFAULTS[name] for name in hidden}
     change: Literal["created", "updated", "cleared"] = (
         "cleared" if not live else "created" if record.revision == record.created_revision else "updated"
     )
@@ -334,21 +335,9 @@ def announcement(record: Record) -> FeedbackCreated:
         overruled_by=record.overruled_by,
         overruled_reaction=None if record.overruled_by is None else payload.reaction,
         training_allowed=record.training_allowed,
-        **_shown_fields(
-            payload, None if live else _ALWAYS_SHOWN if record.overruled_by is None else _SHOWN_IF_OVERRULED
-        ),
+        **content,
         **payload.provenance.fields(),
     )
-
-
-def _shown_fields(payload: Payload, shown: frozenset[str] | None) -> dict[str, Any]:
-    """Return a payload's fields as a dictionary. Its keys are the field names of the event.
-
-    Args:
-        shown: The fields to keep. All others get their default values. None keeps all fields.
-    """
-    values = dict(zip(_DEFAULTS, _values_of(payload), strict=True))
-    return values if shown is None else {name: values[name] if name in shown else _DEFAULTS[name] for name in _DEFAULTS}
 
 
 def resource_name(record: Record) -> str:
