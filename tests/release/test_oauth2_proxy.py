@@ -19,7 +19,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from reporting.access.keys import ApiKeys, Maker
+from reporting.access.keys import ApiKeys
 from servicekit.clock import SystemClock
 from servicekit.web.auth import AnyOf, AnyOfLater
 from servicekit.web.issuers import IssuersFile
@@ -180,7 +180,7 @@ def issuers_of(folder: Path, facts: Mapping[str, Any]) -> TokenAuthenticator:
 
 async def key_of(site: Site, name: str) -> str:
     keys = ApiKeys((await site_pool(site)), SystemClock())
-    maker = Maker("test", frozenset({"read"}), ProjectSet("acme", ("*",)))
+    maker = ProjectSet("acme", ("*",)).member("test", frozenset({"read"}))
     return (await keys.add(name, ["read"], ["acme/support"], "1", maker)).secret
 
 

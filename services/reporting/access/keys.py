@@ -9,14 +9,14 @@ import hashlib
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 from uuid import UUID, uuid4
 
 import asyncpg
 
 from contracts.instants import DAY, MINUTE
-from contracts.scopes import ADMIN, ALL_SCOPES
+from contracts.scopes import ALL_SCOPES
+from reporting.access.log import AccessLog
 from reporting.sql import SQL
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
@@ -27,96 +27,40 @@ DEFAULT_DAYS: Final = 365
 MOST_DAYS: Final = 3_650
 MOST_KEYS: Final = 500
 """Maximum number of keys of a tenant."""
-REMEMBERED_SECONDS: Final = 2.0
-"""Time in seconds for which a process caches a key."""
-_MOST_REMEMBERED: Final = 5_000
 _NO_KEY: Final = "There is no such key, or it is not within your scopes and projects."
-_ALL: Final = "*"
 _PREFIX: Final = "afk_"
 _KEY: Final = re.compile(_PREFIX + r"[A-Za-z0-9_-]{43}")
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """API key without its secret. Times are in microseconds."""
-
-    id: UUID
-    name: str
-    access: ProjectSet
-    scopes: Sequence[str]
-    created_at: int
-    created_by: str
-    expires_at: int
-    used_at: int | None
-    is_revoked: bool
-
-
 class NewKey(NamedTuple):
-    """Secret of a new or renewed key, with the key's name and tenant."""
+    """Secret of a new or renewed key, with the key's name."""
 
     secret: str
     name: str
-    tenant: str
-
-
-@dataclass(frozen=True, slots=True)
-class Maker:
-    """Maker of a key. Nobody can give other people more access than they have themselves.
-
-    `name` is recorded as the author of the key.
-    """
-
-    name: str
-    scopes: frozenset[str]
-    projects: ProjectSet
-
-    @classmethod
-    def of(cls, caller: Caller) -> Self:
-        """Return the caller as a maker of keys. Raises RequestRefused if the caller may not make keys."""
-        if ADMIN not in caller.scopes:
-            raise RequestRefused(403, "To manage keys you need the scope admin.")
-        return cls(caller.subject, caller.scopes, ProjectSet.of(caller))
-
-
-class RevokedKey(NamedTuple):
-    """Name and tenant of a revoked key."""
-
-    name: str
-    tenant: str
 
 
 class ApiKeys:
-    """Administration and authentication of API keys."""
+    """Administration and authentication of API keys.
+
+    Every change is recorded in the access log. Nobody can give other people more access than they have themselves.
+    """
 
     def __init__(self, pool: asyncpg.Pool, clock: Clock) -> None:
         self._pool = pool
         self._clock = clock
-        self._remembered: dict[bytes, tuple[float, int, Caller]] = {}
+        self._log = AccessLog(pool, clock)
 
     async def authenticate(self, token: str) -> Caller | None:
-        """Return the caller for an API key, or None if the key is unknown or expired.
-
-        Results are cached for REMEMBERED_SECONDS.
-        """
+        """Return the caller for an API key, or None if the key is unknown or expired."""
         if not _KEY.fullmatch(token):
             return None
-        hashed, monotonic, now = _digest(token), self._clock.monotonic(), self._clock.now()
-        remembered = self._remembered.get(hashed)
-        if remembered is not None and monotonic - remembered[0] < REMEMBERED_SECONDS and now < remembered[1]:
-            return remembered[2]
-        self._remembered.pop(hashed, None)
-        row = await self._pool.fetchrow(*SQL.find_api_key(key_hash=hashed, now=now))
+        now = self._clock.now()
+        row = await self._pool.fetchrow(*SQL.use_api_key(key_hash=_digest(token), now=now, before=now - MINUTE))
         if row is None:
             return None
-        await self._pool.execute(*SQL.note_api_key_use(id=row["id"], now=now, before=now - MINUTE))
-        access = ProjectSet(row["tenant"], tuple(row["projects"]))
-        caller = access.member(row["name"], frozenset(row["scopes"]))
-        if len(self._remembered) >= _MOST_REMEMBERED:
-            self._remembered.clear()
-        self._remembered[hashed] = (monotonic, row["expires_at"], caller)
-        return caller
+        return ProjectSet(row["tenant"], tuple(row["projects"])).member(row["name"], frozenset(row["scopes"]))
 
-    async def add(self, name: str, scopes: Sequence[str], projects: Sequence[str], days: str, maker: Maker) -> NewKey:
+    async def add(self, name: str, scopes: Sequence[str], projects: Sequence[str], days: str, maker: Caller) -> NewKey:
         """Create an API key. Its secret is not stored.
 
         Args:
@@ -135,28 +79,28 @@ class ApiKeys:
             raise RequestRefused(422, f"Choose one or more of the scopes {', '.join(sorted(ALL_SCOPES))}.")
         if not maker.scopes.issuperset(scopes):
             raise RequestRefused(403, "You may give scopes that you have yourself only.")
-        if not maker.projects.covers(access):
+        if not ProjectSet.of(maker).covers(access):
             raise RequestRefused(403, "You may create keys for your own projects only.")
         if await self._pool.fetchval(*SQL.count_api_keys(tenant=access.tenant)) >= MOST_KEYS:
             raise RequestRefused(409, f"A tenant has at most {MOST_KEYS} keys: revoke one first.")
         secret, now = _new_secret(), self._clock.now()
-        values = {"tenant": access.tenant, "projects": list(access.projects), "scopes": sorted({*scopes})}
-        added = await self._pool.fetchval(
-            *SQL.add_api_key(
-                id=uuid4(),
-                name=name,
-                key_hash=_digest(secret),
-                by=maker.name,
-                now=now,
-                expires_at=now + _span(days),
-                **values,
-            )
+        statement = SQL.add_api_key(
+            id=uuid4(),
+            name=name,
+            key_hash=_digest(secret),
+            tenant=access.tenant,
+            projects=list(access.projects),
+            scopes=sorted({*scopes}),
+            by=maker.subject,
+            now=now,
+            expires_at=now + _span(days),
         )
-        if added is None:
+        if await self._pool.fetchval(*statement) is None:
             raise RequestRefused(409, "This name is taken: renew its key, or choose another name.")
-        return NewKey(secret, name, access.tenant)
+        await self._note(maker, access.tenant, f"key {name}: created with {' '.join(sorted({*scopes}))}")
+        return NewKey(secret, name)
 
-    async def renew(self, id_: str, days: str, maker: Maker) -> NewKey:
+    async def renew(self, id_: str, days: str, maker: Caller) -> NewKey:
         """Replace the secret of a key, which may be expired or revoked. Its holder keeps the name.
 
         Raises:
@@ -164,32 +108,36 @@ class ApiKeys:
         """
         secret = _new_secret()
         values = {"key_hash": _digest(secret), "expires_at": self._clock.now() + _span(days)}
-        limits = {**_limits(maker.projects), "scopes": sorted(maker.scopes)}
+        limits = {"tenant": maker.tenant, "projects": maker.projects, "scopes": sorted(maker.scopes)}
         row = await self._pool.fetchrow(*SQL.renew_api_key(id=_id(id_), **values, **limits))
         if row is None:
             raise RequestRefused(404, _NO_KEY)
-        self._remembered.clear()
-        return NewKey(secret, row["name"], row["tenant"])
+        await self._note(maker, row["tenant"], f"key {row['name']}: renewed")
+        return NewKey(secret, row["name"])
 
-    async def list(self, within: ProjectSet) -> Sequence[ApiKey]:
-        """Return the keys whose projects are all in `within`, sorted by name, with the revoked ones last."""
-        rows = await self._pool.fetch(*SQL.list_api_keys(**_limits(within), limit=2 * MOST_KEYS))
-        keys = [dict(row) for row in rows]
-        return [ApiKey(access=ProjectSet(key.pop("tenant"), tuple(key.pop("projects"))), **key) for key in keys]
+    async def list(self, caller: Caller) -> Sequence[asyncpg.Record]:
+        """Return the keys that have only projects of the caller, sorted by name, with the revoked ones last.
 
-    async def revoke(self, id_: str, within: ProjectSet) -> RevokedKey:
-        """Revoke a key.
+        Projects are written as `tenant/project`, and times are in microseconds.
+        """
+        limits = {"tenant": caller.tenant, "projects": caller.projects, "limit": 2 * MOST_KEYS}
+        return await self._pool.fetch(*SQL.list_api_keys(**limits))
 
-        Other processes may still accept it until their caches expire, after at most REMEMBERED_SECONDS.
+    async def revoke(self, id_: str, revoker: Caller) -> str:
+        """Revoke a key and return its name.
 
         Raises:
-            RequestRefused: If there is no such key, or it has a project outside `within`.
+            RequestRefused: If there is no such key, or it has a project that the revoker lacks.
         """
-        row = await self._pool.fetchrow(*SQL.revoke_api_key(id=_id(id_), **_limits(within)))
+        statement = SQL.revoke_api_key(id=_id(id_), tenant=revoker.tenant, projects=revoker.projects)
+        row = await self._pool.fetchrow(*statement)
         if row is None:
             raise RequestRefused(404, _NO_KEY)
-        self._remembered.clear()
-        return RevokedKey(row["name"], row["tenant"])
+        await self._note(revoker, row["tenant"], f"key {row['name']}: revoked")
+        return str(row["name"])
+
+    async def _note(self, caller: Caller, tenant: str, about: str) -> None:
+        await self._log.note(caller.subject, tenant, None, "changed access", about)
 
 
 def _new_secret() -> str:
@@ -214,8 +162,3 @@ def _span(days: str) -> int:
     if not (days.isascii() and days.isdecimal() and len(days) <= 4 and 0 < int(days) <= MOST_DAYS):
         raise RequestRefused(422, f"A key is valid for 1 to {MOST_DAYS} days.")
     return int(days) * DAY
-
-
-def _limits(within: ProjectSet) -> dict[str, str | list[str] | None]:
-    tenant = None if within.tenant == _ALL else within.tenant
-    return {"tenant": tenant, "projects": None if within.projects == (_ALL,) else [*within.projects]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import asyncpg
@@ -13,25 +12,12 @@ from contracts.feedback import PersonRequest
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 from servicekit.clock import Clock
-from servicekit.web.projects import ProjectSet
+from servicekit.web.auth import Caller
 
 AccessAction = Literal["read", "searched", "exported", "erased", "changed training", "changed rule", "changed access"]
-_ALL: Final = "*"
 log = structlog.get_logger(__name__)
 MOST_ENTRIES: Final = 100
 """Maximum number of entries shown on the page."""
-
-
-@dataclass(frozen=True, slots=True)
-class AccessEntry:
-    """Entry of the access log. `at` is in microseconds; `project` is None for an entry about the whole tenant."""
-
-    at: int
-    tenant: str
-    project: str | None
-    actor: str
-    action: AccessAction
-    about: str
 
 
 class AccessLog:
@@ -77,9 +63,7 @@ class AccessLog:
         actor = request.requested_by or "unknown"
         await self._pool.execute(*SQL.note_access(**values, actor=actor, now=request.occurred_at))
 
-    async def newest(self, within: ProjectSet, limit: int = MOST_ENTRIES) -> Sequence[AccessEntry]:
-        """Return the newest entries about projects in `within`, newest first."""
-        tenant = None if within.tenant == _ALL else within.tenant
-        projects = None if within.projects == (_ALL,) else [*within.projects]
-        rows = await self._pool.fetch(*SQL.newest_access(tenant=tenant, projects=projects, limit=limit))
-        return [AccessEntry(**row) for row in rows]
+    async def newest(self, caller: Caller) -> Sequence[asyncpg.Record]:
+        """Return the newest entries about the caller's projects, newest first. Times are in microseconds."""
+        limits = {"tenant": caller.tenant, "projects": caller.projects, "limit": MOST_ENTRIES}
+        return await self._pool.fetch(*SQL.newest_access(**limits))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import asyncpg
 from fastapi import Request, Response
 
 from contracts.scopes import ADMIN, ALL_SCOPES, READ
-from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys, Maker
+from reporting.access.keys import DEFAULT_DAYS, MOST_DAYS, ApiKeys, NewKey
 from reporting.access.log import MOST_ENTRIES, AccessLog
 from reporting.access.sign_in import refused_page
 from reporting.pages.alerts import FormOutcome
@@ -26,28 +26,16 @@ KEYS: Final = ACCESS + "/keys"
 _ALL: Final = "*"
 
 
-class _Change(NamedTuple):
-    name: str
-    tenant: str
-    what: str
-    sentence: str
-    secret: str = ""
-
-
-async def _changed(keys: ApiKeys, form: Form, maker: Maker) -> _Change:
-    """Revoke, renew or create a key, as the form asks."""
+async def _changed(keys: ApiKeys, form: Form, caller: Caller) -> tuple[str, NewKey | None]:
+    """Revoke, renew or create a key, as the form asks. Return a sentence, and the key if there is a new secret."""
     if "revoke" in form:
-        revoked = await keys.revoke(form.field("revoke"), maker.projects)
-        return _Change(revoked.name, revoked.tenant, "revoked", f"The key of {revoked.name} was revoked.")
+        return f"The key of {await keys.revoke(form.field('revoke'), caller)} was revoked.", None
     if "renew" in form:
-        secret, name, tenant = await keys.renew(form.field("renew"), str(DEFAULT_DAYS), maker)
-        what = "renewed"
+        key = await keys.renew(form.field("renew"), str(DEFAULT_DAYS), caller)
     else:
         scopes = form.get("scope", [])
-        secret, name, tenant = await keys.add(form.field("name"), scopes, _projects(form), form.field("days"), maker)
-        what = f"created with {' '.join(sorted(scopes))}"
-    sentence = f"Send this key to {name}: it is not stored and cannot be shown again."
-    return _Change(name, tenant, what, sentence, secret)
+        key = await keys.add(form.field("name"), scopes, _projects(form), form.field("days"), caller)
+    return f"Send this key to {key.name}: it is not stored and cannot be shown again.", key
 
 
 def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
@@ -55,7 +43,7 @@ def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
     router = Routes("pages", token=False, hidden=True, page=refused_page)
 
     async def render(
-        request: Request, outcome: FormOutcome | None = None, status: int = 200, key: str = "", name: str = ""
+        request: Request, outcome: FormOutcome | None = None, status: int = 200, key: NewKey | None = None
     ) -> Response:
         caller: Caller = request.state.caller
         access, is_admin = ProjectSet.of(caller), ADMIN in caller.scopes
@@ -71,10 +59,9 @@ def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
             scopes=sorted(caller.scopes),
             all_scopes=sorted(ALL_SCOPES & caller.scopes),
             access=access.names,
-            keys=await keys.list(access) if is_admin else [],
+            keys=await keys.list(caller) if is_admin else [],
             new_key=key,
-            new_name=name,
-            log=await log.newest(access) if is_admin else [],
+            log=await log.newest(caller) if is_admin else [],
             most_entries=MOST_ENTRIES,
             default_days=DEFAULT_DAYS,
             most_days=MOST_DAYS,
@@ -89,12 +76,10 @@ def access_router(keys: ApiKeys, reads: asyncpg.Pool, log: AccessLog) -> Routes:
 
     async def change_keys(request: Request) -> Response:
         try:
-            form, maker = await Form.read(request), Maker.of(request.state.caller)
-            change = await _changed(keys, form, maker)
-            await log.note(maker.name, change.tenant, None, "changed access", f"key {change.name}: {change.what}")
+            sentence, key = await _changed(keys, await Form.read(request), request.state.caller)
         except RequestRefused as refusal:
             return await render(request, FormOutcome(str(refusal), failed=True), status=refusal.status)
-        return await render(request, FormOutcome(change.sentence), key=change.secret, name=change.name)
+        return await render(request, FormOutcome(sentence), key=key)
 
     router.show("POST", KEYS, ADMIN, change_keys)
     router.show("GET", ACCESS, READ, show)

@@ -17,7 +17,8 @@ select count(*) from api_keys where tenant = :tenant and key_hash is not null
 
 -- name: list_api_keys
 -- List keys of one tenant, and of these projects unless :projects is null.
-select id, name, tenant, projects, scopes, created_at, created_by, expires_at, used_at, key_hash is null as is_revoked
+select id, name, array(select tenant || '/' || project from unnest(projects) project) as projects, scopes, expires_at,
+    used_at, key_hash is null as is_revoked
 from api_keys
 where (:tenant::text is null or tenant = :tenant) and (:projects::text[] is null or projects <@ :projects)
 order by key_hash is null, name, tenant limit :limit
@@ -27,8 +28,10 @@ update api_keys set key_hash = null where id = :id and (:tenant::text is null or
     and (:projects::text[] is null or projects <@ :projects)
 returning name, tenant
 
--- name: find_api_key
-select id, name, tenant, projects, scopes, expires_at from api_keys where key_hash = :key_hash and expires_at > :now
-
--- name: note_api_key_use
-update api_keys set used_at = :now where id = :id and (used_at is null or used_at <= :before)
+-- name: use_api_key
+-- Return a key that has not expired, and note its last use to the minute.
+with noted as (
+    update api_keys set used_at = :now
+    where key_hash = :key_hash and expires_at > :now and (used_at is null or used_at <= :before)
+)
+select name, tenant, projects, scopes from api_keys where key_hash = :key_hash and expires_at > :now

@@ -15,7 +15,8 @@ from standalone.state import DEFAULT_STATE, running_database
 from standalone.terminal import FAILED, AsJson, Database, State, harmless, print_json, run, say, show
 
 if TYPE_CHECKING:
-    from standalone.operations.keys import KeyTables
+    from reporting.access.keys import ApiKeys
+    from servicekit.web.auth import Caller
 
 keys = typer.Typer(
     name="keys",
@@ -40,30 +41,29 @@ def add(
 
     `agent-feedback keys add crm --scope on_behalf --project acme/support`
     """
-    key = accessed(lambda tables: tables.add(name, scope, project, days), database, state)
+    key = accessed(lambda keys, caller: keys.add(name, scope, project, str(days), caller), database, state)
     if as_json:
-        print_json({"name": name, "key": key})
+        print_json({"name": key.name, "key": key.secret})
         return
     say("Keep this key: it is not stored and cannot be shown again.")
-    show(key)
+    show(key.secret)
 
 
 @keys.command("list")
 def list_keys(database: Database = None, state: State = DEFAULT_STATE, as_json: AsJson = False) -> None:
     """List all keys, without their secrets."""
     from contracts.instants import format_instant
-    from standalone.operations.keys import EVERYWHERE
 
     rows = [
         {
-            "id": str(key.id),
-            "name": key.name,
-            "scopes": list(key.scopes),
-            "projects": key.access.names,
-            "expires_at": None if key.is_revoked else format_instant(key.expires_at),
-            "used_at": None if key.used_at is None else format_instant(key.used_at),
+            "id": str(key["id"]),
+            "name": key["name"],
+            "scopes": key["scopes"],
+            "projects": key["projects"],
+            "expires_at": None if key["is_revoked"] else format_instant(key["expires_at"]),
+            "used_at": None if key["used_at"] is None else format_instant(key["used_at"]),
         }
-        for key in accessed(lambda tables: tables.keys.list(EVERYWHERE), database, state)
+        for key in accessed(lambda keys, caller: keys.list(caller), database, state)
     ]
     if as_json:
         print_json(rows)
@@ -88,22 +88,22 @@ def revoke(
     state: State = DEFAULT_STATE,
 ) -> None:
     """Revoke a key. It stops working within seconds."""
-    name = accessed(lambda tables: tables.revoke(id_), database, state)
+    name = accessed(lambda keys, caller: keys.revoke(id_, caller), database, state)
     say(f"The key {name} is revoked.")
 
 
-def accessed(work: Callable[[KeyTables], Awaitable[Any]], database: str | None, state: Path) -> Any:
+def accessed(work: Callable[[ApiKeys, Caller], Awaitable[Any]], database: str | None, state: Path) -> Any:
     """Run `work` and return its result.
 
     If it rejects the change, the reason is printed and the command exits with code 1.
     """
-    from standalone.operations.keys import open_keys
+    from standalone.operations.keys import open_keys, operator
 
     own = running_database(state) if database is None else None
 
     async def worked() -> Any:
-        async with open_keys(database or own, say) as tables:
-            return await work(tables)
+        async with open_keys(database or own, say) as stored:
+            return await work(stored, operator())
 
     try:
         return run(worked())

@@ -15,13 +15,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from contracts.scopes import ALL_SCOPES
-from reporting.access.keys import ApiKey, Maker, NewKey, RevokedKey
-from servicekit.web.projects import ProjectSet
+from reporting.access.keys import NewKey
+from servicekit.web.auth import Caller
 from standalone.cli import erase
 from standalone.cli.app import app
 from standalone.cli.erase import segment_of
 from standalone.operations import keys as operations
-from standalone.operations.keys import EVERYWHERE, KeyTables
 from tests.support.command import Ended, agent_feedback_here
 
 DONE = {"request_id": "r/1", "complete": True, "receipts": [], "missing": []}
@@ -156,53 +155,44 @@ def test_the_token_and_the_address_are_those_of_the_run_unless_given(
     assert asked == [("http://run/", "Bearer own"), ("http://run/", "Bearer mine"), ("http://other/", "Bearer mine")]
 
 
-# The commands for keys: their output, and the entries that they leave in the access log.
+# The commands for keys: their output.
 
-ACME = ProjectSet("acme", ("sales", "support"))
-
-
-ME = Maker("me", ALL_SCOPES, EVERYWHERE)
+ME = Caller("me", scopes=ALL_SCOPES)
 
 
 DAY = 86_400_000_000
 
 
 class Tables:
-    """Keys and the access log in memory."""
+    """Keys in memory."""
 
     def __init__(self) -> None:
         self.changes: list[tuple[Any, ...]] = []
-        self.entries: list[tuple[Any, ...]] = []
-        self.keys: list[ApiKey] = []
+        self.keys: list[dict[str, Any]] = []
 
-    async def list(self, access: ProjectSet) -> list[ApiKey]:
-        assert access == EVERYWHERE
+    async def list(self, caller: Caller) -> list[dict[str, Any]]:
+        assert caller == ME
         return self.keys
 
     async def add(self, name: str, *values: Any) -> NewKey:
         self.changes.append(("add", name, *values))
-        return NewKey("s3cret", name.strip(), "acme")
+        return NewKey("s3cret", name.strip())
 
-    async def revoke(self, id_: str, access: ProjectSet) -> RevokedKey:
-        self.changes.append(("revoke", id_, access))
-        return RevokedKey("crm", "acme")
-
-    async def note(self, *entry: Any) -> None:
-        self.entries.append(entry)
+    async def revoke(self, id_: str, caller: Caller) -> str:
+        self.changes.append(("revoke", id_, caller))
+        return "crm"
 
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
     stored = Tables()
-    keys: Any = stored
-    log: Any = stored
 
     @asynccontextmanager
-    async def open_keys(_: str | None, __: object) -> AsyncIterator[KeyTables]:
-        yield KeyTables(keys, log)
+    async def open_keys(_: str | None, __: object) -> AsyncIterator[Tables]:
+        yield stored
 
     monkeypatch.setattr(operations, "open_keys", open_keys)
-    monkeypatch.setattr(operations, "operator", lambda: "me")
+    monkeypatch.setattr(operations, "operator", lambda: ME)
     return stored
 
 
@@ -214,13 +204,12 @@ def lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
-def test_a_key_is_printed_once_and_noted(tables: Tables, tmp_path: Path) -> None:
+def test_a_key_is_printed_once(tables: Tables, tmp_path: Path) -> None:
     scopes = ("--scope", "read", "--scope", "detect", "--project", "acme/*")
     ended = command(tmp_path, "keys", "add", " crm ", *scopes)
     assert (ended.code, ended.out) == (0, "s3cret\n")
     assert ended.err == "Keep this key: it is not stored and cannot be shown again.\n"
     assert tables.changes == [("add", " crm ", ["read", "detect"], ["acme/*"], "365", ME)]
-    assert tables.entries == [("me", "acme", None, "changed access", "key crm: created with detect read")]
     as_json = command(tmp_path, "keys", "add", "crm", *scopes, "--days", "7", "--json")
     assert (as_json.facts, as_json.err) == ({"name": "crm", "key": "s3cret"}, "")
     assert tables.changes[-1][4] == "7"
@@ -229,21 +218,21 @@ def test_a_key_is_printed_once_and_noted(tables: Tables, tmp_path: Path) -> None
 def test_a_key_is_revoked(tables: Tables, tmp_path: Path) -> None:
     ended = command(tmp_path, "keys", "revoke", "k-1")
     assert (ended.code, ended.err) == (0, "The key crm is revoked.\n")
-    assert tables.changes == [("revoke", "k-1", EVERYWHERE)]
-    assert tables.entries == [("me", "acme", None, "changed access", "key crm: revoked")]
+    assert tables.changes == [("revoke", "k-1", ME)]
 
 
 def test_keys_are_listed_without_their_secrets(tables: Tables, tmp_path: Path) -> None:
     none = command(tmp_path, "keys", "list")
     assert "There are no keys yet" in none.out
-    one = ApiKey(UUID(int=1), "crm", ACME, ("read", "detect"), 0, "me", 30 * DAY, None, False)
-    other = ApiKey(UUID(int=2), "bi", ACME, (), 0, "me", 31 * DAY, 5 * DAY, False)
-    tables.keys += [one, other]
+    projects = ["acme/sales", "acme/support"]
+    one = {"id": UUID(int=1), "name": "crm", "scopes": ["read", "detect"], "used_at": None, "expires_at": 30 * DAY}
+    other = {"id": UUID(int=2), "name": "bi", "scopes": [], "used_at": 5 * DAY, "expires_at": 31 * DAY}
+    tables.keys += [{**key, "projects": projects, "is_revoked": False} for key in (one, other)]
     shown = "\n".join(lines(command(tmp_path, "keys", "list").out))
     assert "id name scopes projects expires last used" in shown
     found = json.loads(command(tmp_path, "keys", "list", "--json").out)
     assert found[0] == {
-        "id": str(one.id), "name": "crm", "scopes": ["read", "detect"], "projects": ["acme/sales", "acme/support"],
+        "id": str(one["id"]), "name": "crm", "scopes": ["read", "detect"], "projects": ["acme/sales", "acme/support"],
         "expires_at": "1970-01-31T00:00:00.000000Z", "used_at": None,
     }  # fmt: skip
     assert found[1]["used_at"] == "1970-01-06T00:00:00.000000Z"
