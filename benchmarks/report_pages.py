@@ -124,7 +124,7 @@ def _pages(reads: Database, pool: Database) -> ASGIApp:
         return None
 
     clock = FixedClock(NOW)
-    channels = AlertChannels(pool, clock)
+    channels = AlertChannels(pool)
     sender = AlertSender(channels, CheckedHttp(), clock)
     administration = AlertAdministration(reads, pool, channels, sender, clock)
     app = application(ready)

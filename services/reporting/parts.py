@@ -116,7 +116,7 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
     for warned in (rollups, mirror):
         if warned is not None:
             service.watched.append(partial(getattr, warned, "warnings"))
-    channels = AlertChannels(pool, service.context.clock, private=settings.private_channels)
+    channels = AlertChannels(pool, private=settings.private_channels)
     deliveries, http = Deliveries(pool), CheckedHttp()
     alert_sender = AlertSender(channels, http, service.context.clock)
     courier = _courier(service, deliveries, endpoints, alert_sender, http)

@@ -65,18 +65,18 @@ async def set_channels(pool: Database, there: Receiver, at: Project = AT) -> Non
         ("inside", "slack", SLACK, False),
     ):
         await pool.execute(
-            "insert into alert_channels values ($1, $2, $3, $4, $5, $6, 'https://feedback.example', $7, 0, 'ann')",
+            "insert into alert_channels values ($1, $2, $3, $4, $5, $6, 'https://feedback.example', $7)",
             *(*at, name, kind, there.url + path, SECRET if kind == "webhook" else "", private),
         )
 
 
 async def set_rules(pool: Database, *rules: dict[str, Any], at: Project = AT) -> None:
     for rule in rules:
-        await pool.execute("insert into alert_rules values ($1, $2, $3, $4, 0)", *at, rule["name"], json.dumps(rule))
+        await pool.execute("insert into alert_rules values ($1, $2, $3, $4)", *at, rule["name"], json.dumps(rule))
 
 
 def courier_of(pool: Database, deliveries: Deliveries, clock: FixedClock) -> Courier:
-    sender = AlertSender(AlertChannels(pool, clock, private=True), CheckedHttp(PATIENCE_SECONDS), clock)
+    sender = AlertSender(AlertChannels(pool, private=True), CheckedHttp(PATIENCE_SECONDS), clock)
     return Courier(deliveries, (), sender.send, clock, seconds=PATIENCE_SECONDS, pick=lambda: 0.0)
 
 
@@ -86,7 +86,7 @@ class Alerts:
     def __init__(self, pool: Database) -> None:
         self.clock = Clock(NOW)
         self.waiting = 0
-        channels = AlertChannels(pool, self.clock, private=True)
+        channels = AlertChannels(pool, private=True)
         self.evaluator = AlertEvaluator(pool, channels, self.clock, self._waiting)
         self.courier = courier_of(pool, Deliveries(pool), self.clock)
 

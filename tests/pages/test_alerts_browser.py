@@ -13,7 +13,6 @@ import pytest_asyncio
 
 from reporting.alerts.channels import MOST_CHANNELS, AlertChannels
 from reporting.model.selection import Project
-from servicekit.clock import SystemClock
 from servicekit.db.database import Database
 from servicekit.db.row_security import READER
 from servicekit.errors import RequestRefused
@@ -116,24 +115,24 @@ async def test_readers_see_no_row_of_channels(stack: RunningStack) -> None:
 
 
 async def test_a_project_has_a_limited_number_of_channels(read_models: Database) -> None:
-    channels = AlertChannels(read_models, SystemClock())
+    channels = AlertChannels(read_models)
     for number in range(MOST_CHANNELS):
-        await channels.set(AT, f"c{number}", "slack", PUBLIC, "http://x", "ann", everywhere=False)
-    await channels.set(AT, "c0", "teams", PUBLIC, "http://x", "ann", everywhere=False)
+        await channels.set(AT, f"c{number}", "slack", PUBLIC, "http://x", everywhere=False)
+    await channels.set(AT, "c0", "teams", PUBLIC, "http://x", everywhere=False)
     with pytest.raises(RequestRefused, match="at most"):
-        await channels.set(AT, "more", "slack", PUBLIC, "http://x", "ann", everywhere=False)
+        await channels.set(AT, "more", "slack", PUBLIC, "http://x", everywhere=False)
 
 
 @pytest.mark.parametrize("private", [True, False])
 async def test_a_private_address_needs_the_setting_when_it_is_set_and_used(
     read_models: Database, private: bool
 ) -> None:
-    inside = ("team", "slack", "http://127.0.0.1:9/SECRET", "http://x", "ann")
-    allowed = AlertChannels(read_models, SystemClock(), private=True)
+    inside = ("team", "slack", "http://127.0.0.1:9/SECRET", "http://x")
+    allowed = AlertChannels(read_models, private=True)
     with pytest.raises(RequestRefused, match="https"):
         await allowed.set(AT, *inside, everywhere=False)
     await allowed.set(AT, *inside, everywhere=True)
-    channel = await AlertChannels(read_models, SystemClock(), private=private).find(AT, "team")
+    channel = await AlertChannels(read_models, private=private).find(AT, "team")
     assert channel is not None and channel.private is private
 
 

@@ -46,7 +46,7 @@ class Site:
     """Pages, API and evaluation on the read models."""
 
     def __init__(self, pool: Any) -> None:
-        self.channels = AlertChannels(pool, NOW, private=True)
+        self.channels = AlertChannels(pool, private=True)
         sender = AlertSender(self.channels, CheckedHttp(5), NOW)
         self.administration = AlertAdministration(pool, pool, self.channels, sender, NOW)
         self.evaluator = AlertEvaluator(pool, self.channels, NOW, self._waiting)
@@ -62,7 +62,7 @@ class Site:
         """Set the channel of our projects, and one of another tenant."""
         for at, name in ((AT, "team"), (Project("acme", "sales"), "team"), (Project("globex", "support"), "others")):
             url = f"{there.url}/team-secret"
-            await self.channels.set(at, name, "slack", url, "https://feedback.example", "ann", everywhere=True)
+            await self.channels.set(at, name, "slack", url, "https://feedback.example", everywhere=True)
 
     def client(self, token: str = "all") -> httpx.AsyncClient:
         return client(self.routers, token)
@@ -98,7 +98,7 @@ async def test_rules_are_set_read_and_removed(site: Site) -> None:
 async def test_a_project_has_a_limited_number_of_rules(site: Site, read_models: Database) -> None:
     for n in range(MOST_RULES):
         rule = json.dumps({"kind": "silence", "name": f"r{n}"})
-        await read_models.execute("insert into alert_rules values ('acme', 'support', $1, $2, 0)", f"r{n}", rule)
+        await read_models.execute("insert into alert_rules values ('acme', 'support', $1, $2)", f"r{n}", rule)
     async with site.client() as http:
         assert "remove one first" in (await http.post(PAGE, data=FORM)).text
         assert "The rule r1 was saved." in (await http.post(PAGE, data=FORM | {"name": "r1"})).text
@@ -216,10 +216,10 @@ async def test_all_rules_with_room_announce_in_a_channel(site: Site, read_models
     full = [f"c{n}" for n in range(MOST_CHANNELS_OF_RULE)]
     for name in full:
         url = "https://93.184.215.14/x"
-        await site.channels.set(AT, name, "slack", url, "https://feedback.example", "ann", everywhere=False)
+        await site.channels.set(AT, name, "slack", url, "https://feedback.example", everywhere=False)
     for name, chosen in (("few", []), ("gone", ["c1", "removed"]), ("full", full), ("has", ["team"])):
         rule = json.dumps({"kind": "silence", "name": name, "channels": chosen})
-        await read_models.execute("insert into alert_rules values ('acme', 'support', $1, $2, 0)", name, rule)
+        await read_models.execute("insert into alert_rules values ('acme', 'support', $1, $2)", name, rule)
     for _ in range(2):
         assert await site.administration.announce_all_in(AT, "team", "ann") == 3
         rules = {rule.name: rule.channels for rule in (await site.administration.overview(AT)).rules}

@@ -95,7 +95,7 @@ async def test_each_project_has_its_own_rules_alerts_and_messages(
         return rules, standing, await alert_rows(read_models, at), await Deliveries(read_models).counts(*at)
 
     async def fill(at: Project, name: str) -> None:
-        assert await set_rule(read_models, at, RULE.model_copy(update={"hours": len(name)}), NOW)
+        assert await set_rule(read_models, at, RULE.model_copy(update={"hours": len(name)}))
         await opened(read_models, name, at)
         await announced(read_models, name, at=at)
 

@@ -54,9 +54,9 @@ async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_p
         pool = await open_pool(url, "reporting", SCHEMAS["reporting"], size=1)
         try:
             clock, producer, store = FixedClock(NOW), Sent(), tmp_path.as_uri()
-            receipts, channels = HeldReceipts(pool, producer, clock), AlertChannels(pool, clock)
+            receipts, channels = HeldReceipts(pool, producer, clock), AlertChannels(pool)
             await set_store(pool, store, turn_logs=True)
-            await pool.execute("insert into alert_rules values ('acme', 'support', 'low', $1, 0)", json.dumps(RULE))
+            await pool.execute("insert into alert_rules values ('acme', 'support', 'low', $1)", json.dumps(RULE))
             await ProjectionHandler(PostgresReadModels(pool)).handle(batch(*rejected_turns(0, 45)))
             await ReportingErasures(pool).erase({Person("acme", "u1"): START + 1_000 * SECOND})
             confirmed = confirmation(Erasure(Person("acme", "u1"), "r1", START), "reporting", 1)

@@ -92,7 +92,7 @@ class AlertAdministration:
             RequestRefused: If a channel is unknown, or there are too many rules.
         """
         await self._refuse_unknown(project, rule.channels)
-        if not await set_rule(self._writes, project, rule, self._clock.now()):
+        if not await set_rule(self._writes, project, rule):
             raise RequestRefused(409, f"A project has at most {MOST_RULES} rules: remove one first.")
         await self._log.note(by, *project, "changed rule", rule.name)
 
@@ -105,7 +105,7 @@ class AlertAdministration:
         await self._refuse_unknown(project, channels)
         if len(channels) > MOST_CHANNELS_OF_RULE:
             raise RequestRefused(422, f"channels: a rule has at most {MOST_CHANNELS_OF_RULE}.")
-        if not await set_rule_channels(self._writes, project, name, channels, self._clock.now()):
+        if not await set_rule_channels(self._writes, project, name, channels):
             raise RequestRefused(404, _NO_RULE)
         await self._log.note(by, *project, "changed rule", name)
 
@@ -152,7 +152,7 @@ class AlertAdministration:
             RequestRefused: If the name, kind or URL is not allowed.
         """
         everywhere = caller.tenant is None and ADMIN in caller.scopes
-        channel = await self._channels.set(project, name, kind, url, address, caller.subject, everywhere=everywhere)
+        channel = await self._channels.set(project, name, kind, url, address, everywhere=everywhere)
         await self._log.note(caller.subject, *project, "changed rule", f"channel {name}")
         return channel
 

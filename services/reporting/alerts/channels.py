@@ -20,7 +20,6 @@ from reporting.outbox.addresses import NotAllowed, address_of
 from reporting.outbox.endpoints import SECRET_PREFIX
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 
 ChannelKind = Literal["slack", "teams", "webhook"]
@@ -58,13 +57,12 @@ class AlertChannels:
         private: Allow administrators of all tenants to set URLs that use http or are outside the public Internet.
     """
 
-    def __init__(self, pool: asyncpg.Pool, clock: Clock, *, private: bool = False) -> None:
+    def __init__(self, pool: asyncpg.Pool, *, private: bool = False) -> None:
         self._pool = pool
-        self._clock = clock
         self._private = private
 
     async def set(
-        self, project: Project, name: str, kind: str, url: str, address: str, by: str, *, everywhere: bool
+        self, project: Project, name: str, kind: str, url: str, address: str, *, everywhere: bool
     ) -> AlertChannel:
         """Store a channel, replacing any channel with the same name. A webhook gets a new signing key.
 
@@ -85,8 +83,8 @@ class AlertChannels:
         key = base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
         secret = SECRET_PREFIX + key if channel_kind == "webhook" else ""
         channel = AlertChannel(name, channel_kind, url, secret, address, private)
-        change = {"by": by, "now": self._clock.now(), "most": MOST_CHANNELS}
-        done = await self._pool.execute(*SQL.set_alert_channel(**project._asdict(), **asdict(channel), **change))
+        statement = SQL.set_alert_channel(**project._asdict(), **asdict(channel), most=MOST_CHANNELS)
+        done = await self._pool.execute(*statement)
         if done.endswith(" 0"):
             raise RequestRefused(409, f"A project has at most {MOST_CHANNELS} channels: remove one first.")
         return channel

@@ -54,18 +54,18 @@ async def stored_rules(pool: Any, project: Project) -> list[AlertRule]:
     return [ALERT_RULE.validate_json(row["rule"]) for row in rows]
 
 
-async def set_rule(pool: asyncpg.Pool, project: Project, rule: AlertRule, now: int) -> bool:
+async def set_rule(pool: asyncpg.Pool, project: Project, rule: AlertRule) -> bool:
     """Store a rule, replacing any rule with the same name. Returns False if the project has too many rules."""
     rules = await stored_rules(pool, project)
     if len(rules) >= MOST_RULES and all(stored.name != rule.name for stored in rules):
         return False
-    await pool.execute(*SQL.set_alert_rule(**project._asdict(), name=rule.name, rule=rule.model_dump_json(), now=now))
+    await pool.execute(*SQL.set_alert_rule(**project._asdict(), name=rule.name, rule=rule.model_dump_json()))
     return True
 
 
-async def set_rule_channels(pool: asyncpg.Pool, project: Project, name: str, channels: Sequence[str], now: int) -> bool:
+async def set_rule_channels(pool: asyncpg.Pool, project: Project, name: str, channels: Sequence[str]) -> bool:
     """Replace the channels of a stored rule. Returns False if there is none."""
-    done = await pool.execute(*SQL.set_rule_channels(**project._asdict(), name=name, channels=channels, now=now))
+    done = await pool.execute(*SQL.set_rule_channels(**project._asdict(), name=name, channels=channels))
     return not done.endswith(" 0")
 
 

@@ -8,12 +8,12 @@ where tenant = :tenant and project = :project
 order by name
 
 -- name: set_alert_rule
-insert into alert_rules (tenant, project, name, rule, changed_at) values (:tenant, :project, :name, :rule, :now)
-on conflict (tenant, project, name) do update set rule = excluded.rule, changed_at = excluded.changed_at
+insert into alert_rules (tenant, project, name, rule) values (:tenant, :project, :name, :rule)
+on conflict (tenant, project, name) do update set rule = excluded.rule
 
 -- name: set_rule_channels
 update alert_rules
-set rule = jsonb_set(rule::jsonb, '{channels}', to_jsonb(:channels::text[]))::text, changed_at = :now
+set rule = jsonb_set(rule::jsonb, '{channels}', to_jsonb(:channels::text[]))::text
 where tenant = :tenant and project = :project and name = :name
 
 -- name: delete_alert_rule
@@ -51,11 +51,11 @@ where tenant = :tenant and project = :project and state in ('open', 'regressed')
 
 -- name: set_alert_channel
 -- Insert nothing if the project already has the maximum number of channels.
-insert into alert_channels (tenant, project, name, kind, url, secret, address, private, changed_at, changed_by)
-select :tenant, :project, :name, :kind, :url, :secret, :address, :private, :now, :by
+insert into alert_channels (tenant, project, name, kind, url, secret, address, private)
+select :tenant, :project, :name, :kind, :url, :secret, :address, :private
 where (select count(*) from alert_channels where tenant = :tenant and project = :project and name <> :name) < :most
 on conflict (tenant, project, name) do update set kind = excluded.kind, url = excluded.url,
-    secret = excluded.secret, address = excluded.address, private = excluded.private, changed_at = excluded.changed_at, changed_by = excluded.changed_by
+    secret = excluded.secret, address = excluded.address, private = excluded.private
 
 -- name: delete_alert_channel
 delete from alert_channels where tenant = :tenant and project = :project and name = :name

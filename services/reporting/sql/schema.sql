@@ -640,7 +640,6 @@ create table alert_rules (
     project text not null,
     name text not null,
     rule text not null,
-    changed_at bigint not null,
     primary key (tenant, project, name)
 );
 
@@ -659,8 +658,6 @@ create table alert_channels (
     address text not null,
     -- True if the URL may be http, or outside of the public Internet
     private boolean not null,
-    changed_at bigint not null,
-    changed_by text not null,
     primary key (tenant, project, name)
 );
 
