@@ -17,7 +17,6 @@ from reporting.issues.reading import Issue, IssuePage, find_issue, list_issues, 
 from reporting.issues.store import IssueChange, IssueState, change, merge
 from reporting.model.requests import RequestBody
 from reporting.model.responses import ResponseModel
-from reporting.model.selection import Project
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.web.routes import Routes
@@ -78,22 +77,26 @@ class IssueChanges:
     pool: asyncpg.Pool
     clock: Clock
 
-    async def change(self, project: Project, issue: int, body: IssueBody) -> int:
+    async def change_issue(self, project: ProjectPath, issue: IssuePath, body: IssueBody) -> IssueId:
+        """Set the state, resolving version, assignee and note of an issue."""
         wanted = IssueChange(body.state, body.resolved_in, body.assignee, body.note)
         if not await change(self.pool, project, issue, wanted, self.clock.now()):
             raise _unknown(issue)
-        return issue
+        return IssueId(id=issue)
 
-    async def merge(self, project: Project, issue: int, body: MergeBody) -> int:
+    async def merge_issue(self, project: ProjectPath, issue: IssuePath, body: MergeBody) -> IssueId:
+        """Merge an issue into another issue of the same agent.
+
+        All its turns move to the other issue. Later rejections on its topic are also assigned to the other issue.
+        """
         if not await merge(self.pool, project, issue, body.into, self.clock.now()):
             raise RequestRefused(404, f"{issue} and {body.into} are not two issues of the same agent.")
-        return body.into
+        return IssueId(id=body.into)
 
 
 @dataclass(frozen=True, slots=True)
 class _Handlers:
     reads: asyncpg.Pool
-    changes: IssueChanges
     clock: Clock
 
     async def issues(self, project: ProjectPath, question: Annotated[IssuesQuestion, Query()]) -> IssueList:
@@ -115,17 +118,6 @@ class _Handlers:
             raise _unknown(issue)
         return detail
 
-    async def change_issue(self, project: ProjectPath, issue: IssuePath, body: IssueBody) -> IssueId:
-        """Set the state, resolving version, assignee and note of an issue."""
-        return IssueId(id=await self.changes.change(project, issue, body))
-
-    async def merge_issue(self, project: ProjectPath, issue: IssuePath, body: MergeBody) -> IssueId:
-        """Merge an issue into another issue of the same agent.
-
-        All its turns move to the other issue. Later rejections on its topic are also assigned to the other issue.
-        """
-        return IssueId(id=await self.changes.merge(project, issue, body))
-
 
 def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Routes:
     """Return the routes for issues.
@@ -134,12 +126,13 @@ def issues_router(reads: asyncpg.Pool, writes: asyncpg.Pool, clock: Clock) -> Ro
         reads: Connection pool for queries.
         writes: Connection pool for storing changes.
     """
-    router, handlers = Routes("issues", FAILURES), _Handlers(reads, IssueChanges(writes, clock), clock)
+    router, handlers = Routes("issues", FAILURES), _Handlers(reads, clock)
+    changes = IssueChanges(writes, clock)
     unknown = {404: "The project has no such issue, or it was merged."}
     router.at("GET", ISSUES, READ)(handlers.issues)
     router.at("GET", ISSUE, READ, unknown)(handlers.issue_of)
-    router.at("POST", CHANGE, REVIEW, unknown)(handlers.change_issue)
-    router.at("POST", MERGE, REVIEW, unknown)(handlers.merge_issue)
+    router.at("POST", CHANGE, REVIEW, unknown)(changes.change_issue)
+    router.at("POST", MERGE, REVIEW, unknown)(changes.merge_issue)
     return router
 
 

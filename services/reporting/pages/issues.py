@@ -82,10 +82,10 @@ async def change_issue(changes: IssueChanges, _: PageSources, visit: Visit) -> R
     """Change or merge an issue as the submitted form asks, and show the result."""
     form, issue = await Form.read(visit.request), visit.view.issue or 0
     if "into" in form:
-        issue = await changes.merge(visit.project, issue, form.parsed(MergeBody))
+        shown = await changes.merge_issue(visit.project, issue, form.parsed(MergeBody))
     else:
-        issue = await changes.change(visit.project, issue, form.parsed(IssueBody))
-    return RedirectResponse(visit.link(ISSUE, issue=issue), 303)
+        shown = await changes.change_issue(visit.project, issue, form.parsed(IssueBody))
+    return RedirectResponse(visit.link(ISSUE, issue=shown.id), 303)
 
 
 def cases_of(
