@@ -91,7 +91,7 @@ def erasure_router(log: Producer, reads: asyncpg.Pool, erasures: TurnErasures, c
         ADMIN,
         status_code=202,
         summary="Forbid or allow training on a person's data",
-        refuses=WRITE_REFUSALS,
+        refuses=WRITE_REFUSALS | {400: "The body is not readable."},
     )
     async def choose(tenant: Name, user_id: Id, choice: GivenChoice, caller: RequestCaller) -> None:
         """Forbid or allow training on everything that a person says, in all projects of the tenant.
