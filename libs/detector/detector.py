@@ -84,12 +84,12 @@ class Detector:
         verdicts = []
         for judgement in self._judge([Exchange.of(item) for item in items]):
             target = addressed_target(judgement.exchange, judgement.evidence)
-            if judgement.feedback != "neutral":
+            if judgement.opinion is not None or judgement.feedback != "neutral":
                 named = older_named(judgement.exchange, judgement.evidence, self.embedder)
                 if named is not None:
-                    [again] = self._judge([judgement.exchange.about(named[0].message_id)])
-                    if again.feedback == judgement.feedback:
-                        judgement, target = again, named[0]
+                    [again] = self._judge([judgement.exchange.about(named.message_id)])
+                    if again.feedback in ("rejected", judgement.feedback):
+                        judgement, target = again, named
             verdicts.append(self._verdict(judgement, target if judgement.feedback != "neutral" else None))
         return verdicts
 
@@ -113,8 +113,7 @@ class Detector:
         if message_id is not None:
             targets = ranked(x, evidence, self.embedder, NEIGHBOURHOOD)
             return next((target for target in targets if target.message_id == message_id), None)
-        named = older_named(x, evidence, self.embedder)
-        return named[0] if named else addressed_target(x, evidence)
+        return older_named(x, evidence, self.embedder) or addressed_target(x, evidence)
 
     def _judge(self, exchanges: list[Exchange]) -> list[Judgement]:
         return [

@@ -36,13 +36,13 @@ JUDGED: Final = 0.75
 #: Minimum share of common topic words from which an answer revises another, relative to the answer with fewer.
 REVISED: Final = 0.4
 
-#: Restatements of the writer's own request. A message with one is judged against the latest answer.
+#: Restatements of the writer's own request, whose words therefore do not name an older answer.
 _RESTATES: Final = re.compile(
     r"\b(?:i (?:said|meant|mean|asked|told|wrote|wanted|want|need)|make it|still"
     r"|ich (?:meinte|meine|sagte|wollte|will)|(?:hatte|habe|hab) ich|immer noch"
     r"|j'ai (?:dit|demandé)|je (?:voulais|veux|parlais)|toujours|dije|quería|quiero|todavía)\b"
 )
-_RESTATING: Final[Kinds] = frozenset({"restate", "meant", "cue_no"})
+_RESTATING: Final[Kinds] = frozenset({"restate", "meant"})
 #: References to an answer before the latest.
 _POINTS_BACK: Final = re.compile(
     r"\b(?:you (?:wrote|gave|said|sent|told|suggested|mentioned|made|recommended|showed|listed)|earlier|previous(?:ly)?"
@@ -159,7 +159,7 @@ def named_alone(
 
 
 def restates(message: Prepared, kinds: Kinds) -> bool:
-    """Return True if a message says no or restates its author's request, and is therefore about the latest answer."""
+    """Return True if a message restates its author's request."""
     return bool(_RESTATING & kinds) or _RESTATES.search(message.text) is not None
 
 
@@ -196,30 +196,32 @@ def addressed_target(x: Exchange, e: Evidence) -> Target | None:
     return place_at(x.candidates, index, e.answer_similarity, x.message.at, x.address.rule)
 
 
-def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> tuple[Target, int] | None:
-    """Find an older answer that the message names.
+def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> Target | None:
+    """Return an older answer that the message names, or None if there is no such answer.
 
     Such a message contains words that occur in the older answer or its request, but not in the latest request and
-    answer.
-
-    Returns:
-        The older answer and the number of words that name it, or None if there is no such answer.
+    answer. If it says no or restates a request, which is usually about the latest answer, it contains no word of the
+    latest exchange at all, the older exchange is on another subject, and words of requests do not count if restated.
     """
-    if x.answered is None or x.address.rule == "named" or restates(e.message, e.kinds):
+    if x.answered is None or x.address.rule == "named":
         return None
     names = names_in(e.message.content, e.language)
     latest = topics_of((e.answer, e.request), e.language)
+    is_restated = restates(e.message, e.kinds)
+    is_strict = is_restated or "cue_no" in e.kinds
+    if is_strict and names & latest:
+        return None
+    if is_restated:
+        names -= topics_of(tuple(prepare(request.text) for request in x.requests if request), e.language)
     is_back = points_back(e.message)
-    counts: dict[str, int] = {}
+    named: set[str] = set()
     for answer, request in zip(x.candidates, x.requests, strict=True):
         texts = prepare(answer.text), prepare(request.text if request else "")
-        if revises(e.answer, texts[0], e.language):
+        if revises(e.answer, texts[0], e.language) or (is_strict and topics_of(texts, e.language) & latest):
             continue
-        if alone := named_alone(names, *texts, latest, points_back=is_back):
-            counts[answer.message_id] = len(alone)
-    if not counts:
+        if named_alone(names, *texts, latest, points_back=is_back):
+            named.add(answer.message_id)
+    if not named:
         return None
-    best = next((target for target in ranked(x, e, embedder, NEIGHBOURHOOD) if target.message_id in counts), None)
-    if best is None:  # all named answers are too old
-        return None
-    return replace(best, rule="older_named"), counts[best.message_id]
+    best = next((target for target in ranked(x, e, embedder, NEIGHBOURHOOD) if target.message_id in named), None)
+    return replace(best, rule="older_named") if best else None  # None if all named answers are too old

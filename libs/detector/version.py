@@ -10,9 +10,9 @@ from typing import Final
 
 from contracts.detectors import MODES, DetectorVersion
 
-RELEASE: Final = 2
+RELEASE: Final = 3
 """Number of the release. Raise it with each change of the detector or the LLM gate that affects verdicts."""
-DIGEST: Final = "66b8b6baa5a72c4e"
+DIGEST: Final = "70ab06bc625cb573"
 """Digest of the code and data of this release (`tests/unit/detector/test_version.py` computes it)."""
 _WITH_GATE: Final = len(MODES) // 2
 

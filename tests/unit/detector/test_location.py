@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from math import log
 
+import numpy as np
 import pytest
 
 from detector.detector import Detector
+from detector.encoders.exchange import Logits
 from detector.location import MAX_AGE_US, likeness, locate, named_alone, place_at, revises
 from detector.model import Message, Neighbourhood, Target, Verdict
 from detector.text import prepare
@@ -169,12 +171,31 @@ TALK = (
     [
         "The beetroot carpaccio was terrible, that's wrong for kids",
         "the starter you suggested was awful, wrong choice",
+        "No, that's wrong. No walnuts!",
+        "No, that's wrong: the starter is too heavy",
     ],
 )
 def test_what_an_older_answer_alone_holds_names_it(detector: Detector, text: str) -> None:
     verdict = judge(detector, *TALK, text)
     assert verdict.feedback == "rejected"
     assert (target_of(verdict).message_id, target_of(verdict).rule) == ("m1", "older_named")
+
+
+class ReadsTwoAnswers:
+    """Reader that reads rejections of the carpaccio, and nothing about other answers."""
+
+    name = "two answers"
+
+    def read(self, message: str, answer: str, request: str) -> Logits:
+        return np.array([9, 0, 0, 0, 0, 0] if "carpaccio" in answer else [0, 0, 0, 0, 0, 9], np.float32)
+
+
+def test_what_rejects_only_the_older_answer_is_about_it(detector: Detector) -> None:
+    reader = Detector(detector.embedder, ReadsTwoAnswers())
+    talk = (TALK[0], "Beetroot carpaccio with walnuts.", *TALK[2:])
+    rejection, other = (judge(reader, *talk, text) for text in ("the carpaccio tasted of soap", "a taste of soap"))
+    assert (rejection.feedback, target_of(rejection).message_id) == ("rejected", "m1")
+    assert (other.feedback, other.target) == ("neutral", None)
 
 
 def test_a_reply_is_about_its_answer_whatever_it_names(detector: Detector) -> None:
@@ -191,7 +212,13 @@ def test_an_answer_of_more_than_a_year_ago_is_not_named(detector: Detector) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["That's wrong", "Wrong, the sunset in Oslo is later", "No, that's wrong. No walnuts!"]
+    "text",
+    [
+        "That's wrong",
+        "Wrong, the sunset in Oslo is later",
+        "No, that's wrong: the sun and the walnuts",  # names the latest exchange, too
+        "No, I asked for a starter, that's wrong",  # words of a request that is restated
+    ],
 )
 def test_what_names_nothing_or_restates_stays_at_the_latest(detector: Detector, text: str) -> None:
     verdict = judge(detector, *TALK, text)
