@@ -35,10 +35,10 @@ FIT_WORDS: Final = 0.2
 ROWS: Final = 3
 LEAST: Final = 4
 #: Number of requests after an answer on another subject.
-MOVED: Final = 800
+MOVED: Final = 1600
 #: Weight of exchanges in natural shares, and of all other exchanges, 42 % of which are rejections.
 NATURAL: Final = 1.5
-OTHER: Final = 0.15
+OTHER: Final = 0.2
 
 
 def weight_of(row: Row) -> float:

@@ -1,4 +1,9 @@
-"""Export the trained layers as an 8-bit ONNX model, which the detector runs on top of the published embeddings."""
+"""Export the mean of trained networks as an 8-bit ONNX model, which runs on top of the published embeddings.
+
+    python -m training.reader.export TARGET NETWORK... [--sharper FACTOR]
+
+A target that ends with .pt gets the mean as a network for further training.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ import argparse
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import onnx
@@ -15,9 +19,6 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from training.reader.network import HEADS, WIDTH
-
-#: Factor by which the logits of two networks exceed those of the network with their mean weights (least squares).
-SHARPER: Final = 1.45
 
 
 class Graph:
@@ -83,23 +84,25 @@ def exported(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     return helper.make_model(whole_graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
-def mean_of(paths: Sequence[Path]) -> dict[str, np.ndarray]:
-    """Return the mean of the weights of networks, which ranks as well as the mean of their outputs."""
+def mean_of(paths: Sequence[Path], sharper: float) -> dict[str, torch.Tensor]:
+    """Return the mean of the weights of networks, with the head's multiplied by `sharper`."""
     networks = [torch.load(path, map_location="cpu") for path in paths]
-    weights = {name: np.mean([network[name].numpy() for network in networks], axis=0) for name in networks[0]}
-    if len(networks) > 1:
-        weights |= {name: weights[name] * SHARPER for name in ("head.weight", "head.bias")}
-    return weights
+    weights = {name: sum(network[name] for network in networks) / len(networks) for name in networks[0]}
+    return weights | {name: sharper * weights[name] for name in ("head.weight", "head.bias")}
 
 
 def main() -> None:
-    """Write the mean of the networks `sources` as the model `target`."""
+    """Write the mean of the networks `sources` as `target`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", type=Path)
     parser.add_argument("sources", type=Path, nargs="+")
+    parser.add_argument("--sharper", type=float, default=1.0, help="factor of the logits")
     options = parser.parse_args()
-    weights = mean_of(options.sources)
-    model = exported(weights)
+    weights = mean_of(options.sources, options.sharper)
+    if options.target.suffix == ".pt":
+        torch.save(weights, options.target)
+        return
+    model = exported({name: weight.numpy() for name, weight in weights.items()})
     onnx.checker.check_model(model)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / "reader.onnx"

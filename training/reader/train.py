@@ -104,6 +104,9 @@ def main() -> None:
     for name in ("written", "turns", "templates", "fp32", "int8", "tokenizer", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--hold", type=int)
+    parser.add_argument("--start", type=Path, help="network to train further, instead of the published model")
+    parser.add_argument("--all-of", nargs="+", default=[], help="written files that --others does not reduce")
+    parser.add_argument("--others", type=int, help="number of other rows, drawn at random")
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=1e-4)
@@ -113,12 +116,19 @@ def main() -> None:
     torch.manual_seed(options.seed)
     rows = rows_of(options.written, options.turns, options.templates)
     taught = [row for row in rows if row.fold != options.hold]
+    if options.others is not None:
+        others = [row for row in taught if row.group not in options.all_of]
+        taught = [row for row in taught if row.group in options.all_of]
+        taught += random.Random(options.seed).sample(others, options.others)
     held_out = [row for row in rows if row.fold == options.hold]
     packer = PairPacker(options.tokenizer)
     packed = [packer.pack(row.message, row.answer, row.request) for row in taught]
     print(f"{len(taught)} rows, {np.mean([len(pieces) for pieces, _ in packed]):.0f} pieces; {len(held_out)} held out")
     embeddings, network = Embeddings(options.int8), Network(options.layers)
-    load_layers(network, options.fp32)
+    if options.start:
+        network.load_state_dict(torch.load(options.start, map_location="cpu"))
+    else:
+        load_layers(network, options.fp32)
     fit(network, embeddings, taught, packed, options)
     if held_out:
         logits = predicted(network, embeddings, [packer.pack(row.message, row.answer, row.request) for row in held_out])
