@@ -13,7 +13,7 @@ import pytest
 
 from contracts.chat import DELETED
 from contracts.erasure import Person
-from contracts.exchange import ExchangeMessage, Position, question_of
+from contracts.exchange import ExchangeMessage, Position, addresses, question_of
 from reporting.exports.cases import cases
 from reporting.exports.files import count_examples, examples
 from reporting.feedback.search import found
@@ -222,6 +222,14 @@ async def test_concurrent_batches_see_each_other(read_models: Database) -> None:
         )
     rows = await read_models.fetch("select question_message_id from feedbacks")
     assert [row["question_message_id"] for row in rows] == ["q"] * 10
+
+
+@pytest.mark.parametrize(
+    "text", ["@ann yes", "<@ann> yes", " Ann, yes", "ann: yes", "ann yes", "anna, yes", "ann", "<ann>", "@ann"]
+)
+async def test_an_answer_addresses_a_person_in_sql_as_in_the_contract(read_models: Database, text: str) -> None:
+    for name in ("ann", "ANN", "an", ""):
+        assert await read_models.fetchval("select is_addressed($1, $2)", text, name) is addresses(text, name), name
 
 
 # A recount from the raw events equals every view, whatever the order of arrival.
