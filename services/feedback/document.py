@@ -1,4 +1,4 @@
-"""Conversion between feedback records and the rows or documents of a store. No I/O."""
+"""Conversion between feedback records and documents. No I/O."""
 
 from __future__ import annotations
 
@@ -7,23 +7,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from feedback.model import Entry, Key, Record
+from feedback.model import Entry, Record
 
 SLOTS: Final = TypeAdapter(dict[str, Entry])
-_FIELDS: Final = ("feedback_type", "origin", "revision", "created_revision", "overruled_by", "training_allowed")
-
-
-def columns_of(record: Record) -> dict[str, Any]:
-    """Return the values of a record by column name, without its id and its slots."""
-    values = {name: getattr(record, name) for name in _FIELDS}
-    return {**record.key._asdict(), **values, "live": record.live, "reaction": record.live_reaction}
-
-
-def record_of(columns: Mapping[str, Any], slots: Mapping[str, Entry]) -> Record:
-    """Return the record with these columns."""
-    return Record(
-        Key(*(columns[name] for name in Key._fields)), slots=slots, **{name: columns[name] for name in _FIELDS}
-    )
 
 
 def to_document(record: Record) -> dict[str, Any]:
@@ -33,7 +19,7 @@ def to_document(record: Record) -> dict[str, Any]:
     record.
     """
     slots = SLOTS.dump_python(dict(record.slots), mode="json")
-    return columns_of(record) | {"slots": [{"slot": slot, **entry} for slot, entry in slots.items()] or None}
+    return record.columns | {"slots": [{"slot": slot, **entry} for slot, entry in slots.items()] or None}
 
 
 def from_document(document: Mapping[str, Any]) -> Record:
@@ -41,4 +27,4 @@ def from_document(document: Mapping[str, Any]) -> Record:
     slots = SLOTS.validate_python({slot["slot"]: slot for slot in document["slots"] or ()})
     # MongoDB's driver returns integers of a type of its own.
     revisions = {name: int(document[name]) for name in ("revision", "created_revision")}
-    return record_of({**document, **revisions}, slots)
+    return Record.of_columns({**document, **revisions}, slots)

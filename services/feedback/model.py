@@ -135,6 +135,9 @@ class Entry:
         return precedence(self.payload.detector), self.stamp
 
 
+_COLUMNS: Final = ("feedback_type", "origin", "revision", "created_revision", "overruled_by", "training_allowed")
+
+
 @dataclass(frozen=True)
 class Record:
     """A stored feedback record.
@@ -157,6 +160,19 @@ class Record:
     created_revision: int = 0
     overruled_by: UUID | None = None
     training_allowed: bool = True
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Any], slots: Mapping[str, Entry]) -> Record:
+        """Return the record with these values by column name."""
+        return cls(
+            Key(*(columns[name] for name in Key._fields)), slots=slots, **{name: columns[name] for name in _COLUMNS}
+        )
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The values of the record by column name, without its id and its slots."""
+        values = {name: getattr(self, name) for name in _COLUMNS}
+        return {**self.key._asdict(), **values, "live": self.live, "reaction": self.live_reaction}
 
     @cached_property
     def feedback_id(self) -> UUID:

@@ -14,7 +14,7 @@ import asyncpg
 
 from contracts.erasure import Erasure, Person, TrainingChoice
 from contracts.message_fields import TurnKey
-from feedback.document import SLOTS, columns_of, record_of
+from feedback.document import SLOTS
 from feedback.model import NO_ENTRY, LedgerEntries, LedgerEntry, Record
 from feedback.sql import RECORD, SQL
 from feedback.store import NOBODY, RecordChanges, Save, Saved
@@ -99,9 +99,9 @@ def _people(people: Collection[Person]) -> dict[str, list[Any]]:
 def _row(save: Save) -> tuple[Any, ...]:
     record = save.record
     slots = None if record.forgotten else SLOTS.dump_json(dict(record.slots)).decode()
-    values = {"feedback_id": record.feedback_id, **columns_of(record), "slots": slots}
+    values = {"feedback_id": record.feedback_id, **record.columns, "slots": slots}
     return (*(values[name] for name in RECORD), save.loaded_revision)
 
 
 def _record(row: asyncpg.Record) -> Record:
-    return record_of(dict(row), {} if row["slots"] is None else SLOTS.validate_json(row["slots"]))
+    return Record.of_columns(dict(row), {} if row["slots"] is None else SLOTS.validate_json(row["slots"]))
