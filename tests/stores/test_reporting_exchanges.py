@@ -225,6 +225,25 @@ async def test_concurrent_batches_see_each_other(read_models: Database) -> None:
 
 
 @pytest.mark.parametrize(
+    ("turns", "fields", "expected"),
+    [
+        ((None, None), {}, "q2"),
+        (("t", "t"), {"turn": "t"}, "q2"),
+        (("t", None), {"turn": "t"}, "q1"),
+        ((None, None), {"content": "@ann, yes."}, "q1"),
+        ((None, "t"), {"turn": "t", "reply_to_message_id": "q1"}, "q1"),
+    ],
+    ids=["the latest", "the latest of the turn", "the turn's", "of the addressed person", "replied to"],
+)
+async def test_the_question_of_an_answer(
+    read_models: Database, turns: tuple[str | None, str | None], fields: dict[str, Any], expected: str
+) -> None:
+    first, second = question("q1", 0, turn=turns[0]), question("q2", 1, turn=turns[1], sender="kai")
+    await take(read_models, first, second, answer(**fields))
+    assert await pairs(read_models) == {"a": expected}
+
+
+@pytest.mark.parametrize(
     "text", ["@ann yes", "<@ann> yes", " Ann, yes", "ann: yes", "ann yes", "anna, yes", "ann", "<ann>", "@ann"]
 )
 async def test_an_answer_addresses_a_person_in_sql_as_in_the_contract(read_models: Database, text: str) -> None:
