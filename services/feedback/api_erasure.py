@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 import asyncpg
@@ -18,7 +18,7 @@ from feedback.turn_erasures import TurnErasures
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.log.records import Message, Producer
-from servicekit.web.auth import RequestCaller
+from servicekit.web.auth import Caller, RequestCaller
 from servicekit.web.routes import Routes
 
 PERSON = "/tenants/{tenant}/users/{user_id:segment}"
@@ -72,12 +72,7 @@ def erasure_router(log: Producer, reads: asyncpg.Pool, erasures: TurnErasures, c
         """
         request_id = str(uuid4())
         event = FeedbackErasureRequested(
-            event_id=request_id,
-            occurred_at=clock.now(),
-            tenant=tenant,
-            user_id=user_id,
-            request_id=request_id,
-            requested_by=caller.subject,
+            **_request(tenant, user_id, caller, clock.now(), request_id), request_id=request_id
         )
         [written] = await log.send([Message.of(ERASURE_REQUESTED, event)])
         # Noted here as well as by the consumer, so that a judgement right after this response is refused, not dropped.
@@ -85,29 +80,7 @@ def erasure_router(log: Producer, reads: asyncpg.Pool, erasures: TurnErasures, c
         url = f"/tenants/{tenant}/erasures/{request_id}"
         return AcceptedErasure(request_id=request_id, user_id=user_id, status_url=url)
 
-    @router.at(
-        "PUT",
-        PERSON + "/training",
-        ADMIN,
-        status_code=202,
-        summary="Forbid or allow training on a person's data",
-        refuses=WRITE_REFUSALS | {400: "The body is not readable."},
-    )
-    async def choose(tenant: Name, user_id: Id, choice: GivenChoice, caller: RequestCaller) -> None:
-        """Forbid or allow training on everything that a person says, in all projects of the tenant.
-
-        Nothing is erased. Exports of training data skip the person, and the person's feedback records are announced
-        again with `trainingAllowed`. The latest choice counts.
-        """
-        event = FeedbackTrainingChosen(
-            event_id=str(uuid4()),
-            occurred_at=clock.now(),
-            tenant=tenant,
-            user_id=user_id,
-            training_allowed=choice.allowed,
-            requested_by=caller.subject,
-        )
-        await log.send([Message.of(TRAINING_CHOSEN, event)])
+    _add_choice(router, log, clock)
 
     @router.at(
         "GET",
@@ -124,3 +97,31 @@ def erasure_router(log: Producer, reads: asyncpg.Pool, erasures: TurnErasures, c
         return progress
 
     return router
+
+
+def _add_choice(router: Routes, log: Producer, clock: Clock) -> None:
+    """Add the route that forbids or allows training."""
+
+    @router.at(
+        "PUT",
+        PERSON + "/training",
+        ADMIN,
+        status_code=202,
+        summary="Forbid or allow training on a person's data",
+        refuses=WRITE_REFUSALS | {400: "The body is not readable."},
+    )
+    async def choose(tenant: Name, user_id: Id, choice: GivenChoice, caller: RequestCaller) -> None:
+        """Forbid or allow training on everything that a person says, in all projects of the tenant.
+
+        Nothing is erased. Exports of training data skip the person, and the person's feedback records are announced
+        again with `trainingAllowed`. The latest choice counts.
+        """
+        request = _request(tenant, user_id, caller, clock.now(), str(uuid4()))
+        event = FeedbackTrainingChosen(**request, training_allowed=choice.allowed)
+        await log.send([Message.of(TRAINING_CHOSEN, event)])
+
+
+def _request(tenant: str, user_id: str, caller: Caller, now: int, event_id: str) -> dict[str, Any]:
+    """Return the fields that all events with a request about a person have."""
+    person = {"tenant": tenant, "user_id": user_id, "requested_by": caller.subject}
+    return {"event_id": event_id, "occurred_at": now, **person}
