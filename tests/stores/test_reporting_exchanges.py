@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -15,7 +16,7 @@ from contracts.chat import DELETED
 from contracts.erasure import Person
 from contracts.exchange import ExchangeMessage, Position, addresses, question_of
 from reporting.exports.cases import cases
-from reporting.exports.files import count_examples, examples
+from reporting.exports.files import as_jsonl, count_examples
 from reporting.feedback.search import found
 from reporting.model.selection import ALWAYS, ConversationScope, Filters, Project
 from reporting.pages.conversation import transcript
@@ -43,7 +44,8 @@ async def pairs(pool: asyncpg.Pool) -> dict[str, str]:
 
 
 async def of(pool: asyncpg.Pool, wanted: Any) -> list[Any]:
-    made = [one async for one in examples(cases(pool, HERE, ALWAYS, EVERY_ANSWER), wanted)]
+    pages = cases(pool, HERE, ALWAYS, EVERY_ANSWER)
+    made = [json.loads(line) async for page in as_jsonl(pages, wanted) for line in page.splitlines()]
     if wanted == "dpo":
         return [(one["chosen"][0]["content"], one["rejected"][0]["content"]) for one in made]
     return sorted((one["completion"][0]["content"], one["label"]) for one in made)
@@ -324,7 +326,8 @@ async def _check_exports(pool: asyncpg.Pool, channels: list[Channel]) -> None:
     filters = Filters(origins=("user",), by_answer=True)
     exported = {
         one["feedback_id"]: (one["prompt"][-1]["content"], one["completion"][0]["content"], one["label"])
-        async for one in examples(cases(pool, HERE, ALWAYS, filters), "kto")
+        async for page in as_jsonl(cases(pool, HERE, ALWAYS, filters), "kto")
+        for one in map(json.loads, page.splitlines())
     }
     given = [(channel, one) for channel in channels for one in channel.judgements]
     assert exported == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from contracts.chat import DELETED
 from reporting.exports import cases as reading
 from reporting.exports.cases import cases
-from reporting.exports.files import examples
+from reporting.exports.files import as_jsonl
 from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -28,7 +29,8 @@ async def exported(postgres_url: str) -> AsyncIterator[Export]:
 
         async def of(wanted: Any, *events: Any) -> list[dict[str, Any]]:
             await ProjectionHandler(PostgresReadModels(pool)).handle(batch(*events))
-            return [one async for one in examples(cases(pool, HERE, ALWAYS, Filters(origins=("user",))), wanted)]
+            pages = cases(pool, HERE, ALWAYS, Filters(origins=("user",)))
+            return [json.loads(line) async for page in as_jsonl(pages, wanted) for line in page.splitlines()]
 
         yield of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import asyncpg
 
-from reporting.exports.examples import FeedbackCase, Missing, PromptMessage
+from reporting.exports.examples import FeedbackCase
 from reporting.feedback.search import found
 from reporting.model.selection import Filters, Project, TimeSpan
 from reporting.sql import SQL
@@ -21,12 +21,13 @@ CONTEXT: Final = 20
 _NAMED: Final = itemgetter("conversation_id", "answer_id", "occurred_at")
 _JUDGED: Final = itemgetter("conversation_id", "turn_id", "answer_id", "user_id", "occurred_at", "feedback_id")
 _ASKED: Final = itemgetter("thread", "asked_at", "sequence", "log_time", "log_offset")
+_REJECTED: Final = itemgetter("answer_id", "question_id", "asked_at", "question")
 
 
 async def cases(
     pool: asyncpg.Pool, project: Project, span: TimeSpan, filters: Filters, *, every_record: bool = True
-) -> AsyncIterator[FeedbackCase]:
-    """Yield each matching feedback record with its context, newest first.
+) -> AsyncIterator[Sequence[FeedbackCase]]:
+    """Yield pages of the matching feedback records with their context, newest first.
 
     Args:
         every_record: If False, yield one record per judged answer and person: the person's own verdict, or else the
@@ -36,8 +37,7 @@ async def cases(
     while True:
         rows, cursor = await found(pool, project, span, filters, PAGE, cursor)
         deciding = rows if every_record else await _deciding(pool, project, rows, filters)
-        for case in await _with_contexts(pool, project, deciding):
-            yield case
+        yield await _with_contexts(pool, project, deciding)
         if cursor is None:
             return
 
@@ -53,61 +53,18 @@ async def _deciding(
 
 
 async def _with_contexts(pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record]) -> list[FeedbackCase]:
-    if not rows:
-        return []
     of = project._asdict()
     judged = [(n, *_NAMED(row)) for n, row in enumerate(rows)]
-    pairs = await _by_number(pool, SQL.exchanges_of_feedback.bulk(judged, **of))
-    questions = [(n, rows[n]["conversation_id"], *_ASKED(pair)) for n, pair in pairs.items() if pair["question"]]
-    before: dict[int, list[PromptMessage]] = defaultdict(list)
+    exchanges = {row["n"]: dict(row) for row in await pool.fetch(*SQL.exchanges_of_feedback.bulk(judged, **of))}
+    full = {n: exchange for n, exchange in exchanges.items() if exchange["missing"] is None}
+    questions = [(n, rows[n]["conversation_id"], *_ASKED(exchange)) for n, exchange in full.items()]
+    before: dict[int, list[dict[str, str]]] = defaultdict(list)
     for message in await pool.fetch(*SQL.messages_before_questions.bulk(questions, **of, limit=CONTEXT - 1)):
-        before[message["n"]].append(_prompt_message(message))
+        before[message["n"]].append({"role": message["role"], "content": message["content"]})
     rejected = [
-        (n, rows[n]["conversation_id"], *(pair[name] for name in ("message_id", "question_id", "asked_at", "question")))
-        for n, pair in pairs.items()
-        if rows[n]["reaction"] == "not_ok" and pair["question"]
+        (n, rows[n]["conversation_id"], *_REJECTED(exchange))
+        for n, exchange in full.items()
+        if rows[n]["reaction"] == "not_ok"
     ]
-    better = await _by_number(pool, SQL.better_answers.bulk(rejected, **of))
-    return [
-        FeedbackCase(
-            row=dict(row),
-            project=project,
-            **_exchange(pairs.get(n), before[n], row["answer_id"]),
-            better=better[n]["content"] if n in better else None,
-        )
-        for n, row in enumerate(rows)
-    ]
-
-
-def _exchange(pair: asyncpg.Record | None, before: Sequence[PromptMessage], answer_id: str | None) -> dict[str, Any]:
-    """Return the answer and the prompt of a case, and the reason why one of them is missing."""
-    if pair is None:
-        return {"missing": "answer_unknown", "answer_message_id": answer_id}
-    question = pair["question"]
-    missing: Missing | None = None
-    if not pair["has_text"]:
-        missing = "answer_empty"
-    elif pair["answer"] is None:
-        missing = "answer_edited"
-    elif pair["question_id"] is None:
-        missing = "question_unknown"
-    elif question is None:
-        missing = "question_edited"
-    elif pair["is_uncertain"]:
-        missing = "question_uncertain"
-    return {
-        "missing": missing,
-        "prompt": () if question is None else (*before, PromptMessage("user", question)),
-        "answer": pair["answer"],
-        "answer_message_id": pair["message_id"],
-        "question_message_id": pair["question_id"],
-        "asker_id": pair["sender_id"],
-    }
-
-
-async def _by_number(pool: asyncpg.Pool, statement: tuple[Any, ...]) -> dict[int, Any]:
-    return {row["n"]: row for row in await pool.fetch(*statement)}
-
-
-def _prompt_message(row: asyncpg.Record) -> PromptMessage:
-    return PromptMessage("user" if row["sender_type"] == "human" else "assistant", row["content"])
+    better = {row["n"]: row["content"] for row in await pool.fetch(*SQL.better_answers.bulk(rejected, **of))}
+    return [FeedbackCase(project, dict(row), exchanges[n], before[n], better.get(n)) for n, row in enumerate(rows)]

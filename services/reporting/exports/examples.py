@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from contracts.instants import format_instant
+from reporting.model.selection import Project
 
 Format = Literal["kto", "dpo", "sft", "events"]
 RATING_COLUMNS: Final = ("rating", "worst_rating", "best_rating")
@@ -33,15 +34,8 @@ The reasons that are not in `Missing` depend on the format: `dpo` needs a reject
 correction, `sft` an accepted answer or a correction, and `kto` a verdict that is not neutral.
 """
 Row = Mapping[str, Any]
-"""Row of a feedback record, with the columns of `feedback.search`."""
-
-
-@dataclass(frozen=True, slots=True)
-class PromptMessage:
-    """Message in a prompt. The role is `user` for a person and `assistant` for an agent."""
-
-    role: Literal["user", "assistant"]
-    content: str
+Message = Mapping[str, str]
+"""Message in a prompt, with `content` and `role`: `user` for a person and `assistant` for an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +43,26 @@ class FeedbackCase:
     """Feedback record with its context.
 
     Attributes:
-        project: Tenant and project.
-        prompt: Messages before the answer, oldest first. The last one is the person's request.
-        asker_id: The person who asked the question; None if unknown or erased.
+        row: The feedback record, with the columns of `feedback.search`.
+        exchange: The answer and its question, with the columns of `exchanges_of_feedback`.
+        before: Messages before the question, oldest first.
         better: Later answer to the same request that was accepted, or None.
-        missing: Reason why the answer or the question cannot be part of an example, or None.
     """
 
+    project: Project
     row: Row
-    prompt: tuple[PromptMessage, ...] = ()
-    answer: str | None = None
-    answer_message_id: str | None = None
-    question_message_id: str | None = None
+    exchange: Row
+    before: Sequence[Message] = ()
     better: str | None = None
-    asker_id: str | None = None
-    missing: Missing | None = None
-    project: tuple[str, str] = ("", "")
 
     @property
     def complete(self) -> bool:
         """Return True if both the request and the answer are known. Only `events` uses incomplete cases."""
-        return self.missing is None and bool(self.answer) and bool(self.prompt) and self.prompt[-1].role == "user"
+        return self.exchange["missing"] is None
+
+    @property
+    def prompt(self) -> list[Message]:
+        return [*self.before, {"role": "user", "content": self.exchange["question"]}]
 
 
 def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
@@ -79,8 +72,8 @@ def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """
     if case.complete and case.row["reaction"] != "neutral":
         yield {
-            "prompt": _messages(case.prompt),
-            "completion": _assistant(case.answer),
+            "prompt": case.prompt,
+            "completion": _assistant(case.exchange["answer"]),
             "label": case.row["reaction"] == "ok",
             **_origin(case),
         }
@@ -95,11 +88,11 @@ def dpo(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     if not case.complete or case.row["reaction"] != "not_ok":
         return
     for source, chosen in (("correction", case.row["correction"]), ("later_answer", case.better)):
-        if chosen and chosen != case.answer:
+        if chosen and chosen != case.exchange["answer"]:
             yield {
-                "prompt": _messages(case.prompt),
+                "prompt": case.prompt,
                 "chosen": _assistant(chosen),
-                "rejected": _assistant(case.answer),
+                "rejected": _assistant(case.exchange["answer"]),
                 "pair": source,
                 **_origin(case),
             }
@@ -107,9 +100,9 @@ def dpo(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 def sft(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield an example `{prompt, completion}`. The completion is the correction, or else the accepted answer."""
-    completion = case.row["correction"] or (case.answer if case.row["reaction"] == "ok" else None)
+    completion = case.row["correction"] or (case.exchange["answer"] if case.row["reaction"] == "ok" else None)
     if case.complete and completion:
-        yield {"prompt": _messages(case.prompt), "completion": _assistant(completion), **_origin(case)}
+        yield {"prompt": case.prompt, "completion": _assistant(completion), **_origin(case)}
 
 
 def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
@@ -117,8 +110,8 @@ def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     row = case.row
     yield {
         **_origin(case),
-        "answer_message_id": case.answer_message_id,
-        "question_message_id": case.question_message_id,
+        "answer_message_id": case.exchange["answer_id"],
+        "question_message_id": case.exchange["question_id"],
         "user_id": row["user_id"],
         "reaction": row["reaction"],
         "text": row["text"],
@@ -137,8 +130,9 @@ def left_out(case: FeedbackCase, wanted: Format) -> LeftOut:
         return "neutral"
     if wanted == "dpo" and reaction != "not_ok":
         return "not_rejected"
-    if case.missing is not None:
-        return case.missing
+    if not case.complete:
+        reason: Missing = case.exchange["missing"]
+        return reason
     return "no_better_answer" if wanted == "dpo" else "not_accepted"
 
 
@@ -150,12 +144,8 @@ EXAMPLES: Final[Mapping[Format, Callable[[FeedbackCase], Iterator[dict[str, Any]
 }
 
 
-def _messages(messages: tuple[PromptMessage, ...]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
-
-
-def _assistant(text: str | None) -> list[dict[str, str]]:
-    return [{"role": "assistant", "content": text or ""}]
+def _assistant(text: str) -> list[Message]:
+    return [{"role": "assistant", "content": text}]
 
 
 def person_hash(tenant: str, project: str, user_id: str) -> str:
@@ -176,7 +166,7 @@ def split_of(person: str) -> Split:
 def _origin(case: FeedbackCase) -> dict[str, Any]:
     """Return the columns that all formats have."""
     row = case.row
-    person = person_hash(*case.project, row["user_id"])
+    person, asker = person_hash(*case.project, row["user_id"]), case.exchange["sender_id"]
     return {
         "feedback_id": str(row["feedback_id"]),
         "rn": row["rn"],
@@ -190,7 +180,7 @@ def _origin(case: FeedbackCase) -> dict[str, Any]:
         "value": row["value"],
         "confidence": row["confidence"],
         "person": person,
-        "split": split_of(person_hash(*case.project, case.asker_id) if case.asker_id else person),
+        "split": split_of(person_hash(*case.project, asker) if asker else person),
         "language": row["language"],
         "detector": row["detector"],
         "decided_by": row["decided_by"],

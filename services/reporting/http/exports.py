@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from contracts.scopes import EXPORT
 from reporting.access.log import AccessLog
 from reporting.exports.cases import cases
 from reporting.exports.examples import FeedbackCase, Format, LeftOut
-from reporting.exports.files import MEDIA_TYPE, as_jsonl, count_examples, examples
+from reporting.exports.files import MEDIA_TYPE, as_jsonl, count_examples
 from reporting.http.bodies import FilterBody
 from reporting.http.paths import FAILURES, PROJECT, ProjectPath
 from reporting.model.selection import Filters, Project
@@ -98,7 +98,7 @@ class _Handlers:
         answers are left out. Erased feedback is omitted, and so
         are people who forbid training. An unknown project gives 404.
         """
-        stream = as_jsonl(examples(await self._cases(project, wanted, question), wanted))
+        stream = as_jsonl(await self._cases(project, wanted, question), wanted)
         if self.access_log is not None:
             await self.access_log.note(caller.subject, *project, "exported", wanted)
         # Read the first chunk before the response starts, so that an unavailable database gives a 503.
@@ -119,7 +119,9 @@ class _Handlers:
         number, reasons = await count_examples(await self._cases(project, wanted, question), wanted)
         return ExportCounts(examples=number, left_out=reasons)
 
-    async def _cases(self, project: Project, wanted: Format, question: ExportQuestion) -> AsyncIterator[FeedbackCase]:
+    async def _cases(
+        self, project: Project, wanted: Format, question: ExportQuestion
+    ) -> AsyncIterator[Sequence[FeedbackCase]]:
         """Return the cases of an export. Raises RequestRefused with status 404 if the project is unknown."""
         if not await is_known(self.pool, project):
             name = f"The project {project.project} of the tenant {project.tenant}"

@@ -65,18 +65,17 @@ async def rejections(
     rejected = {row["n"]: row for row in await connection.fetch(*SQL.rejections_of_turns.bulk(numbered, **of))}
     judged = [(n, row["conversation_id"], row["answer_id"], row["occurred_at"]) for n, row in rejected.items()]
     pairs = {row["n"]: row for row in await connection.fetch(*SQL.exchanges_of_feedback.bulk(judged, **of))}
-    return [_rejection(row, pairs.get(n)) for n, row in rejected.items()]
+    return [_rejection(row, pairs[n]) for n, row in rejected.items()]
 
 
-def _rejection(row: asyncpg.Record, pair: asyncpg.Record | None) -> Rejection:
-    has_question = pair is not None and pair["question_id"] is not None
+def _rejection(row: asyncpg.Record, pair: asyncpg.Record) -> Rejection:
     names = ("conversation_id", "turn_id", "agent_id", "agent_version", "user_id", "by_person", "occurred_at")
     return Rejection(
         **{name: row[name] for name in names},
-        asker_id=pair["sender_id"] if pair else None,
-        asked_at=pair["asked_at"] if pair and has_question else row["occurred_at"],
-        question=(pair["question"] or "") if pair else "",
-        answer=(pair["answer"] or "") if pair else "",
+        asker_id=pair["sender_id"],
+        asked_at=row["occurred_at"] if pair["asked_at"] is None else pair["asked_at"],
+        question=pair["question"] or "",
+        answer=pair["answer"] or "",
         complaint=row["text"] or "",
     )
 

@@ -13,14 +13,10 @@ left join messages q on q.message_id = x.question_id and q.conversation_id = x.c
 -- fragment: is_in_thread(row)
 m.thread = {row}.thread and hashtextextended(m.thread, 0) = hashtextextended({row}.thread, 0)
 
--- name: exchanges_of_feedback
--- The answer that each feedback is about, and its question. Their texts are those at the time of the judgement and of
--- the answer. The pair is uncertain if the answer replies to a message that is unknown or emptied, or if a message that a
--- person emptied stands between question and answer: it may have been the question.
-select n.n, a.message_id, a.has_text, {text_until(a, n.judged_at)} as answer, a.thread,
-    q.message_id as question_id, {sender_of(q)}, {text_until(q, a.occurred_at)} as question,
-    q.occurred_at as asked_at, q.sequence, q.log_time, q.log_offset,
-    a.reply_to is distinct from q.message_id and (
+-- fragment: is_uncertain
+-- True if the answer `a` replies to a message that is unknown or emptied, or if a message that a person emptied stands
+-- between the question `q` and the answer: it may have been the question.
+a.reply_to is distinct from q.message_id and (
         a.reply_to <> a.thread and not exists (
             select from messages m
             where m.message_id = a.reply_to and m.conversation_id = a.conversation_id and m.tenant = :tenant
@@ -31,10 +27,22 @@ select n.n, a.message_id, a.has_text, {text_until(a, n.judged_at)} as answer, a.
               and {is_in_thread(a)} and {is_from(m, 'human')} and not m.has_text
               and m.occurred_at between q.occurred_at and a.occurred_at
         )
-    ) is true as is_uncertain
+    )
+
+-- name: exchanges_of_feedback
+-- The answer that each feedback is about, and its question. Their texts are those at the time of the judgement and of
+-- the answer. `missing` is the reason why they are not an example.
+select n.n, n.answer_id, {text_until(a, n.judged_at)} as answer, a.thread,
+    q.message_id as question_id, {sender_of(q)}, {text_until(q, a.occurred_at)} as question,
+    q.occurred_at as asked_at, q.sequence, q.log_time, q.log_offset,
+    case when a.message_id is null then 'answer_unknown' when not a.has_text then 'answer_empty'
+        when {text_until(a, n.judged_at)} is null then 'answer_edited'
+        when q.message_id is null then 'question_unknown'
+        when {text_until(q, a.occurred_at)} is null then 'question_edited'
+        when {is_uncertain} then 'question_uncertain' end as missing
 from unnest(:n::int[], :conversation_id::text[], :answer_id::text[], :judged_at::bigint[])
     as n (n, conversation_id, answer_id, judged_at)
-join messages a on a.message_id = n.answer_id and a.conversation_id = n.conversation_id and a.tenant = :tenant
+left join messages a on a.message_id = n.answer_id and a.conversation_id = n.conversation_id and a.tenant = :tenant
     and a.project = :project and {is_from(a, 'agent')}
 {question_of_answer(a)}
 
@@ -45,7 +53,7 @@ m.tenant = :tenant and m.project = :project and m.conversation_id = n.conversati
 -- name: messages_before_questions
 -- Return messages of the answer's thread and the thread's root, or messages of the channel outside of threads. Messages of
 -- people who forbid training, and answers to them, are omitted.
-select n.n, p.sender_type, left(p.content, 20000) as content
+select n.n, case p.sender_type when 'human' then 'user' else 'assistant' end as role, left(p.content, 20000) as content
 from unnest(:n::int[], :conversation_id::text[], :thread::text[], :asked_at::bigint[], :sequence::bigint[],
     :log_time::bigint[], :log_offset::bigint[])
     as n (n, conversation_id, thread, asked_at, sequence, log_time, log_offset)

@@ -7,7 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from reporting.exports.examples import EXAMPLES, FeedbackCase, Format, PromptMessage, person_hash, split_of
+from reporting.exports.examples import EXAMPLES, FeedbackCase, Format, person_hash, split_of
+from reporting.model.selection import Project
 
 ROW: dict[str, Any] = {
     "feedback_id": UUID(int=1),
@@ -34,13 +35,18 @@ ROW: dict[str, Any] = {
     "decided_by": None,
     "language": "de",
 }
-PROMPT = (PromptMessage("user", "Hi"), PromptMessage("assistant", "Hello"), PromptMessage("user", "When?"))
-ASKED = [{"role": one.role, "content": one.content} for one in PROMPT]
+BEFORE = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+EXCHANGE: dict[str, Any] = {
+    "answer_id": "m2", "answer": "At nine.", "question_id": "m1", "question": "When?", "sender_id": None,
+    "missing": None,
+}  # fmt: skip
+ASKED = [*BEFORE, {"role": "user", "content": "When?"}]
+HERE = Project("acme", "support")
 
 
-def case(answer: str | None = "At nine.", prompt: tuple[PromptMessage, ...] = PROMPT, **changes: Any) -> FeedbackCase:
-    context = {name: changes.pop(name) for name in ("better", "people", "asker_id") if name in changes}
-    return FeedbackCase(ROW | changes, prompt, answer, "m2", "m1", **context)
+def case(better: str | None = None, asker_id: str | None = None, **changes: Any) -> FeedbackCase:
+    exchange = EXCHANGE | {"sender_id": asker_id, "missing": changes.pop("missing", None)}
+    return FeedbackCase(HERE, ROW | changes, exchange, BEFORE, better)
 
 
 def made(wanted: Format, one: FeedbackCase) -> list[dict[str, Any]]:
@@ -54,7 +60,11 @@ def said(text: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize(("reaction", "label"), [("ok", True), ("not_ok", False)])
 def test_kto_has_a_label(reaction: str, label: bool) -> None:
     [example] = made("kto", case(reaction=reaction))
-    assert (example["prompt"], example["completion"], example["label"]) == (ASKED, said("At nine."), label)
+    assert (example["prompt"], example["completion"], example["label"]) == (
+        [*BEFORE, {"role": "user", "content": "When?"}],
+        said("At nine."),
+        label,
+    )
 
 
 def test_kto_leaves_neutral_verdicts_out() -> None:
@@ -82,10 +92,8 @@ def test_sft_takes_accepted_answers_and_corrections() -> None:
 
 
 @pytest.mark.parametrize("wanted", ["kto", "dpo", "sft"])
-@pytest.mark.parametrize("gone", [{"answer": ""}, {"answer": None}, {"prompt": ()}, {"prompt": PROMPT[:2]}])
-def test_what_was_erased_or_never_came_makes_no_example(wanted: Format, gone: dict[str, Any]) -> None:
-    full: dict[str, Any] = {"correction": "At ten.", "origin": "machine", "text": "No"}
-    assert made(wanted, case(**gone, **full)) == []
+def test_what_was_erased_or_never_came_makes_no_example(wanted: Format) -> None:
+    assert made(wanted, case(missing="answer_empty", correction="At ten.", origin="machine", text="No")) == []
 
 
 RECORD = {
@@ -134,4 +142,4 @@ def test_the_split_follows_who_asked_and_hides_the_person() -> None:
     assert person_hash("acme", "support", "ann") != person_hash("globex", "support", "ann")
     first, second = (made("kto", case(user_id=person, asker_id="eva"))[0] for person in ("ann", "bob"))
     assert first["person"] != second["person"]
-    assert first["split"] == second["split"] == split_of(person_hash("", "", "eva"))
+    assert first["split"] == second["split"] == split_of(person_hash(*HERE, "eva"))
