@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from chat_bridge.sources.attachments import attachment, with_attachments
@@ -34,21 +33,11 @@ _TOMBSTONE: Final = "tombstone"
 """Slack's subtype for a deleted message whose thread remains, and its mode for a deleted file."""
 _TS: Final = re.compile(r"(\d{1,11})\.(\d{6})", re.ASCII)
 ChatEvent = dict[str, Any]
+Agents = Mapping[str, str]
+"""Agent ids by the bot ids or user ids of bots."""
 
 
-@dataclass(frozen=True, slots=True)
-class SlackApp:
-    """Tenant, project and agents of a Slack workspace.
-
-    `agents` maps the bot ids or user ids of bots to agent ids.
-    """
-
-    tenant: str
-    project: str
-    agents: Mapping[str, str]
-
-
-def chat_events(payload: Mapping[str, Any], app: SlackApp) -> Sequence[ChatEvent | Dropped]:
+def chat_events(payload: Mapping[str, Any], agents: Agents) -> Sequence[ChatEvent | Dropped]:
     """Convert an `event_callback` to a chat event with its `topic`.
 
     Equal payloads give equal events, so an event that Slack sends again is counted once.
@@ -62,14 +51,14 @@ def chat_events(payload: Mapping[str, Any], app: SlackApp) -> Sequence[ChatEvent
     identity = str(derived_id("slack", text_in(payload, "event_id")))
     match event.get("type"):
         case "message":
-            converted = _message(event, app, workspace_of(payload))
+            converted = _message(event, agents, workspace_of(payload))
         case "reaction_added" | "reaction_removed":
-            converted = _reaction(event, payload, app)
+            converted = _reaction(event, payload, agents)
         case _:
             converted = Dropped("other_event")
     if isinstance(converted, Dropped):
         return [converted]
-    return [{"eventId": identity, "tenant": app.tenant, "project": app.project} | converted]
+    return [{"eventId": identity} | converted]
 
 
 def workspace_of(payload: Mapping[str, Any]) -> str:
@@ -87,30 +76,30 @@ def workspace_of(payload: Mapping[str, Any]) -> str:
     return text_in(payload, "team_id")
 
 
-def _message(event: Mapping[str, Any], app: SlackApp, workspace: str) -> ChatEvent | Dropped:
-    conversation = _conversation(workspace, text_in(event, "channel"))
+def _message(event: Mapping[str, Any], agents: Agents, workspace: str) -> ChatEvent | Dropped:
+    conversation = conversation_of(workspace, text_in(event, "channel"))
     subtype = event.get("subtype")
     if subtype == "message_changed":
         message = object_in(event, "message")
         if message.get("subtype") == _TOMBSTONE:
-            return _deleted(event, app, conversation, text_in(message, "ts"))
+            return _deleted(event, agents, conversation, text_in(message, "ts"))
         before = event.get("previous_message")
         if isinstance(before, Mapping) and _shown(before) == _shown(message):
             return Dropped("no_change_of_content")  # Slack added a preview, or a reply to the thread
-        return _written(message, app, conversation, instant_of(text_in(event, "ts")))
+        return _written(message, agents, conversation, instant_of(text_in(event, "ts")))
     if subtype == "message_deleted":
-        return _deleted(event, app, conversation, text_in(event, "deleted_ts"))
-    return _written(event, app, conversation, None)
+        return _deleted(event, agents, conversation, text_in(event, "deleted_ts"))
+    return _written(event, agents, conversation, None)
 
 
-def _deleted(event: Mapping[str, Any], app: SlackApp, conversation: str, ts: str) -> ChatEvent | Dropped:
+def _deleted(event: Mapping[str, Any], agents: Agents, conversation: str, ts: str) -> ChatEvent | Dropped:
     content = {"text": DELETED, "blocks": None, "attachments": None, "files": None}
     before = object_in(event, "previous_message") | content | {"ts": ts}
-    return _written(before, app, conversation, instant_of(text_in(event, "ts")))
+    return _written(before, agents, conversation, instant_of(text_in(event, "ts")))
 
 
 def _written(
-    message: Mapping[str, Any], app: SlackApp, conversation: str, changed_at: int | None
+    message: Mapping[str, Any], agents: Agents, conversation: str, changed_at: int | None
 ) -> ChatEvent | Dropped:
     """Return the chat event for a message that was written, edited or deleted.
 
@@ -128,7 +117,7 @@ def _written(
     if not (content.strip() or files):
         return Dropped("no_content")
     ids = [] if is_system_line else _ids(message, "bot_id", "user")
-    agent = next((app.agents[id_] for id_ in ids if id_ in app.agents), None)
+    agent = next((agents[id_] for id_ in ids if id_ in agents), None)
     if agent is None and (message.get("bot_id") or not message.get("user")):
         return Dropped("unknown_bot")
     event: ChatEvent = {
@@ -176,21 +165,27 @@ def _shown(message: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
     return content_of(message), _files(message)
 
 
-def _reaction(event: Mapping[str, Any], payload: Mapping[str, Any], app: SlackApp) -> ChatEvent | Dropped:
+def _reaction(event: Mapping[str, Any], payload: Mapping[str, Any], agents: Agents) -> ChatEvent | Dropped:
     item, user = object_in(event, "item"), text_in(event, "user")
     if item.get("type") != "message":
         return Dropped("not_about_a_message")
     if user == event.get("item_user") or user in _own_users(payload):
         return Dropped("reaction_of_the_author")  # a bot puts emojis under its answers, for people to click on
+    conversation = conversation_of(workspace_of(payload), text_in(item, "channel"))
+    reaction = reaction_of(user, agents, conversation, text_in(item, "ts"), text_in(event, "event_ts"))
+    action = "added" if event["type"] == "reaction_added" else "removed"
+    return reaction | {"emoji": f":{text_in(event, 'reaction')}:", "action": action}
+
+
+def reaction_of(user: str, agents: Agents, conversation: str, message: str, ts: str) -> ChatEvent:
+    """Return the fields that reactions and judgements of a message share. `ts` is the time of the click."""
     return {
         "topic": CHAT_REACTION.name,
-        "occurredAt": format_instant(instant_of(text_in(event, "event_ts"))),
-        "conversationId": _conversation(workspace_of(payload), text_in(item, "channel")),
-        "messageId": text_in(item, "ts"),
-        "userId": app.agents.get(user, user),
-        "userType": "agent" if user in app.agents else "human",
-        "emoji": f":{text_in(event, 'reaction')}:",
-        "action": "added" if event["type"] == "reaction_added" else "removed",
+        "occurredAt": format_instant(instant_of(ts)),
+        "conversationId": conversation,
+        "messageId": message,
+        "userId": agents.get(user, user),
+        "userType": "agent" if user in agents else "human",
     }
 
 
@@ -206,7 +201,8 @@ def _ids(value: Mapping[str, Any], *names: str) -> list[str]:
     return [id_ for name in names if isinstance(id_ := value.get(name), str)]
 
 
-def _conversation(workspace: str, channel: str) -> str:
+def conversation_of(workspace: str, channel: str) -> str:
+    """Return the conversation id of a channel."""
     return f"slack/{workspace}/{channel}"
 
 

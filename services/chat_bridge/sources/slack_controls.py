@@ -13,12 +13,10 @@ from urllib.parse import parse_qs
 
 from pydantic_core import from_json
 
-from chat_bridge.sources.slack import ChatEvent, SlackApp, instant_of, object_in, text_in
+from chat_bridge.sources.slack import Agents, ChatEvent, conversation_of, object_in, reaction_of, text_in
 from chat_bridge.sources.source import Dropped, NotUnderstood
 from contracts.base import TEXT_LIMIT
 from contracts.ids import derived_id
-from contracts.instants import format_instant
-from contracts.topics import CHAT_REACTION
 
 
 def interaction_in(body: bytes) -> bytes:
@@ -28,20 +26,20 @@ def interaction_in(body: bytes) -> bytes:
     return parse_qs(body.decode("utf-8", "replace"), max_num_fields=10).get("payload", [""])[0].encode()
 
 
-def judgements(payload: Mapping[str, Any], app: SlackApp) -> Sequence[ChatEvent | Dropped]:
+def judgements(payload: Mapping[str, Any], agents: Agents) -> Sequence[ChatEvent | Dropped]:
     """Return the judgements in a `block_actions` or `view_submission` payload.
 
     Raises:
         NotUnderstood: The payload lacks a documented field.
     """
     if payload.get("type") == "view_submission":
-        return [_reason(payload, app)]
+        return [_reason(payload, agents)]
     actions = payload.get("actions")
     clicks = [click for click in actions if isinstance(click, dict)] if isinstance(actions, list) else []
-    return [_click(click, payload, app) for click in clicks]
+    return [_click(click, payload, agents) for click in clicks]
 
 
-def _click(click: Mapping[str, Any], payload: Mapping[str, Any], app: SlackApp) -> ChatEvent | Dropped:
+def _click(click: Mapping[str, Any], payload: Mapping[str, Any], agents: Agents) -> ChatEvent | Dropped:
     if click.get("type") != "feedback_buttons":
         return Dropped("other_control")
     message = object_in(payload, "message")
@@ -51,7 +49,7 @@ def _click(click: Mapping[str, Any], payload: Mapping[str, Any], app: SlackApp) 
             for judgement, button in (("ok", "positive_button"), ("not_ok", "negative_button")):
                 if object_in(element, button).get("value") == value:
                     channel, ts = text_in(object_in(payload, "channel"), "id"), text_in(message, "ts")
-                    return _judgement(payload, app, channel, ts, judgement, text_in(click, "action_ts"))
+                    return _judgement(payload, agents, channel, ts, judgement, text_in(click, "action_ts"))
     raise NotUnderstood("actions.value is the value of no button")
 
 
@@ -63,7 +61,7 @@ def _elements(blocks: object) -> Iterator[Mapping[str, Any]]:
                 yield element
 
 
-def _reason(payload: Mapping[str, Any], app: SlackApp) -> ChatEvent | Dropped:
+def _reason(payload: Mapping[str, Any], agents: Agents) -> ChatEvent | Dropped:
     view = object_in(payload, "view")
     try:
         about = from_json(text_in(view, "private_metadata"))
@@ -73,7 +71,12 @@ def _reason(payload: Mapping[str, Any], app: SlackApp) -> ChatEvent | Dropped:
         return Dropped("other_control")
     opened_at = text_in(view, "hash").partition(".")[0]
     event = _judgement(
-        payload, app, text_in(about, "channel"), text_in(about, "message_ts"), about["judgement"], f"{opened_at}.000000"
+        payload,
+        agents,
+        text_in(about, "channel"),
+        text_in(about, "message_ts"),
+        about["judgement"],
+        f"{opened_at}.000000",
     )
     reason = "\n".join(_inputs(view.get("state"))).replace("\x00", "").strip()[:TEXT_LIMIT]
     return event | ({"text": reason} if reason else {})
@@ -93,22 +96,13 @@ def _inputs(state: object) -> Iterator[str]:
 
 
 def _judgement(
-    payload: Mapping[str, Any], app: SlackApp, channel: str, message_ts: str, judgement: str, ts: str
+    payload: Mapping[str, Any], agents: Agents, channel: str, message_ts: str, judgement: str, ts: str
 ) -> ChatEvent:
     user = text_in(object_in(payload, "user"), "id")
-    conversation = f"slack/{_workspace(payload)}/{channel}"
-    return {
-        "eventId": str(derived_id("slack judgement", conversation, message_ts, user, judgement, ts)),
-        "tenant": app.tenant,
-        "project": app.project,
-        "topic": CHAT_REACTION.name,
-        "occurredAt": format_instant(instant_of(ts)),
-        "conversationId": conversation,
-        "messageId": message_ts,
-        "userId": app.agents.get(user, user),
-        "userType": "agent" if user in app.agents else "human",
-        "judgement": judgement,
-    }
+    conversation = conversation_of(_workspace(payload), channel)
+    identity = str(derived_id("slack judgement", conversation, message_ts, user, judgement, ts))
+    reaction = reaction_of(user, agents, conversation, message_ts, ts)
+    return reaction | {"eventId": identity, "judgement": judgement}
 
 
 def _workspace(payload: Mapping[str, Any]) -> str:

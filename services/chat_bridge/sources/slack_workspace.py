@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import Field, SecretStr
 
-from chat_bridge.sources.slack import SlackApp, chat_events
+from chat_bridge.sources.slack import Agents, chat_events
 from chat_bridge.sources.slack_controls import interaction_in, judgements
 from chat_bridge.sources.source import Dropped, Payload, Source, SourceAnswer
 from chat_bridge.sources.webhook_map import Signature
@@ -46,22 +46,21 @@ def open_slack(settings: SlackSettings) -> dict[str, Source]:
     if not settings.slack_signing_secret:
         return {}
     key = settings.slack_signing_secret.get_secret_value().encode()
-    app = SlackApp(settings.slack_tenant, settings.slack_project, settings.slack_agents)
     source = Source(
         name="slack",
-        tenant=app.tenant,
-        project=app.project,
+        tenant=settings.slack_tenant,
+        project=settings.slack_project,
         verify=lambda request: is_signed(SIGNATURE, key, request),
-        events=lambda payload: _events(payload, app),
+        events=lambda payload: _events(payload, settings.slack_agents),
         answer=_answer,
         json_in=interaction_in,
     )
     return {source.name: source}
 
 
-def _events(payload: Payload, app: SlackApp) -> Sequence[Payload | Dropped]:
+def _events(payload: Payload, agents: Agents) -> Sequence[Payload | Dropped]:
     is_interaction = payload.get("type") in _INTERACTIONS
-    return judgements(payload, app) if is_interaction else chat_events(payload, app)
+    return judgements(payload, agents) if is_interaction else chat_events(payload, agents)
 
 
 def _answer(payload: Payload) -> SourceAnswer | None:

@@ -56,8 +56,8 @@ class Source:
     Attributes:
         verify: Returns True if the platform signed the request. If the signature covers a timestamp, the timestamp must
             be recent.
-        events: Returns the chat events in a payload, each with its `topic`, and the reasons for events that are
-            dropped. Equal payloads give equal `eventId`s. Raises NotUnderstood.
+        events: Returns the chat events in a payload, each with its `topic` and without tenant and project, and the
+            reasons for events that are dropped. Equal payloads give equal `eventId`s. Raises NotUnderstood.
         answer: Returns the response to a verified request, or None for the default response `{"outcome": ...}`. The
             bridge first writes the request's events to the log, and then sends the response.
         json_in: Returns the JSON in a request body, which may be a field of a form.

@@ -154,8 +154,6 @@ class _Match:
             return NOT_AN_AGENT
         conversation = "/".join([of.name, *(_escaped(self._scalar(path)) for path in rule.conversation)])
         common: dict[str, Any] = {
-            "tenant": of.map.tenant,
-            "project": of.map.project,
             "occurredAt": format_instant(self._instant()),
             "conversationId": conversation,
         }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from chat_bridge.ingest import IngestProject, ValidLine, check_line
-from chat_bridge.sources.slack import SlackApp, chat_events
+from chat_bridge.sources.slack import chat_events
 from chat_bridge.sources.slack_content import content_of, plain
 from chat_bridge.sources.slack_controls import interaction_in, judgements
 from chat_bridge.sources.slack_workspace import SIGNATURE as HOW
@@ -20,7 +20,7 @@ from contracts.chat import DELETED
 from tests.support.damaged import BUDGET, damaged
 from tests.support.linear import doubles
 
-APP = SlackApp("acme", "slack", {"B0BOT": "helper", "U0BOT": "helper"})
+AGENTS = {"B0BOT": "helper", "U0BOT": "helper"}
 CHANNEL = "slack/T1/C2147483705"
 
 # The example of Slack's page "Verifying requests from Slack".
@@ -94,7 +94,7 @@ REACTION = {
 
 def event_of(event: dict[str, Any]) -> dict[str, Any]:
     """Return the chat event, validated like a consumer does."""
-    [found] = chat_events(callback(event), APP)
+    [found] = chat_events(callback(event), AGENTS)
     assert not isinstance(found, Dropped)
     place = IngestProject("acme", "slack")
     assert isinstance(check_line(json.dumps(found).encode(), place), ValidLine)
@@ -103,7 +103,7 @@ def event_of(event: dict[str, Any]) -> dict[str, Any]:
 
 def reason_of(event: dict[str, Any], **outer: Any) -> str:
     """Return the reason for which an event is dropped."""
-    [dropped] = chat_events(callback(event) | outer, APP)
+    [dropped] = chat_events(callback(event) | outer, AGENTS)
     assert isinstance(dropped, Dropped)
     return dropped.reason
 
@@ -113,16 +113,14 @@ def test_a_message() -> None:
     assert {name: found[name] for name in found if name != "eventId"} == {
         "topic": "chat.message.ingested",
         "occurredAt": "2012-12-14T20:38:43.000005Z",
-        "tenant": "acme",
-        "project": "slack",
         "conversationId": CHANNEL,
         "messageId": "1355517523.000005",
         "senderId": "U2147483697",
         "senderType": "human",
         "content": "Hello world",
     }
-    assert chat_events(callback(MESSAGE), APP) == [found]  # a repetition is the same event
-    assert chat_events(callback(MESSAGE, "EvOther"), APP) != [found]
+    assert chat_events(callback(MESSAGE), AGENTS) == [found]  # a repetition is the same event
+    assert chat_events(callback(MESSAGE, "EvOther"), AGENTS) != [found]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +157,7 @@ def test_a_reply_in_ones_own_thread_says_so() -> None:
 
 def test_reactions_come_and_go() -> None:
     found = event_of(REACTION)
-    assert {name: found[name] for name in found if name not in ("eventId", "tenant", "project")} == {
+    assert {name: found[name] for name in found if name != "eventId"} == {
         "topic": "chat.message.reaction.ingested",
         "occurredAt": "2013-02-13T19:13:24.083113Z",
         "conversationId": CHANNEL,
@@ -179,7 +177,7 @@ def test_a_reaction_of_the_answers_author_is_no_feedback() -> None:
     own_bot = {"authorizations": [{"team_id": "T1", "user_id": "U0GREET", "is_bot": True}]}
     assert reason_of(REACTION | {"user": "U0GREET"}, **own_bot) == "reaction_of_the_author"
     person = {"authorizations": [{"team_id": "T1", "user_id": "U123ABC456", "is_bot": False}]}
-    assert isinstance(chat_events(callback(REACTION) | person, APP)[0], dict)
+    assert isinstance(chat_events(callback(REACTION) | person, AGENTS)[0], dict)
 
 
 @pytest.mark.parametrize("event", [MESSAGE, REACTION])
@@ -202,7 +200,7 @@ def test_a_reaction_of_the_answers_author_is_no_feedback() -> None:
 def test_a_channel_is_of_the_workspace_that_installed_the_app(
     event: dict[str, Any], outer: dict[str, Any], workspace: str
 ) -> None:
-    [converted] = chat_events(callback(event) | outer, APP)
+    [converted] = chat_events(callback(event) | outer, AGENTS)
     assert isinstance(converted, dict)
     assert converted["conversationId"] == f"slack/{workspace}/C2147483705"
 
@@ -314,17 +312,17 @@ MODAL: dict[str, Any] = {
 
 
 def judged(payload: dict[str, Any]) -> dict[str, Any]:
-    [event] = judgements(payload, APP)
+    [event] = judgements(payload, AGENTS)
     assert not isinstance(event, Dropped)
     assert isinstance(check_line(json.dumps(event).encode(), IngestProject("acme", "slack")), ValidLine)
-    assert judgements(payload, APP) == [event]  # a repetition is the same event
+    assert judgements(payload, AGENTS) == [event]  # a repetition is the same event
     return event
 
 
 @pytest.mark.parametrize(("value", "judgement"), [("t1:good", "ok"), ("t1:bad", "not_ok")])
 def test_a_click_on_slacks_feedback_buttons_is_a_judgement(value: str, judgement: str) -> None:
     event = judged(CLICK | {"actions": [CLICK["actions"][0] | {"value": value}]})
-    assert {name: event[name] for name in event if name not in ("eventId", "tenant", "project")} == {
+    assert {name: event[name] for name in event if name != "eventId"} == {
         "topic": "chat.message.reaction.ingested",
         "occurredAt": "2013-02-13T19:13:24.083113Z",
         "conversationId": CHANNEL,
@@ -355,12 +353,12 @@ def test_the_reason_in_a_modal_belongs_to_the_judgement() -> None:
     ],
 )
 def test_other_controls_of_slack_are_dropped(payload: dict[str, Any]) -> None:
-    assert judgements(payload, APP) == [Dropped("other_control")]
+    assert judgements(payload, AGENTS) == [Dropped("other_control")]
 
 
 def test_a_value_of_no_button_is_refused() -> None:
     with pytest.raises(NotUnderstood):
-        judgements(CLICK | {"actions": [CLICK["actions"][0] | {"value": "else"}]}, APP)
+        judgements(CLICK | {"actions": [CLICK["actions"][0] | {"value": "else"}]}, AGENTS)
 
 
 def test_an_interaction_is_a_form() -> None:
@@ -476,7 +474,7 @@ def test_what_is_not_ours_is_dropped_with_its_reason(event: dict[str, Any], reas
 )
 def test_what_does_not_read_as_documented_is_refused(event: dict[str, Any]) -> None:
     with pytest.raises(NotUnderstood):
-        chat_events(callback(event), APP)
+        chat_events(callback(event), AGENTS)
 
 
 def test_markup_becomes_words() -> None:
@@ -505,7 +503,7 @@ def outcome(payload: Any) -> str:
     """Return the topic of the event that a callback becomes, or the reason why there is none."""
     try:
         interaction = payload.get("type") in ("block_actions", "view_submission")
-        converted = judgements(payload, APP) if interaction else chat_events(payload, APP)
+        converted = judgements(payload, AGENTS) if interaction else chat_events(payload, AGENTS)
     except NotUnderstood:
         return "refused"
     if not converted or isinstance(converted[0], Dropped):

@@ -48,7 +48,7 @@ def sound(payload: dict[str, Any], source: MappedWebhook) -> list[dict[str, Any]
         line = json.dumps(event).encode()
         assert isinstance(check_line(line, IngestProject("acme", "support")), ValidLine)
     assert chat_events(payload, source) == converted  # sent again it is the same event
-    return [{name: one[name] for name in one if name not in ("tenant", "project", "eventId")} for one in found]
+    return [{name: one[name] for name in one if name != "eventId"} for one in found]
 
 
 def reasons(payload: dict[str, Any], source: MappedWebhook) -> list[str]:
