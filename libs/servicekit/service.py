@@ -29,7 +29,7 @@ from servicekit.log.cluster import Bootstrap
 from servicekit.log.delivery import Delivery, GroupOutcomes
 from servicekit.log.group_progress import GroupProgress
 from servicekit.log.handler import Erase, ErasingHandler, Handler, Slot, TopicHandlers
-from servicekit.log.outcome import Observer, Outcome
+from servicekit.log.outcome import Observer, Outcome, RecordIds
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Producer
 from servicekit.log.redacting import RedactingProducer, configured_redactor, redact_value
@@ -68,6 +68,9 @@ class ServiceContext:
     traces: Traces | None = None
 
 
+NoteLetters = Callable[[Sequence[tuple[str, RecordIds | None, Outcome]]], Awaitable[None]]
+
+
 class Service:
     """Running service with its subscriptions, producer, resources, periodic work and HTTP routes."""
 
@@ -87,8 +90,8 @@ class Service:
         self.routers: list[APIRouter] = []
         self.parts: Any = None
         """Resources of the service, which its definition has opened."""
-        self.note_dead_letters: Callable[[Sequence[tuple[str, bytes | None, Outcome]]], Awaitable[None]] | None = None
-        """Function that is called with the topic, value and outcome of each record whose dead letter has been written.
+        self.note_dead_letters: NoteLetters | None = None
+        """Function that is called with the topic, ids and outcome of each record whose dead letter has been written.
         Must not raise."""
         self.watched: list[Callable[[], Sequence[str]]] = []
         """Additional sources of warnings for operators."""
@@ -184,7 +187,7 @@ class Service:
     async def _tell_dead_letters(self, refused: Sequence[Slot]) -> None:
         if self.note_dead_letters is not None:
             await self.note_dead_letters(
-                [(slot.topic, slot.raw.value, slot.outcome) for slot in refused if slot.outcome is not None]
+                [(slot.topic, slot.ids, slot.outcome) for slot in refused if slot.outcome is not None]
             )
 
     def every(self, name: str, seconds: float, work: Callable[[], Awaitable[object]], delay: float = 0.0) -> None:

@@ -14,12 +14,14 @@ from typing import Any, Final, NamedTuple
 
 from pydantic_core import from_json
 
-from chat_bridge.refused import EventRefusal, refusal_of_line
+from chat_bridge.model import EventRefusal
 from contracts.base import Envelope
 from contracts.erasure import ErasedAt, Person, author_of, is_erased
 from contracts.log_time import future_fault
 from contracts.topics import BY_NAME, INBOUND_TOPICS
 from servicekit.clock import Clock
+from servicekit.errors import RequestRefused
+from servicekit.log.handler import id_in
 from servicekit.log.records import Message, Producer, Received
 
 LINES_LIMIT = 50_000
@@ -31,23 +33,7 @@ REFUSED_LIMIT: Final = 1_000
 """Maximum number of rejected lines of a request that are stored and listed."""
 
 
-class TooManyLines(Exception):
-    """Raised if a request has more than LINES_LIMIT lines."""
-
-
-class LineFault(NamedTuple):
-    """Reason for the rejection of a line.
-
-    Attributes:
-        reason: The reason's short name.
-        detail: The reason in words, without the line's content.
-    """
-
-    reason: str
-    detail: str
-
-
-ERASED: Final = LineFault("erased", "the person was erased; events until five minutes after the erasure are not stored")
+ERASED: Final = ("erased", "the person was erased; events until five minutes after the erasure are not stored")
 
 
 class ValidLine(NamedTuple):
@@ -59,6 +45,7 @@ class ValidLine(NamedTuple):
     """
 
     message: Message
+    event_id: str
     occurred_at: int
     author: Person | None
 
@@ -67,7 +54,7 @@ class Taken(NamedTuple):
     """Result of a request: the number of events that consumers accept, and the rejected lines by number, in order."""
 
     accepted: int
-    refused: Mapping[int, LineFault]
+    refused: Mapping[int, EventRefusal]
 
 
 class IngestProject(NamedTuple):
@@ -77,7 +64,7 @@ class IngestProject(NamedTuple):
     project: str
 
 
-async def check(body: bytes, project: IngestProject) -> dict[int, ValidLine | LineFault]:
+async def check(body: bytes, project: IngestProject) -> dict[int, ValidLine | EventRefusal]:
     """Validate the lines of a request body and return the results by the line's number, counted from 1.
 
     Args:
@@ -85,11 +72,11 @@ async def check(body: bytes, project: IngestProject) -> dict[int, ValidLine | Li
         project: The tenant and project of the request.
 
     Raises:
-        TooManyLines: The body has more than LINES_LIMIT lines.
+        RequestRefused: The body has more than LINES_LIMIT lines.
     """
     if body.count(b"\n") > LINES_LIMIT:
-        raise TooManyLines
-    results: dict[int, ValidLine | LineFault] = {}
+        raise RequestRefused(413, f"More than {LINES_LIMIT} lines.")
+    results: dict[int, ValidLine | EventRefusal] = {}
     for number, text in enumerate(body.split(b"\n"), 1):
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)
@@ -98,7 +85,7 @@ async def check(body: bytes, project: IngestProject) -> dict[int, ValidLine | Li
     return results
 
 
-def check_line(line: bytes, project: IngestProject) -> ValidLine | LineFault:
+def check_line(line: bytes, project: IngestProject) -> ValidLine | EventRefusal:
     """Validate a line and convert it to a Kafka record.
 
     A missing tenant or project is taken from the request. A line with a different tenant or project is rejected. Future
@@ -107,23 +94,23 @@ def check_line(line: bytes, project: IngestProject) -> ValidLine | LineFault:
     try:
         event: Any = from_json(line)
     except ValueError:
-        return LineFault("invalid_json", "not one JSON value in UTF-8")
+        return EventRefusal(*project, "", "", "invalid_json", "not one JSON value in UTF-8")
     if not isinstance(event, dict):
-        return LineFault("invalid_json", "not a JSON object")
-    topic = event.get("topic")
+        return EventRefusal(*project, "", "", "invalid_json", "not a JSON object")
+    topic, event_id = event.get("topic"), id_in(event, "eventId") or ""
     if not isinstance(topic, str) or topic not in _MODELS:
-        return LineFault("unknown_topic", f"topic must be one of {', '.join(_MODELS)}")
+        return EventRefusal(*project, "", event_id, "unknown_topic", f"topic must be one of {', '.join(_MODELS)}")
     for name, value in (("project", project.project), ("tenant", project.tenant)):
         if name not in event:
             # Inserted at the front, so that the other bytes are written as sent. These names need no escaping.
             line = b'{"%s":"%s",%s' % (name.encode(), value.encode(), line[1:])
         elif event[name] != value:
-            return LineFault(f"other_{name}", f"{name} differs from the one in the path")
+            return EventRefusal(*project, topic, event_id, f"other_{name}", f"{name} differs from the one in the path")
     result = Received.of_value(topic, line, _MODELS)
     if not isinstance(result, Received):
-        return LineFault(result.reason, result.detail)
+        return EventRefusal(*project, topic, event_id, result.reason, result.detail)
     message = Message(topic, BY_NAME[topic].key(result.event), line)
-    return ValidLine(message, result.event.occurred_at, author_of(result.event))
+    return ValidLine(message, event_id, result.event.occurred_at, author_of(result.event))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,45 +138,38 @@ class Intake:
         Returns after the log has acknowledged the lines.
 
         Raises:
-            TooManyLines: The body has more than LINES_LIMIT lines.
+            RequestRefused: The body has more than LINES_LIMIT lines.
             LogFull: The log has no room for the lines.
             Unavailable: The log or the database does not respond.
         """
         results = await check(body, project)
         valid = {number: line for number, line in results.items() if isinstance(line, ValidLine)}
-        erased = await self._erased(valid)
+        erased = await self._erased(project, valid)
         lines = {number: line for number, line in valid.items() if number not in erased}
-        future = await self._write(lines)
-        refused = erased | {number: fault for number, fault in results.items() if isinstance(fault, LineFault)}
-        if refused:
-            texts = body.split(b"\n")
-            await self.note_refused(
-                [
-                    refusal_of_line(*project, texts[number - 1], *fault)
-                    for number, fault in sorted(refused.items())[:REFUSED_LIMIT]
-                ]
-            )
+        future = await self._write(project, lines)
+        refused = erased | {number: line for number, line in results.items() if isinstance(line, EventRefusal)}
+        await self.note_refused([refusal for _, refusal in sorted(refused.items())[:REFUSED_LIMIT]])
         return Taken(len(lines) - len(future), dict(sorted((refused | future).items())))
 
     async def drop(self, project: IngestProject, source: str, reasons: Sequence[str]) -> None:
         """Store the reasons for which a source made no chat events from a payload. Equal reasons share a row."""
-        await self.note_refused([EventRefusal(*project, "", "", source, reason) for reason in reasons])
+        await self.note_refused([EventRefusal(*project, "", "", reason, source) for reason in reasons])
 
-    async def _erased(self, lines: Mapping[int, ValidLine]) -> dict[int, LineFault]:
-        """Return the faults of the lines that an erasure of their author covers. Consumers would ignore them."""
+    async def _erased(self, project: IngestProject, lines: Mapping[int, ValidLine]) -> dict[int, EventRefusal]:
+        """Return the rejections of lines that an erasure of their author covers. Consumers would ignore them."""
         people = {line.author for line in lines.values() if line.author is not None}
         erased, now = await self.erased_at(people) if people else {}, self.clock.now()
         return {
-            number: ERASED
+            number: EventRefusal(*project, line.message.topic, line.event_id, *ERASED)
             for number, line in lines.items()
             if line.author is not None and is_erased(line.occurred_at, erased.get(line.author), now)
         }
 
-    async def _write(self, lines: Mapping[int, ValidLine]) -> dict[int, LineFault]:
-        """Write lines to the log, and return the faults of those that consumers will reject as future events."""
+    async def _write(self, project: IngestProject, lines: Mapping[int, ValidLine]) -> dict[int, EventRefusal]:
+        """Write lines to the log, and return the rejections of those that consumers will reject as future events."""
         written = await self.log.send([line.message for line in lines.values()]) if lines else []
         return {
-            number: LineFault(*fault)
+            number: EventRefusal(*project, line.message.topic, line.event_id, *fault)
             for (number, line), record in zip(lines.items(), written, strict=True)
             if (fault := future_fault(line.occurred_at, self._time_of(record.log_time)))
         }

@@ -6,8 +6,8 @@ from prometheus_client import Counter, Gauge
 
 REFUSED = Counter(
     "agent_feedback_refused_events_total",
-    "Rejected chat events, from HTTP and from the log, by field and violated rule",
-    ("topic", "field", "rule"),
+    "Rejected chat events, from HTTP and from the log, by reason",
+    ("topic", "reason"),
 )
 PARKED = Gauge("agent_feedback_parked", "Events that wait for the message they are about", ("service",))
 PARKED_SECONDS = Gauge(

@@ -101,6 +101,24 @@ class IndexedMessage:
         return replace(self, question_message_id=question.message_id if question else None)
 
 
+class EventRefusal(NamedTuple):
+    """A rejected event of a project, as its producer sees it: without content.
+
+    Attributes:
+        topic: Empty if the event names no known topic.
+        event_id: Empty if it is invalid, or if a source dropped the event: such events share a row per reason.
+        reason: The reason's short name.
+        detail: The invalid field and the violated rule, or the source that dropped the event. May be empty.
+    """
+
+    tenant: str
+    project: str
+    topic: str
+    event_id: str
+    reason: str
+    detail: str
+
+
 class ParkedKey(NamedTuple):
     """Key of a parked event.
 

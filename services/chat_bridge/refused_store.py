@@ -10,15 +10,18 @@ import asyncpg
 import structlog
 
 from chat_bridge import metrics
-from chat_bridge.refused import EventRefusal, refusal_of_record
+from chat_bridge.model import EventRefusal
 from chat_bridge.sql import SQL
+from contracts.topics import INBOUND_TOPICS
 from servicekit.clock import Clock
-from servicekit.log.outcome import Outcome
+from servicekit.log.outcome import Outcome, RecordIds
 
 TENANT_LIMIT: Final = 10_000
 """Maximum number of stored rejections per tenant. The oldest are deleted first."""
 SHOWN: Final = 1_000
 """Maximum number of rejections in one response."""
+
+_TOPICS: Final = frozenset(topic.name for topic in INBOUND_TOPICS)
 
 log = structlog.get_logger(part="refused")
 
@@ -37,19 +40,25 @@ class RefusedEvents:
         self._clock = clock
         self._tenant_limit = tenant_limit
 
-    async def note_dead_letters(self, letters: Collection[tuple[str, bytes | None, Outcome]]) -> None:
-        """Count and store the chat events among dead-lettered records. Never raises.
+    async def note_dead_letters(self, letters: Collection[tuple[str, RecordIds | None, Outcome]]) -> None:
+        """Count and store the chat events among dead-lettered records whose project can be read. Never raises.
 
         Args:
-            letters: The topic, the value and the outcome of each record.
+            letters: The topic, the ids and the outcome of each record.
         """
-        await self.note([refusal for letter in letters if (refusal := refusal_of_record(*letter)) is not None])
+        await self.note(
+            [
+                EventRefusal(ids.tenant, ids.project, topic, ids.event_id or "", outcome.reason, outcome.detail)
+                for topic, ids, outcome in letters
+                if ids is not None and topic in _TOPICS
+            ]
+        )
 
     async def note(self, refusals: Collection[EventRefusal]) -> None:
         """Count and store rejected events. Never raises."""
         counts = Counter(refusals)
         for refusal, times in counts.items():
-            metrics.REFUSED.labels(refusal.topic, refusal.field, refusal.rule).inc(times)
+            metrics.REFUSED.labels(refusal.topic, refusal.reason).inc(times)
         try:
             await self._keep(counts)
         except Exception as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from chat_bridge.api import ingest_router
-from chat_bridge.api_refused import refused_router
 from chat_bridge.parts import ChatBridgeParts, open_parts
 from chat_bridge.settings import ChatBridgeSettings
 from chat_bridge.sources.api import source_router
@@ -20,7 +19,7 @@ def _connect(parts: ChatBridgeParts, service: Service) -> None:
 
 
 def _routers(parts: ChatBridgeParts) -> list[APIRouter]:
-    return [ingest_router(parts.intake), source_router(parts.sources, parts.intake), refused_router(parts.refused)]
+    return [ingest_router(parts.intake, parts.refused), source_router(parts.sources, parts.intake)]
 
 
 PROGRAM: ServiceDefinition[ChatBridgeParts] = ServiceDefinition(

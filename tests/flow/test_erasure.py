@@ -57,7 +57,7 @@ async def test_an_erased_persons_chat_events_are_refused_over_http(stack: Runnin
         again = (await http.post("/ingest/acme/support/events", content=body, headers=NDJSON)).json()
         assert [(line["line"], line["reason"]) for line in again["refused"]] == [(len(events), "erased")]
         listed = (await http.get("/conversations/acme/support/refused")).json()["items"]
-        assert [item["rule"] for item in listed if item["event_id"] == events[-1]["eventId"]] == ["erased"]
+        assert [item["reason"] for item in listed if item["event_id"] == events[-1]["eventId"]] == ["erased"]
 
 
 async def test_what_an_erased_person_says_later_is_taken_in_again(postgres_url: str) -> None:

@@ -96,10 +96,10 @@ async def test_producers_are_told_of_their_refused_events(stack: RunningStack) -
         later = await http.get(path, params={"since": "2999-01-01T00:00:00Z"})
         assert (await http.get(path, params={"since": "yesterday"})).status_code == 422
         assert (await http.get("/conversations/globex/support/refused")).status_code == 403
-    named = [(one["event_id"], one["field"], one["rule"], one["times"]) for one in answer.json()["items"]]
-    assert sorted(named)[0] == ("", "", "invalid_json", 1)
-    assert ("from-the-log", "senderType", "input should be 'human', 'agent' or 'system'", 1) in named
-    assert [one[1:] for one in named if one[0] == bad["eventId"]] == [("messageId", "field required", 2)]
+    named = [(one["event_id"], one["reason"], one["detail"], one["times"]) for one in answer.json()["items"]]
+    assert sorted(named)[0] == ("", "invalid_json", "not one JSON value in UTF-8", 1)
+    assert ("from-the-log", "invalid_event", "senderType: input should be 'human', 'agent' or 'system'", 1) in named
+    assert [one[1:] for one in named if one[0] == bad["eventId"]] == [("invalid_event", "messageId: field required", 2)]
     assert len(named) == 3
     assert "secret" not in answer.text
     assert later.json() == {"items": [], "truncated": False}
@@ -128,8 +128,8 @@ async def test_producers_are_told_of_a_reaction_whose_message_never_came(
             await given_up.wait()
         async with running.client("chat") as http:
             [told] = (await http.get("/conversations/acme/support/refused")).json()["items"]
-    assert (told["topic"], told["event_id"], told["field"]) == (lost["topic"], lost["eventId"], "")
-    assert (told["rule"], told["times"]) == ("original_never_came", 1)
+    assert (told["topic"], told["event_id"]) == (lost["topic"], lost["eventId"])
+    assert (told["reason"], told["times"]) == ("original_never_came", 1)
 
 
 async def test_a_line_that_names_no_place_is_of_the_address(stack: RunningStack) -> None:

@@ -8,9 +8,10 @@ import asyncpg
 import pytest_asyncio
 
 import chat_bridge.service
-from chat_bridge.refused import EventRefusal
+from chat_bridge.model import EventRefusal
 from chat_bridge.refused_store import RefusedEvents
 from servicekit.db.pools import open_pool
+from servicekit.log.outcome import Outcome, RecordIds
 from tests.support.hand_clock import HandClock
 
 SCHEMA = chat_bridge.sql.SQL.schema
@@ -26,7 +27,9 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
 
 
 def refusal(number: int, tenant: str = "acme", project: str = "support") -> EventRefusal:
-    return EventRefusal(tenant, project, "chat.message.ingested", f"e-{number}", "content", "field required")
+    return EventRefusal(
+        tenant, project, "chat.message.ingested", f"e-{number}", "invalid_event", "content: field required"
+    )
 
 
 async def listed(events: RefusedEvents, tenant: str = "acme", project: str = "support") -> list[tuple[str, int]]:
@@ -59,3 +62,12 @@ async def test_a_refusal_is_counted_at_its_latest_time_by_whatever_clock(pool: a
     await events.note([refusal(1), refusal(1)])
     [row] = await events.since("acme", "support", 0)
     assert (row["times"], row["refused_at"]) == (3, latest)
+
+
+async def test_of_dead_letters_the_chat_events_of_a_project_are_listed(pool: asyncpg.Pool) -> None:
+    events, ids = RefusedEvents(pool, HandClock()), RecordIds("acme", "support", "e-1", None, None)
+    letter = Outcome.dead_lettered("invalid_event", "content: field required")
+    chat = "chat.message.ingested"
+    await events.note_dead_letters([(chat, ids, letter), (chat, None, letter), ("feedback.erased", ids, letter)])
+    [row] = await events.since("acme", "support", 0)
+    assert (row["topic"], row["event_id"], row["reason"], row["detail"]) == (chat, "e-1", letter.reason, letter.detail)

@@ -569,7 +569,7 @@ export interface Ingested {
   /** Number of lines that the consumers accept. */
   accepted: number;
   /** The first 1,000 rejected lines. */
-  refused: RefusedEvent[];
+  refused: RefusedLine[];
   /** Number of rejected lines. */
   refused_total: number;
 }
@@ -1051,38 +1051,38 @@ export interface Refusal {
   detail: string;
 }
 
-/** An event that was rejected by the HTTP route or by a consumer. */
-export interface RefusedChatEvent {
+/** An event that was rejected by the HTTP route or by a consumer, or dropped by a source. */
+export interface RefusedEvent {
+  /** The reason's short name. */
+  reason: string;
+  /** The reason in words, without the event's content; or the source that dropped the event. */
+  detail: string;
   /** The event's topic; empty if it named none. */
   topic: string;
   /** The event's `eventId`; empty if it cannot be read. */
   event_id: string;
-  /** The field that violates the rule, or the source that dropped the event; empty if the rule is not about a single field. */
-  field: string;
-  /** The violated rule, in words or as a short name. */
-  rule: string;
-  /** Number of times that the event was rejected by this rule. */
+  /** Number of times that the event was rejected for this reason. */
   times: number;
   /** Time of the last rejection, RFC 3339. */
   refused_at: string;
 }
 
-/** The rejected events of a project. */
-export interface RefusedChatEvents {
-  /** At most 1000 events, the latest first. */
-  items: RefusedChatEvent[];
-  /** True if there may be older rejected events, which the list omits. */
-  truncated: boolean;
-}
-
 /** A rejected line of the request, and the reason for its rejection. */
-export interface RefusedEvent {
-  /** The line's number, from 1. */
-  line: number;
+export interface RefusedLine {
   /** The reason's short name. */
   reason: string;
-  /** The reason in words, without the line's content. */
+  /** The reason in words, without the event's content; or the source that dropped the event. */
   detail: string;
+  /** The line's number, from 1. */
+  line: number;
+}
+
+/** The rejected events of a project. */
+export interface RefusedList {
+  /** At most 1000 events, the latest first. */
+  items: RefusedEvent[];
+  /** True if there may be older rejected events, which the list omits. */
+  truncated: boolean;
 }
 
 /** Rule that fires if a resolved issue regresses. The alert ends when the issue is resolved again, muted or reopened. */
@@ -1547,6 +1547,14 @@ export interface Operations {
     body: undefined;
     answer: Ingested;
   };
+  "GET /conversations/{tenant}/{project}/refused": {
+    query: {
+      /** Earliest time of the rejections, RFC 3339 with an offset; by default all stored rejections are listed. */
+      since?: string | null;
+    };
+    body: undefined;
+    answer: RefusedList;
+  };
   "POST /sources/slack/events": {
     query: Record<string, unknown>;
     body: Record<string, unknown>;
@@ -1556,14 +1564,6 @@ export interface Operations {
     query: Record<string, unknown>;
     body: Record<string, unknown>;
     answer: SourceOutcome;
-  };
-  "GET /conversations/{tenant}/{project}/refused": {
-    query: {
-      /** Earliest time of the rejections, RFC 3339 with an offset; by default all stored rejections are listed. */
-      since?: string | null;
-    };
-    body: undefined;
-    answer: RefusedChatEvents;
   };
   "POST /conversations/{tenant}/{project}/{conversation_id}/turns/{turn_id}/feedback": {
     query: Record<string, unknown>;

@@ -37,23 +37,24 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _ID: Final = re.compile(ID_PATTERN)
 
 
-def ids_of(raw: RawRecord) -> RecordIds | None:
-    """Return the ids in a record's value.
-
-    The result is None if the tenant or project is missing or invalid, or if there is neither a valid event id nor a
-    valid message id.
-    """
+def ids_of(value: bytes | None) -> RecordIds | None:
+    """Return the ids in a record's value, or None if its tenant or project is missing or invalid."""
     try:
-        event = from_json(raw.value or b"")
+        event = from_json(value or b"")
     except (ValueError, RecursionError):
         return None
     if not isinstance(event, dict) or not all(_fits(_NAME, event.get(name)) for name in ("tenant", "project")):
         return None
-    names = ("eventId", "conversationId", "messageId")
-    event_id, conversation, message = (event[name] if _fits(_ID, event.get(name)) else None for name in names)
-    if event_id is None and message is None:
-        return None
-    return RecordIds(event["tenant"], event["project"], event_id, conversation, message)
+    ids = (id_in(event, name) for name in ("eventId", "conversationId", "messageId"))
+    return RecordIds(event["tenant"], event["project"], *ids)
+
+
+def id_in(event: Mapping[str, Any], name: str) -> str | None:
+    """Return the id in a field of an event's JSON, or None if it is missing or invalid. Integers are valid ids."""
+    value = event.get(name)
+    if type(value) is int and value.bit_length() <= 64:
+        value = str(value)
+    return value if _fits(_ID, value) else None
 
 
 def _fits(pattern: re.Pattern[str], value: object) -> bool:
@@ -96,7 +97,7 @@ class Slot:
     @property
     def ids(self) -> RecordIds | None:
         """Ids of the record's event, also if the event is invalid (see `ids_of`)."""
-        return ids_of(self.raw)
+        return ids_of(self.raw.value)
 
     @property
     def conversation(self) -> Conversation:

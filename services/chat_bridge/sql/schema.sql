@@ -70,17 +70,17 @@ create index parked_by_original on parked (original_message_id, conversation_id,
 create index parked_by_age on parked (parked_at);
 create index parked_of_person on parked (user_id, tenant);
 
--- Events that were rejected, for their producers: the event, the field and the rule, without content.
+-- Events that were rejected, for their producers: the event and the reason, without content.
 create table refused (
     tenant text not null,
     project text not null,
     topic text not null,
     event_id text not null,
-    field text not null,
-    rule text not null,
+    reason text not null,
+    detail text not null,
     times bigint not null,
     refused_at bigint not null,
-    primary key (event_id, topic, field, rule, project, tenant)
+    primary key (event_id, topic, reason, detail, project, tenant)
 );
 create index refused_by_tenant on refused (tenant, refused_at desc);
 

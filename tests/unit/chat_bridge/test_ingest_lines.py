@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from chat_bridge.ingest import IngestProject, Intake, LineFault, TooManyLines, ValidLine, check, check_line
-from chat_bridge.refused import EventRefusal
+from chat_bridge.ingest import IngestProject, Intake, ValidLine, check, check_line
+from chat_bridge.model import EventRefusal
 from contracts.erasure import ERASURE_MARGIN, ErasedAt, Person
 from contracts.instants import SECOND, format_instant, parse_instant
 from contracts.log_time import FUTURE_LIMIT
+from servicekit.errors import RequestRefused
 from servicekit.log.records import Message, Written
 from tests.support.hand_clock import HandClock
 from tests.support.logs import RecordingLog, example
@@ -41,7 +42,7 @@ async def test_lines_keep_their_order_and_their_numbers_and_blank_ones_are_skipp
     body = b"\n".join([line(messageId="m1"), b" \t\r", b"7", line(messageId="m2"), b"{", line(tenant="globex"), b""])
     checked = await check(body, HERE)
     assert {
-        number: line.reason if isinstance(line, LineFault) else json.loads(line.message.value or b"")["messageId"]
+        number: line.reason if isinstance(line, EventRefusal) else json.loads(line.message.value or b"")["messageId"]
         for number, line in checked.items()
     } == {1: "m1", 3: "invalid_json", 4: "m2", 5: "invalid_json", 6: "other_tenant"}
     assert await check(b"", HERE) == await check(b"\n \n", HERE) == {}
@@ -49,7 +50,7 @@ async def test_lines_keep_their_order_and_their_numbers_and_blank_ones_are_skipp
 
 async def test_a_request_has_at_most_50_000_line_ends() -> None:
     assert await check(b"\n" * 50_000, HERE) == {}
-    with pytest.raises(TooManyLines):
+    with pytest.raises(RequestRefused, match="More than 50000 lines"):
         await check(b"\n" * 50_001, HERE)
 
 
@@ -86,8 +87,11 @@ async def test_others_run_while_a_long_request_is_read() -> None:
 def test_the_first_broken_rule_refuses_a_line(sent: bytes, reason: str, detail: str) -> None:
     refused = check_line(sent, HERE)
     assert not isinstance(refused, ValidLine)
-    assert refused[0] == reason
-    assert refused[1].startswith(detail)
+    assert refused.reason == reason
+    assert refused.detail.startswith(detail)
+    named = json.loads(line())["eventId"] if reason != "invalid_json" else ""
+    assert (*refused[:2], refused.event_id) == (*HERE, named)
+    assert refused.topic == ("" if reason in ("invalid_json", "unknown_topic") else TOPIC)
 
 
 class TimedLog(RecordingLog):
@@ -152,7 +156,7 @@ async def test_an_erased_persons_events_are_refused_and_noted(after_erasure: int
     accepted, refused = await Intake(log, clock, None, eve, note).take(HERE, b"\n".join([*lines, agent]))
     assert (accepted, len(log.messages)) == ((2, 2) if erased else (3, 3))
     assert [(line, fault.reason) for line, fault in refused.items()] == ([(1, "erased")] if erased else [])
-    assert [(refusal.event_id, refusal.rule) for refusal in noted] == ([("eve", "erased")] if erased else [])
+    assert [(refusal.event_id, refusal.reason) for refusal in noted] == ([("eve", "erased")] if erased else [])
 
 
 @pytest.mark.parametrize("missing", [(), ("tenant",), ("project",), ("tenant", "project")])

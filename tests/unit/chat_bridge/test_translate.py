@@ -11,7 +11,6 @@ import pytest
 from pydantic import ValidationError
 
 from chat_bridge.model import IndexedMessage, indexed, translate
-from chat_bridge.refused import EventRefusal, refusal_of_line, refusal_of_record
 from contracts.base import TEXT_LIMIT
 from contracts.chat import ChatMessageIngested, ChatMessageReactionIngested, ChatMessageReplyIngested
 from contracts.feedback import FeedbackExplicitReceived, FeedbackReactionReceived, FeedbackReplyReceived
@@ -205,72 +204,3 @@ def test_a_message_without_a_turn_is_its_own() -> None:
 )
 def test_what_is_no_feedback(event: Any, about: IndexedMessage, becomes: Outcome) -> None:
     assert translate(event, about) == becomes
-
-
-# Rejected events are listed by event id, field and rule, whatever their bytes are.
-
-MESSAGE = "chat.message.ingested"
-
-
-WHOLE = {"tenant": "acme", "project": "support", "eventId": "e-1"}
-
-
-def refusal(
-    value: object, topic: str = MESSAGE, reason: str = "invalid_event", detail: str = ""
-) -> EventRefusal | None:
-    raw = json.dumps(value).encode() if not isinstance(value, bytes) else value
-    return refusal_of_record(topic, raw, Outcome.dead_lettered(reason, detail))
-
-
-def test_a_record_names_its_project() -> None:
-    found = refusal(WHOLE, detail="attachments.3.type: field required")
-    assert found == EventRefusal("acme", "support", MESSAGE, "e-1", "attachments[].type", "field required")
-    assert refusal(WHOLE, reason="future", detail="in words") == EventRefusal(
-        "acme", "support", MESSAGE, "e-1", "", "future"
-    )
-
-
-@pytest.mark.parametrize(
-    "value",
-    [b"{", b"[]", b"\xff", b"[" * 5_000, WHOLE | {"tenant": 7}, WHOLE | {"project": "a/b"}, WHOLE | {"tenant": ""}],
-)
-def test_a_record_of_nobody_is_told_to_nobody(value: object) -> None:
-    assert refusal(value) is None
-
-
-@pytest.mark.parametrize(
-    ("event_id", "told"),
-    [
-        ("e-1", "e-1"),
-        ("x" * 256, "x" * 256),
-        ("x" * 257, ""),
-        ("a\nb", ""),
-        (True, ""),
-        ({"a": 1}, ""),
-    ],
-)
-def test_only_an_event_id_that_is_one_is_told(event_id: object, told: str) -> None:
-    line = json.dumps({"topic": MESSAGE, "eventId": event_id}).encode()
-    assert refusal_of_line("acme", "support", line, "invalid_event", "content: field required").event_id == told
-
-
-@pytest.mark.parametrize(
-    ("reason", "detail", "field", "rule"),
-    [
-        ("invalid_event", "content: field required", "content", "field required"),
-        ("invalid_event", "a.10.b.2: x: y", "a[].b[]", "x: y"),
-        ("invalid_event", "in words", "in words", "invalid_event"),
-        ("invalid_event", "", "", "invalid_event"),
-        ("other_tenant", "tenant: in words", "", "other_tenant"),
-    ],
-)
-def test_a_rule_without_words_is_told_by_its_name(reason: str, detail: str, field: str, rule: str) -> None:
-    by_line = refusal_of_line("acme", "support", json.dumps(WHOLE | {"topic": MESSAGE}).encode(), reason, detail)
-    by_record = refusal(WHOLE, reason=reason, detail=detail)
-    assert by_line == by_record == EventRefusal("acme", "support", MESSAGE, "e-1", field, rule)
-
-
-@pytest.mark.parametrize("topic", ["feedback.created", "my secret", 7, None])
-def test_a_topic_that_is_none_of_ours_is_not_told(topic: object) -> None:
-    found = refusal_of_line("acme", "support", json.dumps({"topic": topic}).encode(), "unknown_topic", "in words")
-    assert found == EventRefusal("acme", "support", "", "", "", "unknown_topic")

@@ -20,7 +20,7 @@ from servicekit import metrics
 from servicekit.errors import LogUnavailable, Permanent, Unavailable
 from servicekit.log.backoff import Backoff, Interrupted
 from servicekit.log.delivery import BISECT_AFTER, BLAME_AFTER, Delivery
-from servicekit.log.handler import Handler
+from servicekit.log.handler import Handler, ids_of
 from servicekit.log.outcome import Observation, Outcome
 from servicekit.log.records import Message, RawRecord, Received, Written
 from servicekit.log.settings import MESSAGE_LIMIT
@@ -553,3 +553,32 @@ async def test_a_batch_that_waits_for_half_a_minute_says_why(error: Exception, w
     await delivery.deliver([message(1)], commit)
     stuck = "nothing it reads has gone through for"
     assert said == [None, f"{stuck} 40 s: {words}", f"{stuck} 60 s: {words}", None]
+
+
+WHOLE = {"tenant": "acme", "project": "support", "eventId": "e-1"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{}, [], "[" * 5_000, WHOLE | {"tenant": 7}, WHOLE | {"project": "a/b"}, WHOLE | {"tenant": ""}],
+)
+def test_a_record_without_a_valid_project_has_no_ids(value: object) -> None:
+    assert ids_of(value.encode() if isinstance(value, str) else json.dumps(value).encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("event_id", "named"),
+    [
+        ("e-1", "e-1"),
+        ("x" * 256, "x" * 256),
+        (7, "7"),
+        (10**400, None),
+        ("x" * 257, None),
+        ("a\nb", None),
+        (True, None),
+        ({"a": 1}, None),
+    ],
+)
+def test_only_a_valid_id_is_named(event_id: object, named: str | None) -> None:
+    ids = ids_of(json.dumps(WHOLE | {"eventId": event_id}).encode())
+    assert ids == ("acme", "support", named, None, None)

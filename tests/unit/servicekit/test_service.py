@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from servicekit import metrics
-from servicekit.log.outcome import Outcome
+from servicekit.log.handler import ids_of
+from servicekit.log.outcome import Outcome, RecordIds
 from servicekit.log.records import Received
 from servicekit.periodic import Periodic
 from servicekit.service import Service, ServiceContext
@@ -62,10 +63,10 @@ async def test_a_service_that_is_not_ready_says_which_part_of_it_is_not() -> Non
 
 async def test_a_service_is_told_of_dead_letters_of_a_batch_and_of_late_ones() -> None:
     topic = "chat.message.ingested"
-    log, told = RecordingLog(), list[tuple[str, bytes | None, Outcome]]()
+    log, told = RecordingLog(), list[tuple[str, RecordIds | None, Outcome]]()
     service: Any = Service("chat_bridge", ServiceContext("localhost:1", wrap_producer=lambda _: log))
 
-    async def note(letters: Sequence[tuple[str, bytes | None, Outcome]]) -> None:
+    async def note(letters: Sequence[tuple[str, RecordIds | None, Outcome]]) -> None:
         told.extend(letters)
 
     async def commit(_: object) -> bool:
@@ -75,11 +76,11 @@ async def test_a_service_is_told_of_dead_letters_of_a_batch_and_of_late_ones() -
     service.consume("chat_bridge", NoWork())
     broken = raw(topic, b"{" * 200)
     await service.subscription("chat_bridge").delivery.deliver([broken], commit)
-    assert told == [(topic, broken.value, Outcome.dead_lettered("invalid_json"))]
+    assert told == [(topic, None, Outcome.dead_lettered("invalid_json"))]
 
     told.clear()
     late, outcome = raw(topic, example(topic, "least"), 1), Outcome.dead_lettered("original_unknown", "in words")
     received: Any = Received(None, late)  # the event is not read
     await service.late_outcomes("chat_bridge").set_aside([(received, outcome)])
-    assert told == [(topic, late.value, outcome)]
+    assert told == [(topic, ids_of(late.value), outcome)]
     assert [message.topic for message in log.messages] == [f"{topic}.dlq"] * 2
