@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from contracts.instants import DAY
 from contracts.scopes import ALL_SCOPES, ROLES
 from reporting.access.keys import MOST_KEYS, ApiKeys
-from reporting.access.sign_in import signed_in_answer
+from reporting.access.sign_in import sign_in
 from servicekit.clock import SystemClock
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import AccessToken, AnyOf, AnyOfLater, Caller
@@ -388,7 +388,7 @@ async def test_people_bring_tokens_of_the_example_issuer(tmp_path: Path) -> None
 async def signs_in(scope: Scope, receive: Receive, send: Send) -> None:
     request = Request(scope, receive)
     request.state.guard = Guard(AccessToken("session"))
-    made = signed_in_answer(request, "session", "/")
+    made = await sign_in(request, "session", "/")
     assert request.client is not None
     headers = {"set-cookie": made.headers["set-cookie"]}
     await PlainTextResponse(request.client.host, headers=headers)(scope, receive, send)

@@ -99,38 +99,23 @@ def sign_in_router() -> Routes:
 async def sign_in(request: Request, token: str, target: str, refused: int = 401) -> HTMLResponse | RedirectResponse:
     """Sign a person in: store `token` as a cookie and redirect to `target`.
 
-    If the token is invalid, the response is the sign-in page with the status `refused`. A `target` that is not a path
-    of this server is replaced by "/".
+    With SameSite=Lax a link on another site opens a page, but changes nothing. If the token is invalid, the response is
+    the sign-in page with the status `refused`. A `target` that is not a path of this server is replaced by "/".
     """
-    target = own_path(target)
+    target, guard = target if _OWN_PATH.fullmatch(target) else "/", request.state.guard
     try:
-        is_valid = await request.state.guard.authenticator.authenticate(token) is not None
+        is_valid = await guard.authenticator.authenticate(token) is not None
     except UnicodeEncodeError:
         is_valid = False
     except Unavailable:
         return small_page(503, "Sign-in is not available at the moment", "The issuer of tokens does not answer.")
     if not is_valid or not _TOKEN.fullmatch(token):
         return sign_in_page(request, target, wrong=True, status=refused)
-    return signed_in_answer(request, token, target)
-
-
-def signed_in_answer(request: Request, token: str, target: str) -> RedirectResponse:
-    """Store `token` as the cookie and redirect to `target`.
-
-    With SameSite=Lax a link on another site opens a page, but changes nothing. A `target` that is not a path of this
-    server is replaced by "/".
-    """
-    answer, guard = RedirectResponse(own_path(target), 303, PRIVATE), request.state.guard
-    is_secure = request.url.scheme == "https"
+    answer, is_secure = RedirectResponse(target, 303, PRIVATE), request.url.scheme == "https"
     answer.set_cookie(
         guard.cookie, token, _REMEMBERED_SECONDS, httponly=True, samesite="lax", secure=is_secure, path="/"
     )
     return answer
-
-
-def own_path(target: str) -> str:
-    """Return `target` if it is a path of this server, otherwise "/"."""
-    return target if _OWN_PATH.fullmatch(target) else "/"
 
 
 async def signed_out(request: Request) -> RedirectResponse:

@@ -36,23 +36,20 @@ with recursive listed as (
     ) next
     where cardinality(last.conversations) < :limit::int
 )
-select conversation_id, occurred_at from listed where conversations <> '{}' order by cardinality(conversations)
-
--- name: count_reactions_of_conversations
-select e.conversation_id, sum(coalesce(octet_length(e.text), 0) + {overhead}) as size, {counts}
-from effective e
-where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end
-  and e.conversation_id = any(:ids::text[])
-group by e.conversation_id
-
--- name: starts_of_conversations
-select c.conversation_id, m.occurred_at
-from unnest(:ids::text[]) as c (conversation_id)
+select l.conversation_id, l.occurred_at, m.occurred_at as started_at, c.*
+from listed l
 cross join lateral (
+    select sum(coalesce(octet_length(e.text), 0) + {overhead}) as size, {counts}
+    from effective e
+    where e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end
+      and e.conversation_id = l.conversation_id
+) c
+left join lateral (
     select occurred_at from messages
-    where conversation_id = c.conversation_id and tenant = :tenant and project = :project
+    where conversation_id = l.conversation_id and tenant = :tenant and project = :project
     order by occurred_at, sequence limit 1
-) m
+) m on true
+where l.conversations <> '{}' order by cardinality(l.conversations)
 
 -- name: reactions_of_conversations
 select * from (

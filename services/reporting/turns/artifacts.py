@@ -41,22 +41,7 @@ class ArtifactsBody(RequestBody):
     """
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "kinds": ["turn.log.reaction"],
-                    "roles": ["artifact"],
-                    "scope": "conversation",
-                    "conversation_id": "c-42",
-                    "all_tags": ["origin:user"],
-                    "days": 365,
-                    "timestamp_filters": [{"op": ">=", "value": "2026-11-01T00:00:00Z"}],
-                    "sort": "newest",
-                    "limit": 50,
-                    "with_payload": True,
-                }
-            ]
-        }
+        json_schema_extra={"examples": [{"kinds": ["turn.log.reaction"], "conversation_id": "c-42"}]}
     )
 
     kinds: Annotated[list[Label], Field(max_length=10)] | None = Field(

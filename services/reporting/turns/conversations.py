@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Self
 
@@ -59,17 +58,7 @@ class PeriodBody(Paged):
     """Query for reactions from `start` to `end`, both inclusive."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "start": "2026-11-01T00:00:00Z",
-                    "end": "2026-12-01T00:00:00Z",
-                    "include_turns": True,
-                    "limit": 50,
-                    "cursor": None,
-                }
-            ]
-        }
+        json_schema_extra={"examples": [{"start": "2026-11-01T00:00:00Z", "end": "2026-12-01T00:00:00Z"}]}
     )
 
     start: SentMoment = Field(description="Start of the period, inclusive.")
@@ -104,45 +93,28 @@ async def conversations_in_period(pool: asyncpg.Pool, project: Project, body: Pe
         scope = {**project._asdict(), **body.span._asdict()}
         moment, conversation = after[:2] if after else (None, None)
         position = {"after": moment, "after_id": conversation, "seen": seen, "limit": body.limit + 1}
-        heads = await connection.fetch(*SQL.list_active_conversations(**scope, **position))
-        ids = [row["conversation_id"] for row in heads]
-        counts = _by_conversation(await connection.fetch(*SQL.count_reactions_of_conversations(**scope, ids=ids)))
-        sizes = (counts[id_]["size"] if body.include_turns else 0 for id_ in ids)
-        page, more = page_of(heads, sizes, body.limit)
-        ids = ids[: len(page)]
-        starts = _by_conversation(await connection.fetch(*SQL.starts_of_conversations(**project._asdict(), ids=ids)))
-        turns = await _turns(connection, project, body.span, ids) if body.include_turns else {}
+        rows = await connection.fetch(*SQL.list_active_conversations(**scope, **position))
+        page, more = page_of(rows, (row["size"] if body.include_turns else 0 for row in rows), body.limit)
+        ids = [row["conversation_id"] for row in page] if body.include_turns else []
+        turns = await _turns(connection, project, body.span, ids) if ids else {}
     last = page[-1] if more else None
     return ConversationsInPeriod(
         tenant=project.tenant,
         project=project.project,
         window=Window(start=body.start, end=body.end),
-        items=[_item(row, starts, counts, turns, include_turns=body.include_turns) for row in page],
+        items=[_item(row, turns.get(row["conversation_id"])) for row in page],
         next_cursor=encode(query, (last["occurred_at"], last["conversation_id"], str(first))) if last else None,
     )
 
 
-def _by_conversation(rows: Sequence[asyncpg.Record]) -> dict[str, asyncpg.Record]:
-    return {row["conversation_id"]: row for row in rows}
-
-
-def _item(
-    head: asyncpg.Record,
-    starts: Mapping[str, asyncpg.Record],
-    counts: Mapping[str, asyncpg.Record],
-    turns: Mapping[str, list[PeriodTurn]],
-    *,
-    include_turns: bool,
-) -> PeriodItem:
-    name = head["conversation_id"]
-    start = starts.get(name)
+def _item(row: asyncpg.Record, turns: list[PeriodTurn] | None) -> PeriodItem:
     return PeriodItem(
-        conversation_id=name,
-        last_activity_at=format_instant(head["occurred_at"]),
-        started_at=_instant(None if start is None else start["occurred_at"]),
-        feedback_counts=Counts(**counts_of(counts[name])),
-        turns=turns.get(name, []),
-        turns_cut=include_turns and counts[name]["size"] > ITEM_BYTES,
+        conversation_id=row["conversation_id"],
+        last_activity_at=format_instant(row["occurred_at"]),
+        started_at=None if row["started_at"] is None else format_instant(row["started_at"]),
+        feedback_counts=Counts(**counts_of(row)),
+        turns=turns or [],
+        turns_cut=turns is not None and row["size"] > ITEM_BYTES,
     )
 
 
@@ -164,10 +136,6 @@ async def _first_page(
     if seen is None:
         raise BadCursor
     return after[2], seen
-
-
-def _instant(moment: int | None) -> str | None:
-    return None if moment is None else format_instant(moment)
 
 
 async def _turns(

@@ -101,17 +101,11 @@ async def turns_with_feedbacks(
     heads = await connection.fetch(*SQL.list_turns(**of, since=since, turn_ids=body.turn_ids, **position))
     page, more = page_of(heads, (row["size"] for row in heads), body.limit)
     wanted = [row["turn_id"] for row in page]
-    reactions: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await connection.fetch(*SQL.reactions_of_turns(**of, since=since, turn_ids=wanted)):
-        reactions[row["turn_id"]].append(row)
-    messages: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await connection.fetch(*SQL.messages_of_turns(**of, turn_ids=wanted)):
-        messages[row["turn_id"]].append(row)
-    questions: dict[str, list[asyncpg.Record]] = defaultdict(list)
-    for row in await connection.fetch(*SQL.questions_of_turns(**of, turn_ids=wanted)):
-        questions[row["turn_id"]].append(row)
+    reactions = _by_turn(await connection.fetch(*SQL.reactions_of_turns(**of, since=since, turn_ids=wanted)))
+    messages = _by_turn(await connection.fetch(*SQL.messages_of_turns(**of, turn_ids=wanted)))
+    questions = _by_turn(await connection.fetch(*SQL.questions_of_turns(**of, turn_ids=wanted)))
     turns = [
-        _turn(turn, messages.get(turn, []), questions.get(turn, []), reactions.get(turn, []), cut=row["cut"])
+        _turn(turn, messages[turn], questions[turn], reactions[turn], cut=row["cut"])
         for turn, row in zip(wanted, page, strict=True)
     ]
     return TurnsWithFeedbacks(
@@ -120,6 +114,13 @@ async def turns_with_feedbacks(
         turns=turns,
         next_cursor=encode(query, (page[-1]["occurred_at"], page[-1]["turn_id"])) if more else None,
     )
+
+
+def _by_turn(rows: list[asyncpg.Record]) -> dict[str, list[asyncpg.Record]]:
+    by_turn: dict[str, list[asyncpg.Record]] = defaultdict(list)
+    for row in rows:
+        by_turn[row["turn_id"]].append(row)
+    return by_turn
 
 
 def _turn(
