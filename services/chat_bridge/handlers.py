@@ -125,12 +125,20 @@ class ChatHandler(Handler):
 
 
 def _message_outcomes(events: Sequence[BatchedEvent], changed: Collection[MessageKey]) -> Outcomes:
-    """Return the outcomes of the messages that are not replies; `changed` are the keys of written index rows."""
-    return {
-        event: Outcome.STORED if event.message.key in changed else Outcome.UNCHANGED
-        for event in events
-        if event.message is not None and event.about is None
-    }
+    """Return the outcomes of the messages that are not replies; `changed` are the keys of written index rows.
+
+    Of events with the same id, only the first one is stored.
+    """
+    outcomes: dict[BatchedEvent, Outcome] = {}
+    stored: set[tuple[MessageKey, str]] = set()
+    for event in events:
+        if event.message is None or event.about is not None:
+            continue
+        key = event.message.key, event.received.event.event_id
+        is_stored = event.message.key in changed and key not in stored
+        outcomes[event] = Outcome.STORED if is_stored else Outcome.UNCHANGED
+        stored.add(key)
+    return outcomes
 
 
 def _outcomes(translated: Mapping[BatchedEvent, Translated | Outcome]) -> Outcomes:

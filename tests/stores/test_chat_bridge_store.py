@@ -39,7 +39,7 @@ def named(message_id: str = "m1", tenant: str = "acme", conversation: str = "c1"
 
 
 def at_version(at: int, rank: int = 2) -> bytes:
-    return bytes([rank]) + at.to_bytes(24)
+    return bytes([rank]) + at.to_bytes(8) + bytes(28)
 
 
 def message(
@@ -203,6 +203,13 @@ async def test_with_another_person_or_agent_in_the_thread_it_follows_none(
     assert await store.thread_answers([named("f1")]) == {named("f1"): named("a1")}
     await store.index([other])
     assert await store.thread_answers([named("f1")]) == {}
+
+
+async def test_an_event_that_is_in_the_log_again_changes_nothing(store: MessageStore) -> None:
+    again = at_version(100)[:-1] + b"\x01"
+    await store.index([message(at=100)])
+    assert await store.index([message(at=100, version=again)]) == set()
+    assert await store.index([message(at=100, version=again, content="other")]) == {message().key}
 
 
 async def test_an_older_text_that_comes_later_changes_nothing(store: MessageStore) -> None:

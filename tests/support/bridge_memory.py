@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from chat_bridge.model import IndexedMessage, ParkedEvent, ParkedKey
 from chat_bridge.store import MessageStore
@@ -23,7 +24,10 @@ class MemoryMessageStore(MessageStore):
         for message in messages:
             current = self._messages.get(message.key)
             merged = message if current is None else current.merged(message)
-            if merged != current:
+            is_repeated = current is not None and (
+                merged == replace(current, version=merged.version) and merged.version[:17] == current.version[:17]
+            )
+            if not is_repeated:
                 self._messages[message.key] = merged
                 changed.add(message.key)
         return changed

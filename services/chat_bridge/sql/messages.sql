@@ -4,6 +4,12 @@ excluded.version > m.version
 -- fragment: is_earlier
 ({position_of(excluded)}) < ({position_of(m)})
 
+-- fragment: is_repeated
+-- The event was written to the log again: its version differs in the position in the log alone, which follows 17 bytes.
+(substr(excluded.version, 1, 17) = substr(m.version, 1, 17)
+    and (excluded.truncated, excluded.reply_to, excluded.thread, excluded.has_text, {said_of(excluded)})
+        is not distinct from (m.truncated, m.reply_to, m.thread, m.has_text, {said_of(m)}))
+
 -- function: index_messages returns table ({key_typed})
 -- Returns the keys of added or changed messages.
 begin
@@ -13,7 +19,7 @@ begin
     select * from unnest({key_arrays}, {said_arrays}, {stored_arrays}, {position_arrays}, :is_of_starter::boolean[])
     on conflict ({key_columns}) do update set {said_set_if(is_later, m)}, {stored_set_if(is_later, m)},
         {position_set_if(is_earlier, m)}, is_of_starter = m.is_of_starter or excluded.is_of_starter
-    where {is_later} or {is_earlier} or excluded.is_of_starter > m.is_of_starter
+    where {is_later} and not {is_repeated} or {is_earlier} or excluded.is_of_starter > m.is_of_starter
     returning {key_of(m)};
 end
 
