@@ -14,7 +14,7 @@ from reporting.http.conversations import conversations_router
 from reporting.model.projection import feedback_row, newest_feedbacks
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
-from reporting.turns.snapshots import Snapshot, snapshot_of
+from reporting.turns.snapshots import snapshot_of
 from tests.support.databases import OneConnection
 from tests.support.hand_clock import FixedClock
 from tests.support.reporting_client import client
@@ -100,7 +100,7 @@ async def test_what_is_written_while_an_answer_is_read_comes_at_once_or_the_next
         written.append(turn := f"t{len(written)}")
         await take(batch(feedback(turn, turn=turn)))
 
-    async def with_a_write_on_either_side(connection: asyncpg.Connection) -> Snapshot:
+    async def with_a_write_on_either_side(connection: asyncpg.Connection) -> str:
         await write()
         now = await snapshot_of(connection)
         await write()

@@ -65,6 +65,6 @@ def decode(text: str, query: str, shape: TypeAdapter[Position]) -> Position:
 
 
 SnapshotText = Annotated[str, Field(pattern=r"^[0-9A-F.]{1,40}/[0-9]{1,19}:[0-9]{1,19}:[0-9,]{0,5000}$")]
-"""Text of a `snapshots.Snapshot`: a database server and one of its snapshots."""
+"""Snapshot of `turns.snapshots`: a database server and one of its snapshots."""
 TIMED: Final = TypeAdapter(tuple[Moment, Id, SnapshotText])
 """Position in results ordered by time, then id, with a snapshot."""

@@ -1,5 +1,5 @@
 -- fragment: artifacts_in(kind, where)
-(select id, role, tags, text, user_id, conversation_id, turn_id, track_id, bundle_id, occurred_at,
+(select id, kind, role, tags, text, user_id, conversation_id, turn_id, track_id, bundle_id, occurred_at,
     case when :with_payload::boolean then payload end as payload
  from conv_messages
  where tenant = :tenant and project = :project and kind = {kind} and kind = any(:kinds::text[])
@@ -35,7 +35,7 @@ from (
 
 -- name: reactions_of_turn_logs
 select * from (
-    select r.id, r.conversation_id, r.turn_id, r.occurred_at, r.text, r.payload,
+    select r.id, r.kind, r.conversation_id, r.turn_id, r.occurred_at, r.text, r.payload,
            sum(2 * octet_length(r.text) + {overhead})
                over (partition by r.conversation_id, r.turn_id order by r.occurred_at desc, r.id) as used
     from unnest(:conversation_id::text[], :turn_id::text[]) as listed (conversation_id, turn_id)

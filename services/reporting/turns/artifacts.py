@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
 from typing import Annotated, Any, Final, Literal, Self
 
 import asyncpg
@@ -14,7 +14,7 @@ from contracts.instants import DAY, format_instant
 from contracts.message_fields import TurnKey
 from reporting.mirror.objects import TURN_LOG, WantedArtifact, content_of
 from reporting.model.requests import Days, Limit, Moment, RequestBody
-from reporting.model.responses import REACTION_KIND, ResponseModel, Time
+from reporting.model.responses import ResponseModel, Time
 from reporting.model.selection import ALWAYS, Project
 from reporting.sql import SQL
 
@@ -128,30 +128,25 @@ async def artifacts(
     if not body.wanted_kinds:
         return Artifacts(items=[])
     rows = await pool.fetch(*_statement(project, body, now))
-    logs = [(row["conversation_id"], row["turn_id"]) for row in rows if body.with_payload and _is_log(row)]
-    reactions: dict[tuple[str, str], list[WantedArtifact]] = {turn: [] for turn in logs}
+    logs = [(row["conversation_id"], row["turn_id"]) for row in rows if body.with_payload and row["kind"] == TURN_LOG]
+    reactions: dict[TurnKey, list[WantedArtifact]] = defaultdict(list)
     if logs:
         for row in await pool.fetch(*SQL.reactions_of_turn_logs.bulk(logs, **project._asdict())):
-            reactions[row["conversation_id"], row["turn_id"]].append(_content(project, row, REACTION_KIND))
-    return Artifacts(items=[_artifact(row, store_url, _payload(project, row, reactions)) for row in rows])
+            reaction = _wanted(project, row)
+            reactions[reaction.turn].append(reaction)
+    items = []
+    for row in rows:
+        payload = None
+        if body.with_payload:
+            artifact = _wanted(project, row)
+            payload = content_of(artifact, reactions[artifact.turn])
+        items.append(_artifact(row, store_url, payload))
+    return Artifacts(items=items)
 
 
-def _is_log(row: asyncpg.Record) -> bool:
-    return f"artifact:{TURN_LOG}" in row["tags"]
-
-
-def _content(project: Project, row: asyncpg.Record, kind: str) -> WantedArtifact:
+def _wanted(project: Project, row: asyncpg.Record) -> WantedArtifact:
     turn = TurnKey(*project, row["conversation_id"], row["turn_id"])
-    return WantedArtifact(turn, row["id"], kind, row["occurred_at"], row["text"], json.loads(row["payload"]))
-
-
-def _payload(
-    project: Project, row: asyncpg.Record, reactions: Mapping[tuple[str, str], Sequence[WantedArtifact]]
-) -> dict[str, Any] | None:
-    if row["payload"] is None:
-        return None
-    kind = TURN_LOG if _is_log(row) else REACTION_KIND
-    return content_of(_content(project, row, kind), reactions.get((row["conversation_id"], row["turn_id"]), ()))
+    return WantedArtifact(turn, row["id"], row["kind"], row["occurred_at"], row["text"], json.loads(row["payload"]))
 
 
 def _statement(project: Project, body: ArtifactsBody, now: int) -> tuple[Any, ...]:

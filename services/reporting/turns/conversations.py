@@ -18,7 +18,7 @@ from reporting.model.responses import Counts, FeedbackItem, ProjectReport, Respo
 from reporting.model.selection import Project, TimeSpan
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from reporting.turns.snapshots import Snapshot, snapshot_of, usable_watermark
+from reporting.turns.snapshots import snapshot_of, usable_watermark
 
 
 @dataclass(slots=True)
@@ -89,7 +89,9 @@ async def conversations_in_period(pool: asyncpg.Pool, project: Project, body: Pe
     after = None if body.cursor is None else decode(body.cursor, query, TIMED)
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         now = await snapshot_of(connection)
-        first, seen = await _first_page(connection, now, after)
+        seen = None if after is None else await usable_watermark(connection, after[2], now)
+        if after is not None and seen is None:
+            raise BadCursor
         scope = {**project._asdict(), **body.span._asdict()}
         moment, conversation = after[:2] if after else (None, None)
         position = {"after": moment, "after_id": conversation, "seen": seen, "limit": body.limit + 1}
@@ -97,13 +99,15 @@ async def conversations_in_period(pool: asyncpg.Pool, project: Project, body: Pe
         page, more = page_of(rows, (row["size"] if body.include_turns else 0 for row in rows), body.limit)
         ids = [row["conversation_id"] for row in page] if body.include_turns else []
         turns = await _turns(connection, project, body.span, ids) if ids else {}
-    last = page[-1] if more else None
+    last, _first = page[-1] if more else None, after[2] if after else now
     return ConversationsInPeriod(
         tenant=project.tenant,
         project=project.project,
         window=Window(start=body.start, end=body.end),
         items=[_item(row, turns.get(row["conversation_id"])) for row in page],
-        next_cursor=encode(query, (last["occurred_at"], last["conversation_id"], str(first))) if last else None,
+        next_cursor=encode(query, (last["occurred_at"], last["conversation_id"], after[2] if after else now))
+        if last
+        else None,
     )
 
 
@@ -116,26 +120,6 @@ def _item(row: asyncpg.Record, turns: list[PeriodTurn] | None) -> PeriodItem:
         turns=turns or [],
         turns_cut=turns is not None and row["size"] > ITEM_BYTES,
     )
-
-
-async def _first_page(
-    connection: Connection, now: Snapshot, after: tuple[int, str, str] | None
-) -> tuple[Snapshot | str, str | None]:
-    """Return the database snapshot of the query's first page.
-
-    Returns:
-        The snapshot to put into the next cursor, and the snapshot to pass to the SQL statement. The latter is None on
-        the first page.
-
-    Raises:
-        BadCursor: If the snapshot in the cursor is from another database.
-    """
-    if after is None:
-        return now, None
-    seen = await usable_watermark(connection, after[2], now)
-    if seen is None:
-        raise BadCursor
-    return after[2], seen
 
 
 async def _turns(

@@ -20,7 +20,7 @@ from reporting.model.responses import ResponseModel, Time
 from reporting.model.selection import ConversationScope
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
-from reporting.turns.snapshots import Snapshot, snapshot_of, usable_watermark
+from reporting.turns.snapshots import snapshot_of, usable_watermark
 
 
 @dataclass(slots=True)
@@ -138,7 +138,7 @@ async def latest(connection: Connection, scope: ConversationScope, body: LatestB
         statement = SQL.latest_of_changed_turns(**wanted, seen=unseen)
     rows = await connection.fetch(*statement)
     page, more = page_of(rows, (row["size"] for row in rows), body.limit)
-    first = str(now) if after is None else after[2]
+    first = now if after is None else after[2]
     return Latest(
         conversation_id=scope.conversation_id,
         items=[_item(row) for row in page],
@@ -148,7 +148,7 @@ async def latest(connection: Connection, scope: ConversationScope, body: LatestB
 
 
 async def _not_shown_before(
-    connection: Connection, watermark: str | None, query: str, turns: str, now: Snapshot
+    connection: Connection, watermark: str | None, query: str, turns: str, now: str
 ) -> str | None:
     """Return the PostgreSQL snapshot in the watermark, or None if all turns must be returned.
 

@@ -7,45 +7,29 @@ visible transactions, and each row of `feedbacks` stores the id of its transacti
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import asyncpg
 
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 
 
-class Snapshot(NamedTuple):
-    """Snapshot of a database server.
+async def snapshot_of(connection: Connection) -> str:
+    """Return the connection's current snapshot as `server/seen`, where `seen` is a PostgreSQL snapshot.
 
-    Attributes:
-        server: Identifies the database cluster and its timeline. Transaction ids are comparable only on the same
-            server.
-        seen: The PostgreSQL snapshot.
+    `server` identifies the database cluster and its timeline, because transaction ids of two servers are not
+    comparable.
     """
-
-    server: str
-    seen: str
-
-    def __str__(self) -> str:
-        return f"{self.server}/{self.seen}"
+    return str(await connection.fetchval(*SQL.server_snapshot()))
 
 
-async def snapshot_of(connection: Connection) -> Snapshot:
-    """Return the connection's current snapshot."""
-    row = await connection.fetchrow(*SQL.current_server())
-    assert row is not None
-    return Snapshot(row["server"], row["seen"])
-
-
-async def usable_watermark(connection: Connection, text: str, now: Snapshot) -> str | None:
-    """Return the PostgreSQL snapshot from the text of an earlier `Snapshot`.
+async def usable_watermark(connection: Connection, earlier: str, now: str) -> str | None:
+    """Return the PostgreSQL snapshot of an earlier `snapshot_of`.
 
     Returns None if it is not a snapshot of this server, because the database was moved or restored, or the text was
     forged.
     """
-    server, _, seen = text.partition("/")
-    if server != now.server:
+    server, _, seen = earlier.partition("/")
+    if server != now.partition("/")[0]:
         return None
     try:
         async with connection.transaction():
