@@ -125,8 +125,6 @@ async def artifacts(
 
     The payload of a turn log has the newest 1 MiB of reactions to its turn, like the object in the object store.
     """
-    if not body.wanted_kinds:
-        return Artifacts(items=[])
     rows = await pool.fetch(*_statement(project, body, now))
     logs = [(row["conversation_id"], row["turn_id"]) for row in rows if body.with_payload and row["kind"] == TURN_LOG]
     reactions: dict[TurnKey, list[WantedArtifact]] = defaultdict(list)
@@ -136,11 +134,8 @@ async def artifacts(
             reactions[reaction.turn].append(reaction)
     items = []
     for row in rows:
-        payload = None
-        if body.with_payload:
-            artifact = _wanted(project, row)
-            payload = content_of(artifact, reactions[artifact.turn])
-        items.append(_artifact(row, store_url, payload))
+        wanted = _wanted(project, row) if body.with_payload else None
+        items.append(_artifact(row, store_url, content_of(wanted, reactions[wanted.turn]) if wanted else None))
     return Artifacts(items=items)
 
 

@@ -99,15 +99,13 @@ async def conversations_in_period(pool: asyncpg.Pool, project: Project, body: Pe
         page, more = page_of(rows, (row["size"] if body.include_turns else 0 for row in rows), body.limit)
         ids = [row["conversation_id"] for row in page] if body.include_turns else []
         turns = await _turns(connection, project, body.span, ids) if ids else {}
-    last, _first = page[-1] if more else None, after[2] if after else now
+    last, first = page[-1] if more else None, after[2] if after else now
     return ConversationsInPeriod(
         tenant=project.tenant,
         project=project.project,
         window=Window(start=body.start, end=body.end),
         items=[_item(row, turns.get(row["conversation_id"])) for row in page],
-        next_cursor=encode(query, (last["occurred_at"], last["conversation_id"], after[2] if after else now))
-        if last
-        else None,
+        next_cursor=encode(query, (last["occurred_at"], last["conversation_id"], first)) if last else None,
     )
 
 
