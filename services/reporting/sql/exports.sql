@@ -4,11 +4,18 @@ case when {message}.has_text and {message}.text_since <= greatest({message}.occu
     then left({message}.content, 20000) end
 
 -- fragment: question_of_answer(answer)
--- The question `q` of an answer; all its columns are null if it is unknown.
-left join exchanges x on x.answer_id = {answer}.message_id and x.conversation_id = {answer}.conversation_id
-    and x.tenant = {answer}.tenant and x.project = {answer}.project
-left join messages q on q.message_id = x.question_id and q.conversation_id = x.conversation_id
-    and q.tenant = x.tenant and q.project = x.project
+-- The question `q` of an answer; all its columns are null if it is unknown. Each is looked up by itself: without statistics
+-- of a young table, a join would read all messages of the project.
+left join lateral (
+    select x.question_id from exchanges x
+    where x.answer_id = {answer}.message_id and x.conversation_id = {answer}.conversation_id
+      and x.tenant = {answer}.tenant and x.project = {answer}.project offset 0
+) x on true
+left join lateral (
+    select * from messages q
+    where q.message_id = x.question_id and q.conversation_id = {answer}.conversation_id
+      and q.tenant = {answer}.tenant and q.project = {answer}.project offset 0
+) q on true
 
 -- fragment: is_in_thread(row)
 m.thread = {row}.thread and hashtextextended(m.thread, 0) = hashtextextended({row}.thread, 0)
@@ -42,8 +49,11 @@ select n.n, n.answer_id, {text_until(a, n.judged_at)} as answer, a.thread,
         when {is_uncertain} then 'question_uncertain' end as missing
 from unnest(:n::int[], :conversation_id::text[], :answer_id::text[], :judged_at::bigint[])
     as n (n, conversation_id, answer_id, judged_at)
-left join messages a on a.message_id = n.answer_id and a.conversation_id = n.conversation_id and a.tenant = :tenant
-    and a.project = :project and {is_from(a, 'agent')}
+left join lateral (
+    select * from messages a
+    where a.message_id = n.answer_id and a.conversation_id = n.conversation_id and a.tenant = :tenant
+      and a.project = :project and {is_from(a, 'agent')} offset 0
+) a on true
 {question_of_answer(a)}
 
 -- fragment: is_before_question
