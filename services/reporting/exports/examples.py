@@ -16,7 +16,6 @@ from contracts.instants import format_instant
 from reporting.model.selection import Project
 
 Format = Literal["kto", "dpo", "sft", "events"]
-RATING_COLUMNS: Final = ("rating", "worst_rating", "best_rating")
 Split = Literal["train", "validation", "test"]
 Missing = Literal[
     "answer_unknown", "answer_empty", "answer_edited", "question_unknown", "question_edited", "question_uncertain"
@@ -36,6 +35,16 @@ correction, `sft` an accepted answer or a correction, and `kto` a verdict that i
 Row = Mapping[str, Any]
 Message = Mapping[str, str]
 """Message in a prompt, with `content` and `role`: `user` for a person and `assistant` for an agent."""
+_RECORD_COLUMNS: Final = (
+    "rn", "conversation_id", "turn_id", "agent_id", "agent_version", "model", "origin", "feedback_type", "value",
+    "confidence", "language", "detector", "decided_by",
+)  # fmt: skip
+"""Columns of the record that all formats have."""
+_EVENT_COLUMNS: Final = (
+    "user_id", "reaction", "text", "tags", "correction", "correction_type", "emoji", "rating", "worst_rating",
+    "best_rating",
+)  # fmt: skip
+"""Columns of the record that only `events` has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +116,11 @@ def sft(case: FeedbackCase) -> Iterator[dict[str, Any]]:
 
 def events(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield the feedback record with the message ids of its question and answer."""
-    row = case.row
     yield {
         **_origin(case),
+        **{name: case.row[name] for name in _EVENT_COLUMNS},
         "answer_message_id": case.exchange["answer_id"],
         "question_message_id": case.exchange["question_id"],
-        "user_id": row["user_id"],
-        "reaction": row["reaction"],
-        "text": row["text"],
-        "tags": list(row["tags"]),
-        "correction": row["correction"],
-        "correction_type": row["correction_type"],
-        "emoji": row["emoji"],
-        **{name: row[name] for name in RATING_COLUMNS},
     }
 
 
@@ -169,20 +170,8 @@ def _origin(case: FeedbackCase) -> dict[str, Any]:
     person, asker = person_hash(*case.project, row["user_id"]), case.exchange["sender_id"]
     return {
         "feedback_id": str(row["feedback_id"]),
-        "rn": row["rn"],
-        "conversation_id": row["conversation_id"],
-        "turn_id": row["turn_id"],
-        "agent_id": row["agent_id"],
-        "agent_version": row["agent_version"],
-        "model": row["model"],
-        "origin": row["origin"],
-        "feedback_type": row["feedback_type"],
-        "value": row["value"],
-        "confidence": row["confidence"],
+        **{name: row[name] for name in _RECORD_COLUMNS},
         "person": person,
         "split": split_of(person_hash(*case.project, asker) if asker else person),
-        "language": row["language"],
-        "detector": row["detector"],
-        "decided_by": row["decided_by"],
         "ts": format_instant(row["occurred_at"]),
     }

@@ -169,17 +169,11 @@ def _statement(project: Project, body: ArtifactsBody, now: int) -> tuple[Any, ..
 
 
 def _artifact(row: asyncpg.Record, store_url: str | None, payload: dict[str, Any] | None) -> Artifact:
+    columns = ("id", "role", "tags", "text", "conversation_id", "turn_id", "track_id", "bundle_id")
     return Artifact(
-        id=row["id"],
-        role=row["role"],
+        **{name: row[name] for name in columns},
         ts=format_instant(row["occurred_at"]),
-        tags=row["tags"],
-        text=row["text"],
         user_id=row["user_id"] or None,
-        conversation_id=row["conversation_id"],
-        turn_id=row["turn_id"],
-        track_id=row["track_id"],
-        bundle_id=row["bundle_id"],
         hosted_uri=f"{store_url.rstrip('/')}/{row['hosted']}" if store_url and row["hosted"] else None,
         payload=payload,
     )
