@@ -130,14 +130,13 @@ def _message_outcomes(events: Sequence[BatchedEvent], changed: Collection[Messag
     Of events with the same id, only the first one is stored.
     """
     outcomes: dict[BatchedEvent, Outcome] = {}
-    stored: set[tuple[MessageKey, str]] = set()
+    seen: set[tuple[MessageKey, str]] = set()
     for event in events:
-        if event.message is None or event.about is not None:
-            continue
-        key = event.message.key, event.received.event.event_id
-        is_stored = event.message.key in changed and key not in stored
-        outcomes[event] = Outcome.STORED if is_stored else Outcome.UNCHANGED
-        stored.add(key)
+        if (message := event.message) is not None and event.about is None:
+            key = message.key, event.received.event.event_id
+            is_stored = message.key in changed and key not in seen
+            outcomes[event] = Outcome.STORED if is_stored else Outcome.UNCHANGED
+            seen.add(key)
     return outcomes
 
 

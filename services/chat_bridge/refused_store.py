@@ -20,7 +20,6 @@ TENANT_LIMIT: Final = 10_000
 """Maximum number of stored rejections per tenant. The oldest are deleted first."""
 SHOWN: Final = 1_000
 """Maximum number of rejections in one response."""
-
 _TOPICS: Final = frozenset(topic.name for topic in INBOUND_TOPICS)
 
 log = structlog.get_logger(part="refused")
@@ -78,5 +77,4 @@ class RefusedEvents:
         At most SHOWN events are returned.
         """
         statement = SQL.refused_since(tenant=tenant, project=project, moment=moment, limit=SHOWN)
-        rows: Sequence[asyncpg.Record] = await self._pool.fetch(*statement)
-        return rows
+        return list(await self._pool.fetch(*statement))

@@ -61,19 +61,14 @@ BODY: dict[str, Any] = {
 def source_router(sources: Mapping[str, Source], intake: Intake) -> Routes:
     """Return the routes for all sources, which are given by name."""
     router = Routes("sources", token=False)
-    receives: dict[str, Any] = {
-        "body_limit": SOURCE_LIMIT,
-        "response_model": SourceOutcome,
-        "refuses": ANSWERS,
-        "openapi_extra": BODY,
-    }
+    receives: dict[str, Any] = {"body_limit": SOURCE_LIMIT, "response_model": SourceOutcome, "refuses": ANSWERS}
 
-    @router.at("POST", SLACK, "no token", **receives)
+    @router.at("POST", SLACK, "no token", openapi_extra=BODY, **receives)
     async def receive_from_slack(request: Request) -> Response:
         """Receive an event of a Slack workspace: messages, replies, edits, deletions, reactions, feedback buttons."""
         return await _receive(sources.get("slack"), request, intake)
 
-    @router.at("POST", MAPPED, "no token", **receives)
+    @router.at("POST", MAPPED, "no token", openapi_extra=BODY, **receives)
     async def receive(request: Request, source_name: Annotated[str, Path(alias="source")]) -> Response:
         """Receive a webhook of the platform `source`, which a map describes."""
         return await _receive(sources.get(source_name), request, intake)

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from chat_bridge.sources.attachments import attachment, with_attachments
+from chat_bridge.sources.content import attachment, with_attachments
 from chat_bridge.sources.slack_content import content_of
 from chat_bridge.sources.source import Dropped, NotUnderstood
 from contracts.chat import DELETED

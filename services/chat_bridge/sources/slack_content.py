@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from chat_bridge.sources.markup import unescaped
+from chat_bridge.sources.content import unescaped
 from contracts.base import CONTENT_LIMIT
 
 _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^<|>]*)|(?P<url>[^<|>]*))(?:\|(?P<label>[^<>]*))?>")

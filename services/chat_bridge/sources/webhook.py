@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from chat_bridge.sources.attachments import attachment, with_attachments
-from chat_bridge.sources.markup import unescaped
+from chat_bridge.sources.content import attachment, unescaped, with_attachments
 from chat_bridge.sources.source import Dropped, NotUnderstood, SourceAnswer
 from chat_bridge.sources.webhook_map import ITEM, AttachmentPart, MappedWebhook, Rule, Wanted
 from chat_bridge.sources.webhook_time import moment_of

@@ -77,11 +77,8 @@ class Signature(FileSettings):
     )
     timestamp_header: Header | None = Field(
         default=None,
-        description="The header with the time of the request, as Unix seconds or RFC 3339; must be signed.",
-    )
-    window_seconds: Annotated[int, Field(ge=1, le=3600)] = Field(
-        default=300,
-        description="The maximum difference, in seconds, between that time and our clock; other requests are rejected.",
+        description="The header with the time of the request, as Unix seconds or RFC 3339; must be signed. "
+        "Requests more than five minutes before or after our clock are rejected.",
     )
 
     @model_validator(mode="after")

@@ -1,7 +1,8 @@
-"""Conversion of a platform's attachments to those of chat events. No I/O."""
+"""Conversion of a platform's texts and attachments to those of chat events. No I/O."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -10,6 +11,14 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.attachments import ATTACHMENTS_LIMIT, Attachment
 
 _ATTACHMENT: Final[TypeAdapter[Attachment]] = TypeAdapter(Attachment)
+
+
+def unescaped(text: str) -> str:
+    """Decode HTML escapes. A text with a character reference of thousands of digits is returned unchanged."""
+    try:
+        return html.unescape(text)
+    except ValueError:
+        return text
 
 
 def attachment(kind: object, url: object, default: str = "file") -> dict[str, Any]:
