@@ -21,10 +21,12 @@ async def watch_store(connection: asyncpg.Connection) -> None:
     await connection.execute(
         """
         create schema if not exists chaos;
-        create table if not exists chaos.history (feedback_id uuid, revision bigint, live boolean, reaction text);
+        create table if not exists chaos.history (
+            feedback_id uuid, revision bigint, feedback_type text, slots jsonb, overruled boolean);
         create or replace function chaos.note() returns trigger language plpgsql as $$
         begin
-            insert into chaos.history values (new.feedback_id, new.revision, new.live, new.reaction);
+            insert into chaos.history values (
+                new.feedback_id, new.revision, new.feedback_type, new.slots, new.overruled_by is not null);
             return null;
         end $$;
         create or replace trigger chaos_history after insert or update on feedback.feedback
@@ -54,8 +56,11 @@ async def observe(cluster: Cluster) -> Observations:
 
 
 async def history(connection: asyncpg.Connection) -> set[tuple[UUID, int, bool, str | None]]:
-    rows = await connection.fetch("select feedback_id, revision, live, reaction from chaos.history")
-    return {(row[0], row[1], row[2], row[3]) for row in rows}
+    states = set()
+    for feedback_id, revision, kind, slots, overruled in await connection.fetch("select * from chaos.history"):
+        shown = None if slots is None or overruled else _shown(kind, json.loads(slots))
+        states.add((feedback_id, revision, shown is not None and shown.live, None if shown is None else shown.reaction))
+    return states
 
 
 async def stored(connection: asyncpg.Connection) -> dict[Key, Stored]:

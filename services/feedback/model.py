@@ -171,8 +171,7 @@ class Record:
     @property
     def columns(self) -> dict[str, Any]:
         """The values of the record by column name, without its id and its slots."""
-        values = {name: getattr(self, name) for name in _COLUMNS}
-        return {**self.key._asdict(), **values, "live": self.live, "reaction": self.live_reaction}
+        return self.key._asdict() | {name: getattr(self, name) for name in _COLUMNS}
 
     @cached_property
     def feedback_id(self) -> UUID:
@@ -200,11 +199,6 @@ class Record:
     def live(self) -> bool:
         """True if the feedback counts: it is not erased, retracted or overruled."""
         return not self.forgotten and self.current_entry.present and self.overruled_by is None
-
-    @property
-    def live_reaction(self) -> Reaction | None:
-        """The reaction of a live record. Stores repeat it beside the slots, for queries that do not parse them."""
-        return self.current_entry.payload.reaction if self.live else None
 
     @property
     def turn(self) -> TurnKey:

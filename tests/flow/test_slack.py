@@ -108,7 +108,7 @@ async def test_slacks_feedback_buttons_are_explicit_feedback_with_the_reason(sta
         assert (response.status_code, response.content) == (200, b"")
     await stack.quiet()
     rows = await stack.rows(
-        "select feedback_type, slots::text from feedback.feedback where source_id = '1700000405.000000' and live"
+        "select feedback_type, slots::text from feedback.feedback where source_id = '1700000405.000000'"
     )
     [(kind, slots)] = [tuple(row) for row in rows]
     payload = json.loads(slots)[""]["payload"]

@@ -131,8 +131,9 @@ async def feedback_of(stack: RunningStack, conversation: str) -> tuple[str, list
         found = await http.post(f"{place}/turns-with-feedbacks", json={"turn_ids": None, "days": 3650})
     [turn] = found.json()["turns"]
     rows = await stack.rows(
-        "select user_id, feedback_type, reaction from feedback.feedback "
-        f"where conversation_id = '{conversation}' and live and origin = 'user'"
+        "select user_id, feedback_type, slot -> 'payload' ->> 'reaction' from feedback.feedback, "
+        "jsonb_path_query(slots, '$.*') slot "
+        f"where conversation_id = '{conversation}' and (slot -> 'present')::boolean and origin = 'user'"
     )
     return turn["assistant"]["text"], sorted((row[0], row[1], row[2]) for row in rows)
 
@@ -249,7 +250,7 @@ async def test_a_reaction_of_whatsapp_that_is_taken_back_counts_for_nothing(stac
     assert (await feedback_of(stack, "whatsapp/46701"))[1] == [("46701", "reaction", "not_ok")]
     assert (await send(stack, "whatsapp", reaction(4))).json()["outcome"] == "published"
     await stack.quiet()
-    assert await stack.rows("select from feedback.feedback where conversation_id = 'whatsapp/46701' and live") == []
+    assert await stack.rows("select from reporting.effective where conversation_id = 'whatsapp/46701'") == []
 
 
 # Webhooks of platforms with maps, with their signatures, and all services in one process.

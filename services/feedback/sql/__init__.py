@@ -29,8 +29,6 @@ RECORD: Final[Fields] = {
     "feedback_type": "text",
     "origin": "text",
     "slots": "jsonb",
-    "live": "boolean",
-    "reaction": "text",
     "revision": "bigint",
     "created_revision": "bigint",
     "overruled_by": "uuid",

@@ -66,9 +66,9 @@ begin
     with given as (
         select * from unnest({record_arrays}, :loaded_revision::bigint[]) as record ({record_columns}, loaded_revision)
     ), updated as (
-        update feedback stored set slots = given.slots, live = given.live, reaction = given.reaction,
-            revision = given.revision, created_revision = given.created_revision, overruled_by = given.overruled_by,
-            origin = given.origin, training_allowed = given.training_allowed
+        update feedback stored set slots = given.slots, revision = given.revision,
+            created_revision = given.created_revision, overruled_by = given.overruled_by, origin = given.origin,
+            training_allowed = given.training_allowed
         from given
         where stored.feedback_id = given.feedback_id and stored.revision = given.loaded_revision
             and given.loaded_revision > 0

@@ -16,8 +16,6 @@ create table feedback (
     origin text not null,
     -- The last write of each slot; null once the person was erased.
     slots jsonb,
-    live boolean not null,
-    reaction text,
     revision bigint not null,
     created_revision bigint not null,
     -- For a verdict of the machine: the review that counts in its place.
