@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from contracts.topics import TRAINING_CHOSEN, consumed_by
+from contracts.topics import ERASURE_REQUESTED, TRAINING_CHOSEN, consumed_by
 from reporting.access.sign_in import sign_in_router
 from reporting.http.alerts import alerts_router
 from reporting.http.conversations import conversations_router
@@ -13,7 +13,6 @@ from reporting.http.figures import figures_router
 from reporting.http.issues import issues_router
 from reporting.http.reviews import audit_router
 from reporting.http.webhooks import webhooks_router
-from reporting.outbox.handlers import ErasureRequestHandler
 from reporting.pages.access import access_router
 from reporting.pages.erasure import erasure_router
 from reporting.pages.routes import pages_router
@@ -42,9 +41,9 @@ def _connect(parts: ReportingParts, service: Service) -> None:
     service.every("deliveries", 1, parts.courier.deliver)
     if parts.settings.webhooks:
         webhooks = parts.webhook_handler()
-        # Receivers get erasure requests, too, because they may have stored the person's text.
         erasing = service.erasing(webhooks, parts.pool, erase, parts.receipts)
-        service.consume("webhooks", ErasureRequestHandler(erasing, webhooks))
+        topics = {topic for topic in consumed_by("webhooks") if topic != ERASURE_REQUESTED}
+        service.consume("webhooks", {erasing: topics, webhooks: [ERASURE_REQUESTED]})
 
 
 def _routers(parts: ReportingParts) -> list[APIRouter]:

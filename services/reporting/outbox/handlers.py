@@ -25,7 +25,8 @@ UNWANTED = Outcome.ignored("no_webhook")
 class WebhookHandler(Handler, tombstones=True):
     """Handler of the consumer group `webhooks`, which stores deliveries but does not send them.
 
-    It is wrapped in an ErasingHandler.
+    It is wrapped in an ErasingHandler, except for erasure requests: receivers get them, because they may have stored the
+    person's texts.
     """
 
     def __init__(self, endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> None:
@@ -48,24 +49,6 @@ class WebhookHandler(Handler, tombstones=True):
             Outcome.STORED if isinstance(received.event, FeedbackErased) or group else UNWANTED
             for received, group in zip(batch, groups, strict=True)
         ]
-
-
-class ErasureRequestHandler(Handler, tombstones=True):
-    """Handler that passes erasure requests to `events` and all other records to `inner`.
-
-    Erasure requests are delivered to webhooks because receivers may have stored the person's texts.
-    """
-
-    def __init__(self, inner: Handler, events: WebhookHandler) -> None:
-        self._inner = inner
-        self._events = events
-
-    async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
-        requests = [received for received in batch if _is_request(received)]
-        rest = [received for received in batch if not _is_request(received)]
-        of_rest = iter(await self._inner.handle(rest)) if rest else iter(())
-        of_requests = iter(await self._events.handle(requests)) if requests else iter(())
-        return [next(of_requests if _is_request(received) else of_rest) for received in batch]
 
 
 def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint]) -> Iterator[OutboxMessage]:
@@ -97,7 +80,3 @@ def deliveries_of(received: Received[Any], endpoints: Sequence[WebhookEndpoint])
                 event.model_dump_json(by_alias=True),
                 received.traceparent,
             )
-
-
-def _is_request(received: Received[Any]) -> bool:
-    return isinstance(received.event, FeedbackErasureRequested)
