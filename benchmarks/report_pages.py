@@ -38,7 +38,6 @@ from benchmarks.report_rows import NOW, fill
 from benchmarks.workload import Say
 from contracts.scopes import ALL_SCOPES
 from reporting.alerts.administration import AlertAdministration
-from reporting.alerts.channels import AlertChannels
 from reporting.alerts.sending import AlertSender
 from reporting.outbox.sending import CheckedHttp
 from reporting.pages.routes import pages_router
@@ -124,9 +123,7 @@ def _pages(reads: Database, pool: Database) -> ASGIApp:
         return None
 
     clock = FixedClock(NOW)
-    channels = AlertChannels(pool)
-    sender = AlertSender(channels, CheckedHttp(), clock)
-    administration = AlertAdministration(reads, pool, channels, sender, clock)
+    administration = AlertAdministration(reads, pool, AlertSender(pool, CheckedHttp(), clock), clock)
     app = application(ready)
     add_routes(app, [pages_router(PageSources(reads, reads, clock, alerts=administration))])
     return guarded(app, _EveryToken())

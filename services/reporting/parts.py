@@ -11,7 +11,6 @@ import asyncpg
 from reporting.access.keys import ApiKeys
 from reporting.access.log import AccessLog
 from reporting.alerts.administration import AlertAdministration
-from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertSender
 from reporting.figures.gauges import FeedbackMetrics
@@ -68,7 +67,6 @@ class ReportingParts:
     deliveries: Deliveries
     endpoints: Sequence[WebhookEndpoint]
     courier: Courier
-    alert_channels: AlertChannels
     alert_administration: AlertAdministration
     feedback_metrics: FeedbackMetrics
     keys: ApiKeys
@@ -88,8 +86,7 @@ class ReportingParts:
         return WebhookHandler(self.endpoints, self.deliveries, self.clock)
 
     def evaluate_alerts(self) -> Callable[[], Awaitable[object]]:
-        context = self.service.context
-        return AlertEvaluator(self.pool, self.alert_channels, context.clock, self.service.lag).evaluate
+        return AlertEvaluator(self.pool, self.clock, self.service.lag).evaluate
 
     async def catch_up_with_issues(self) -> None:
         """Do the work of the issue job, in a child process unless it needs no encoder."""
@@ -116,9 +113,9 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
     for warned in (rollups, mirror):
         if warned is not None:
             service.watched.append(partial(getattr, warned, "warnings"))
-    channels = AlertChannels(pool, private=settings.private_channels)
+    clock, private = service.context.clock, settings.private_channels
     deliveries, http = Deliveries(pool), CheckedHttp()
-    alert_sender = AlertSender(channels, http, service.context.clock)
+    alert_sender = AlertSender(pool, http, clock, private=private)
     courier = _courier(service, deliveries, endpoints, alert_sender, http)
     keys = ApiKeys(pool, service.context.clock)
     service.authenticators.append(keys)
@@ -137,8 +134,7 @@ async def open_parts(settings: ReportingSettings, service: Service) -> Reporting
         deliveries=deliveries,
         endpoints=endpoints,
         courier=courier,
-        alert_channels=channels,
-        alert_administration=AlertAdministration(reads, pool, channels, alert_sender, service.context.clock),
+        alert_administration=AlertAdministration(reads, pool, alert_sender, clock, private=private),
         feedback_metrics=FeedbackMetrics(pool, service.context.clock),
         keys=keys,
     )

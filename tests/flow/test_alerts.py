@@ -14,7 +14,6 @@ from prometheus_client import REGISTRY
 from standardwebhooks import Webhook
 
 from contracts.instants import DAY, MINUTE, SECOND
-from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import BEHIND, AlertEvaluator
 from reporting.alerts.messages import Announcement
 from reporting.alerts.sending import AlertSender
@@ -76,7 +75,7 @@ async def set_rules(pool: Database, *rules: dict[str, Any], at: Project = AT) ->
 
 
 def courier_of(pool: Database, deliveries: Deliveries, clock: FixedClock) -> Courier:
-    sender = AlertSender(AlertChannels(pool, private=True), CheckedHttp(PATIENCE_SECONDS), clock)
+    sender = AlertSender(pool, CheckedHttp(PATIENCE_SECONDS), clock, private=True)
     return Courier(deliveries, (), sender.send, clock, seconds=PATIENCE_SECONDS, pick=lambda: 0.0)
 
 
@@ -86,8 +85,7 @@ class Alerts:
     def __init__(self, pool: Database) -> None:
         self.clock = Clock(NOW)
         self.waiting = 0
-        channels = AlertChannels(pool, private=True)
-        self.evaluator = AlertEvaluator(pool, channels, self.clock, self._waiting)
+        self.evaluator = AlertEvaluator(pool, self.clock, self._waiting)
         self.courier = courier_of(pool, Deliveries(pool), self.clock)
 
     async def _waiting(self) -> int:

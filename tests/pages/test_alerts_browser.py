@@ -11,13 +11,19 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from reporting.alerts.channels import MOST_CHANNELS, AlertChannels
+from contracts.scopes import ADMIN
+from reporting.alerts.administration import AlertAdministration
+from reporting.alerts.channels import MOST_CHANNELS
+from reporting.alerts.sending import AlertSender
 from reporting.model.selection import Project
+from reporting.outbox.sending import CheckedHttp
 from servicekit.db.database import Database
 from servicekit.db.row_security import READER
 from servicekit.errors import RequestRefused
+from servicekit.web.auth import Caller
 from tests.support.axe import violations
 from tests.support.chromium import expect, launched, needs_chromium, opened, picture
+from tests.support.hand_clock import FixedClock
 from tests.support.perceivable import faint_texts
 from tests.support.receiver import receiver
 from tests.support.running_stack import RunningStack, exchange, running_stack
@@ -26,6 +32,7 @@ from tests.support.served import served
 # A channel is set on the alerts page, tested against a local receiver, used by a rule, and removed.
 
 AT = Project("acme", "support")
+NOW = FixedClock(0)
 
 
 PAGE = "/dashboard/alerts?at=acme/support"
@@ -114,26 +121,38 @@ async def test_readers_see_no_row_of_channels(stack: RunningStack) -> None:
         await http.post(PAGE, data={"remove_channel": "team"})
 
 
+def administration(pool: Database, *, private: bool = False) -> AlertAdministration:
+    return AlertAdministration(
+        pool, pool, AlertSender(pool, CheckedHttp(5), NOW, private=private), NOW, private=private
+    )
+
+
 async def test_a_project_has_a_limited_number_of_channels(read_models: Database) -> None:
-    channels = AlertChannels(read_models)
+    alerts, caller = administration(read_models), Caller("ann", "acme")
     for number in range(MOST_CHANNELS):
-        await channels.set(AT, f"c{number}", "slack", PUBLIC, "http://x", everywhere=False)
-    await channels.set(AT, "c0", "teams", PUBLIC, "http://x", everywhere=False)
+        await alerts.set_channel(AT, f"c{number}", "slack", PUBLIC, "http://x", caller)
+    await alerts.set_channel(AT, "c0", "teams", PUBLIC, "http://x", caller)
     with pytest.raises(RequestRefused, match="at most"):
-        await channels.set(AT, "more", "slack", PUBLIC, "http://x", everywhere=False)
+        await alerts.set_channel(AT, "more", "slack", PUBLIC, "http://x", caller)
 
 
 @pytest.mark.parametrize("private", [True, False])
 async def test_a_private_address_needs_the_setting_when_it_is_set_and_used(
     read_models: Database, private: bool
 ) -> None:
-    inside = ("team", "slack", "http://127.0.0.1:9/SECRET", "http://x")
-    allowed = AlertChannels(read_models, private=True)
-    with pytest.raises(RequestRefused, match="https"):
-        await allowed.set(AT, *inside, everywhere=False)
-    await allowed.set(AT, *inside, everywhere=True)
-    channel = await AlertChannels(read_models, private=private).find(AT, "team")
-    assert channel is not None and channel.private is private
+    async with receiver() as there:
+        inside = ("team", "slack", f"{there.url}/SECRET", "http://x")
+        allowed, everyone = administration(read_models, private=True), Caller("olga", scopes=frozenset({ADMIN}))
+        for alerts, caller in (
+            (allowed, Caller("ann", "acme", scopes=frozenset({ADMIN}))),
+            (allowed, Caller("ann")),
+            (administration(read_models), everyone),
+        ):
+            with pytest.raises(RequestRefused, match="https"):
+                await alerts.set_channel(AT, *inside, caller)
+        await allowed.set_channel(AT, *inside, everyone)
+        result = await administration(read_models, private=private).test(AT, "team")
+        assert (result.delivered, result.what == "private_address") == (private, not private)
 
 
 @needs_chromium[0]

@@ -11,18 +11,18 @@ import httpx
 import pytest
 
 from contracts.instants import DAY
-from reporting.alerts.administration import AlertAdministration
-from reporting.alerts.channels import AlertChannels
+from contracts.scopes import ADMIN
+from reporting.alerts.administration import MOST_RULES, AlertAdministration
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.rules import MOST_CHANNELS_OF_RULE
 from reporting.alerts.sending import AlertSender
-from reporting.alerts.store import MOST_RULES
 from reporting.http.alerts import alerts_router
 from reporting.model.selection import Project
 from reporting.outbox.sending import CheckedHttp
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from servicekit.db.database import Database
+from servicekit.web.auth import Caller
 from tests.support.hand_clock import FixedClock
 from tests.support.receiver import Receiver, receiver
 from tests.support.reporting_client import client
@@ -32,6 +32,7 @@ from tests.support.waits import PATIENCE_SECONDS
 NOW = FixedClock(START + DAY)
 AT = Project("acme", "support")
 ALERTS = "/conversations/acme/support/alerts"
+OPERATOR = Caller("olga", scopes=frozenset({ADMIN}))
 PAGE = "/dashboard/alerts?at=acme/support"
 FORM = {"kind": "satisfaction_below", "name": "low", "below": "80", "agent": "", "per": "agent", "channels": "team"}
 
@@ -46,10 +47,9 @@ class Site:
     """Pages, API and evaluation on the read models."""
 
     def __init__(self, pool: Any) -> None:
-        self.channels = AlertChannels(pool, private=True)
-        sender = AlertSender(self.channels, CheckedHttp(5), NOW)
-        self.administration = AlertAdministration(pool, pool, self.channels, sender, NOW)
-        self.evaluator = AlertEvaluator(pool, self.channels, NOW, self._waiting)
+        sender = AlertSender(pool, CheckedHttp(5), NOW, private=True)
+        self.administration = AlertAdministration(pool, pool, sender, NOW, private=True)
+        self.evaluator = AlertEvaluator(pool, NOW, self._waiting)
         self.routers = [
             alerts_router(self.administration),
             pages_router(PageSources(pool, pool, NOW, alerts=self.administration)),
@@ -62,7 +62,7 @@ class Site:
         """Set the channel of our projects, and one of another tenant."""
         for at, name in ((AT, "team"), (Project("acme", "sales"), "team"), (Project("globex", "support"), "others")):
             url = f"{there.url}/team-secret"
-            await self.channels.set(at, name, "slack", url, "https://feedback.example", everywhere=True)
+            await self.administration.set_channel(at, name, "slack", url, "https://feedback.example", OPERATOR)
 
     def client(self, token: str = "all") -> httpx.AsyncClient:
         return client(self.routers, token)
@@ -216,15 +216,15 @@ async def test_all_rules_with_room_announce_in_a_channel(site: Site, read_models
     full = [f"c{n}" for n in range(MOST_CHANNELS_OF_RULE)]
     for name in full:
         url = "https://93.184.215.14/x"
-        await site.channels.set(AT, name, "slack", url, "https://feedback.example", everywhere=False)
+        await site.administration.set_channel(AT, name, "slack", url, "https://feedback.example", OPERATOR)
     for name, chosen in (("few", []), ("gone", ["c1", "removed"]), ("full", full), ("has", ["team"])):
         rule = json.dumps({"kind": "silence", "name": name, "channels": chosen})
         await read_models.execute("insert into alert_rules values ('acme', 'support', $1, $2)", name, rule)
     for _ in range(2):
         assert await site.administration.announce_all_in(AT, "team", "ann") == 3
-        rules = {rule.name: rule.channels for rule in (await site.administration.overview(AT)).rules}
+        rules = {rule.name: rule.channels for rule in (await site.administration.overview(AT))["rules"]}
         assert rules == {"few": ("team",), "gone": ("c1", "team"), "full": tuple(full), "has": ("team",)}
-    noted = await read_models.fetch("select about from access_log where action = 'changed rule' order by about")
+    noted = await read_models.fetch("select about from access_log where about not like 'channel %' order by about")
     assert [row["about"] for row in noted] == ["few", "gone"]
 
 

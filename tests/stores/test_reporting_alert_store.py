@@ -12,23 +12,25 @@ import asyncpg
 import pytest
 
 from contracts.instants import DAY
+from reporting.alerts.administration import AlertAdministration
 from reporting.alerts.decisions import AlertFinding, Subject
 from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import Silence
+from reporting.alerts.sending import AlertSender
 from reporting.alerts.store import (
     AlertTransaction,
     alert_rows,
     alert_states,
-    delete_rule,
-    projects_with_alerts,
-    set_rule,
     stored_rules,
 )
 from reporting.model.selection import Project
 from reporting.outbox.endpoints import EndpointSettings, WebhookEndpoint
 from reporting.outbox.handlers import WebhookHandler
 from reporting.outbox.payload import OutboxMessage
+from reporting.outbox.sending import CheckedHttp
 from reporting.outbox.store import Count, Deliveries, Receiver
+from reporting.sql import SQL
+from servicekit.errors import RequestRefused
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Coordinates, RawRecord, Received
 from tests.support.hand_clock import FixedClock
@@ -88,6 +90,10 @@ async def test_the_standing_of_a_rule_is_its_open_alert_or_else_the_last_one(rea
 async def test_each_project_has_its_own_rules_alerts_and_messages(
     read_models: asyncpg.Pool, elsewhere: Project
 ) -> None:
+    clock = FixedClock(NOW)
+    sender = AlertSender(read_models, CheckedHttp(), clock)
+    administration = AlertAdministration(read_models, read_models, sender, clock)
+
     async def told(at: Project) -> tuple[Any, ...]:
         rules = await stored_rules(read_models, at)
         async with read_models.acquire() as connection:
@@ -95,7 +101,7 @@ async def test_each_project_has_its_own_rules_alerts_and_messages(
         return rules, standing, await alert_rows(read_models, at), await Deliveries(read_models).counts(*at)
 
     async def fill(at: Project, name: str) -> None:
-        assert await set_rule(read_models, at, RULE.model_copy(update={"hours": len(name)}))
+        await administration.set_rule(at, RULE.model_copy(update={"hours": len(name), "channels": ()}), "ann")
         await opened(read_models, name, at)
         await announced(read_models, name, at=at)
 
@@ -105,9 +111,10 @@ async def test_each_project_has_its_own_rules_alerts_and_messages(
     assert await told(AT) == before
     theirs = await told(elsewhere)
     assert [one.title for one in theirs[2]] == ["theirs"]
-    assert set(await projects_with_alerts(read_models)) == {AT, elsewhere}
-    assert await delete_rule(read_models, elsewhere, "quiet")
-    assert not await delete_rule(read_models, elsewhere, "quiet")
+    assert {tuple(row) for row in await read_models.fetch(*SQL.projects_with_alerts())} == {AT, elsewhere}
+    await administration.remove_rule(elsewhere, "quiet", "ann")
+    with pytest.raises(RequestRefused, match="no rule"):
+        await administration.remove_rule(elsewhere, "quiet", "ann")
     assert await told(AT) == before
 
 

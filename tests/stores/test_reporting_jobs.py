@@ -11,7 +11,6 @@ from typing import Final
 from contracts.erasure import Erasure, Person, confirmation
 from contracts.instants import SECOND
 from contracts.topics import ERASURE_CONFIRMED
-from reporting.alerts.channels import AlertChannels
 from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertSender
 from reporting.figures.gauges import FeedbackMetrics
@@ -54,7 +53,7 @@ async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_p
         pool = await open_pool(url, "reporting", SCHEMAS["reporting"], size=1)
         try:
             clock, producer, store = FixedClock(NOW), Sent(), tmp_path.as_uri()
-            receipts, channels = HeldReceipts(pool, producer, clock), AlertChannels(pool)
+            receipts = HeldReceipts(pool, producer, clock)
             await set_store(pool, store, turn_logs=True)
             await pool.execute("insert into alert_rules values ('acme', 'support', 'low', $1)", json.dumps(RULE))
             await ProjectionHandler(PostgresReadModels(pool)).handle(batch(*rejected_turns(0, 45)))
@@ -63,7 +62,7 @@ async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_p
             await receipts.send([Message.of(ERASURE_CONFIRMED, confirmed)])
             issues = [IssueJob(pool, clock, TopicEncoder) for _ in range(2)]
 
-            sender = AlertSender(channels, CheckedHttp(), clock)
+            sender = AlertSender(pool, CheckedHttp(), clock)
 
             async def waiting() -> int:
                 return 0
@@ -73,7 +72,7 @@ async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_p
                     issues[0].tidy(),
                     issues[1].catch_up(),
                     ArtifactReplicator(pool, ObjectStore(store), receipts, clock, turn_logs=True).catch_up(),
-                    AlertEvaluator(pool, channels, clock, waiting).evaluate(),
+                    AlertEvaluator(pool, clock, waiting).evaluate(),
                     Courier(Deliveries(pool), (), sender.send, clock).deliver(),
                     FeedbackMetrics(pool, clock).update(),
                     Rollups(pool, clock).catch_up(),

@@ -9,17 +9,14 @@ import base64
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Final, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
 from urllib.parse import urlsplit
-
-import asyncpg
 
 from reporting.model.selection import Project
 from reporting.outbox.addresses import NotAllowed, address_of
 from reporting.outbox.endpoints import SECRET_PREFIX
 from reporting.sql import SQL
-from reporting.sql.connection import Connection
 from servicekit.errors import RequestRefused
 
 ChannelKind = Literal["slack", "teams", "webhook"]
@@ -50,66 +47,31 @@ class AlertChannel:
     private: bool
 
 
-class AlertChannels:
-    """Storage of alert channels.
+async def stored_channels(pool: Any, project: Project) -> Sequence[AlertChannel]:
+    """Return the channels of a project, sorted by name."""
+    return [AlertChannel(**row) for row in await pool.fetch(*SQL.list_alert_channels(**project._asdict()))]
+
+
+async def checked_channel(name: str, kind: str, url: str, address: str, *, private: bool) -> AlertChannel:
+    """Return a channel that may be stored. A webhook gets a new signing key.
 
     Args:
-        private: Allow administrators of all tenants to set URLs that use http or are outside the public Internet.
+        url: URL of the incoming webhook.
+        address: Base URL of the dashboard, for the links in messages.
+        private: Also permit http and addresses outside the public Internet.
+
+    Raises:
+        RequestRefused: If the name, kind or URL is not allowed.
     """
-
-    def __init__(self, pool: asyncpg.Pool, *, private: bool = False) -> None:
-        self._pool = pool
-        self._private = private
-
-    async def set(
-        self, project: Project, name: str, kind: str, url: str, address: str, *, everywhere: bool
-    ) -> AlertChannel:
-        """Store a channel, replacing any channel with the same name. A webhook gets a new signing key.
-
-        Args:
-            url: URL of the incoming webhook.
-            address: Base URL of the dashboard, for the links in messages.
-            everywhere: True if the caller administers all tenants.
-
-        Raises:
-            RequestRefused: If the name, kind or URL is not allowed, or the project has too many channels.
-        """
-        channel_kind = next((candidate for candidate in CHANNEL_KINDS if candidate == kind), None)
-        if channel_kind is None or not _NAME.fullmatch(name):
-            raise RequestRefused(422, "A channel has a kind, and a name of letters, digits, dots, hyphens and _.")
-        private = await _is_private(url)
-        if private and not (self._private and everywhere):
-            raise RequestRefused(422, "The URL must use https and an address of the public Internet.")
-        key = base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
-        secret = SECRET_PREFIX + key if channel_kind == "webhook" else ""
-        channel = AlertChannel(name, channel_kind, url, secret, address, private)
-        statement = SQL.set_alert_channel(**project._asdict(), **asdict(channel), most=MOST_CHANNELS)
-        done = await self._pool.execute(*statement)
-        if done.endswith(" 0"):
-            raise RequestRefused(409, f"A project has at most {MOST_CHANNELS} channels: remove one first.")
-        return channel
-
-    async def remove(self, project: Project, name: str) -> bool:
-        """Delete a channel. Returns False if there is none."""
-        done = await self._pool.execute(*SQL.delete_alert_channel(**project._asdict(), name=name))
-        return not done.endswith(" 0")
-
-    async def of(self, project: Project, connection: Connection | None = None) -> Sequence[AlertChannel]:
-        """Return the channels of a project, sorted by name.
-
-        Args:
-            connection: Connection to use instead of another one of the pool.
-        """
-        rows = await (connection or self._pool).fetch(*SQL.list_alert_channels(**project._asdict()))
-        return [self._channel(row) for row in rows]
-
-    async def find(self, project: Project, name: str) -> AlertChannel | None:
-        """Return a channel by name, or None if there is none."""
-        return next((channel for channel in await self.of(project) if channel.name == name), None)
-
-    def _channel(self, row: asyncpg.Record) -> AlertChannel:
-        # Switching the setting off revokes the permission.
-        return AlertChannel(**{**row, "private": row["private"] and self._private})
+    channel_kind = next((candidate for candidate in CHANNEL_KINDS if candidate == kind), None)
+    if channel_kind is None or not _NAME.fullmatch(name):
+        raise RequestRefused(422, "A channel has a kind, and a name of letters, digits, dots, hyphens and _.")
+    is_private = await _is_private(url)
+    if is_private and not private:
+        raise RequestRefused(422, "The URL must use https and an address of the public Internet.")
+    key = base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
+    secret = SECRET_PREFIX + key if channel_kind == "webhook" else ""
+    return AlertChannel(name, channel_kind, url, secret, address, is_private)
 
 
 async def _is_private(url: str) -> bool:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final
 from uuid import uuid4
 
 import structlog
 
 from contracts.instants import MINUTE, format_instant
 from reporting import metrics
-from reporting.alerts.channels import AlertChannels
+from reporting.alerts.channels import stored_channels
 from reporting.alerts.decisions import AlertEvidence, AlertFinding, AlertState, findings
 from reporting.alerts.evidence import project_evidence
 from reporting.alerts.messages import Announcement, path_of, text_of, title_of
 from reporting.alerts.rules import AlertRule
-from reporting.alerts.store import AlertRow, AlertTransaction, alert_states, projects_with_alerts, stored_rules
+from reporting.alerts.store import AlertRow, AlertTransaction, alert_states, stored_rules
 from reporting.model.selection import Project
 from reporting.sql import SQL
 from servicekit.clock import Clock
@@ -24,7 +24,6 @@ from servicekit.db.database import Database
 BEHIND: Final = 1_000
 """Maximum number of records waiting in the log. If there are more, the reports are too old to evaluate rules."""
 _NEVER: Final = AlertState()
-T = TypeVar("T")
 log = structlog.get_logger(part="alerts")
 
 
@@ -35,11 +34,8 @@ class AlertEvaluator:
         waiting: Returns the number of records in the log that this service has not read yet.
     """
 
-    def __init__(
-        self, pool: Database, channels: AlertChannels, clock: Clock, waiting: Callable[[], Awaitable[int]]
-    ) -> None:
+    def __init__(self, pool: Database, clock: Clock, waiting: Callable[[], Awaitable[int]]) -> None:
         self._pool = pool
-        self._channels = channels
         self._clock = clock
         self._waiting = waiting
 
@@ -51,10 +47,13 @@ class AlertEvaluator:
         now = self._clock.now() // MINUTE * MINUTE
         if await self._waiting() > BEHIND:
             return
-        for project in await projects_with_alerts(self._pool):
+        for row in await self._pool.fetch(*SQL.projects_with_alerts()):
+            project = Project(**row)
             try:
                 rules = await stored_rules(self._pool, project)
-                await self._decide(project, rules, await self._read(project_evidence, project, rules, now))
+                async with self._pool.acquire() as connection:
+                    evidence = await project_evidence(connection, project, rules, now)
+                await self._decide(project, rules, evidence)
             except Exception as error:
                 metrics.ALERT_EVALUATION_FAILURES.inc()
                 # Only the kind of the error, because the text of a ValidationError quotes the rule.
@@ -66,7 +65,7 @@ class AlertEvaluator:
             await connection.execute(*SQL.lock_alerts())
             alerts = AlertTransaction(connection, project)
             rows = await alerts.rows()
-            names = {channel.name for channel in await self._channels.of(project, connection)}
+            names = {channel.name for channel in await stored_channels(connection, project)}
             # An alert that began later, by another process's clock, must not end before its beginning.
             left = {row.id: row for row in rows if row.over_at is None and row.opened_at <= evidence.now}
             for rule in rules:
@@ -78,11 +77,6 @@ class AlertEvaluator:
                     left = {id_: row for id_, row in left.items() if (row.rule, row.kind, row.subject) != key}
             for row in left.values():
                 await _end(alerts, project, row, names, evidence.now)
-
-    async def _read(self, query: Callable[..., Awaitable[T]], *arguments: Any) -> T:
-        """Run a query on one connection."""
-        async with self._pool.acquire() as connection:
-            return await query(connection, *arguments)
 
 
 async def _open(

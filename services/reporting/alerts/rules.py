@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -106,7 +106,5 @@ class RegressedIssue(IssueRuleSettings):
 ShareRule = SatisfactionBelow | SatisfactionDropped
 IssueRule = NewIssue | RegressedIssue
 AlertRule = ShareRule | Silence | IssueRule
-"""Rule about the feedback of a project."""
-KINDS: Final = {get_args(rule.model_fields["kind"].annotation)[0]: rule for rule in get_args(AlertRule)}
-"""Classes of rules by kind. Each kind also needs an entry in `decisions.DECISIONS`."""
+"""Rule about the feedback of a project. Each kind also needs an entry in `decisions.DECISIONS`."""
 ALERT_RULE: Final[TypeAdapter[AlertRule]] = TypeAdapter(Annotated[AlertRule, Field(discriminator="kind")])

@@ -19,8 +19,6 @@ from reporting.outbox.store import upsert
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 
-MOST_RULES: Final = 200
-"""Maximum number of rules per project that can be set on the alerts page or through the HTTP API."""
 _SHOWN: Final = 100
 
 
@@ -39,11 +37,6 @@ class AlertRow(NamedTuple):
     finding: AlertFinding
 
 
-async def projects_with_alerts(pool: Any) -> list[Project]:
-    """Return the projects that have rules or open alerts."""
-    return [Project(**row) for row in await pool.fetch(*SQL.projects_with_alerts())]
-
-
 async def stored_rules(pool: Any, project: Project) -> list[AlertRule]:
     """Return a project's rules by name.
 
@@ -52,27 +45,6 @@ async def stored_rules(pool: Any, project: Project) -> list[AlertRule]:
     """
     rows = await pool.fetch(*SQL.list_alert_rules(**project._asdict()))
     return [ALERT_RULE.validate_json(row["rule"]) for row in rows]
-
-
-async def set_rule(pool: asyncpg.Pool, project: Project, rule: AlertRule) -> bool:
-    """Store a rule, replacing any rule with the same name. Returns False if the project has too many rules."""
-    rules = await stored_rules(pool, project)
-    if len(rules) >= MOST_RULES and all(stored.name != rule.name for stored in rules):
-        return False
-    await pool.execute(*SQL.set_alert_rule(**project._asdict(), name=rule.name, rule=rule.model_dump_json()))
-    return True
-
-
-async def set_rule_channels(pool: asyncpg.Pool, project: Project, name: str, channels: Sequence[str]) -> bool:
-    """Replace the channels of a stored rule. Returns False if there is none."""
-    done = await pool.execute(*SQL.set_rule_channels(**project._asdict(), name=name, channels=channels))
-    return not done.endswith(" 0")
-
-
-async def delete_rule(pool: asyncpg.Pool, project: Project, name: str) -> bool:
-    """Delete a stored rule. Returns False if there is none."""
-    done = await pool.execute(*SQL.delete_alert_rule(**project._asdict(), name=name))
-    return not done.endswith(" 0")
 
 
 async def alert_rows(pool: Any, project: Project) -> list[AlertRow]:

@@ -44,17 +44,14 @@ class ChannelShown(ResponseModel):
     name: Annotated[str, Field(description="Name of the channel.", examples=["support-slack"])]
     kind: Annotated[ChannelKind, Field(description="Kind of the channel.", examples=["slack"])]
     waiting: int = Field(
-        validation_alias=AliasPath("count", "waiting"),
         description="Number of the project's messages that will be retried.",
         examples=[0],
     )
     dead: int = Field(
-        validation_alias=AliasPath("count", "dead"),
         description="Number of the project's messages that are not retried.",
         examples=[0],
     )
     last_answer: str | None = Field(
-        validation_alias=AliasPath("count", "last_answer"),
         description="Last failure of these messages: an HTTP status, `timeout`, `private_address` or the name of an "
         "error.",
     )
@@ -77,8 +74,7 @@ def alerts_router(administration: AlertAdministration) -> Routes:
 
     async def alerts(project: ProjectPath) -> dict[str, Any]:
         """Get the project's open and most recent alerts, its rules, and the channels that its rules may use."""
-        overview = await administration.overview(project)
-        return {**project._asdict(), "alerts": overview.alerts, "rules": overview.rules, "channels": overview.channels}
+        return {**project._asdict(), **await administration.overview(project)}
 
     router = Routes("alerts", FAILURES)
     router.at("GET", PROJECT + "/alerts", READ, response_model=ProjectAlertsState)(alerts)

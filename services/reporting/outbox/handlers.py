@@ -25,8 +25,8 @@ UNWANTED = Outcome.ignored("no_webhook")
 class WebhookHandler(Handler, tombstones=True):
     """Handler of the consumer group `webhooks`, which stores deliveries but does not send them.
 
-    It is wrapped in an ErasingHandler, except for erasure requests: receivers get them, because they may have stored the
-    person's texts.
+    It is wrapped in an ErasingHandler, except for erasure requests: receivers get them, because they may have stored
+    the person's texts.
     """
 
     def __init__(self, endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> None:

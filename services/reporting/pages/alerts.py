@@ -62,9 +62,8 @@ async def show_alerts(sources: PageSources, visit: Visit, outcome: FormOutcome |
     return visit.page(
         "alerts.html",
         outcome=outcome,
-        alerts=overview.alerts,
-        rules=[{"name": rule.name, "words": rule_in_words(rule), "channels": rule.channels} for rule in overview.rules],
-        channels=overview.channels,
+        **overview,
+        words=rule_in_words,
         most_channels=MOST_CHANNELS_OF_RULE,
         channel_kinds=CHANNEL_NAMES,
         admin=not {ADMIN, OPERATE}.isdisjoint(visit.caller.scopes),
