@@ -26,12 +26,9 @@ async def project_evidence(pool: Any, project: Project, rules: Sequence[AlertRul
     days = max((rule.days for rule in rules if isinstance(rule, ShareRuleSettings)), default=0)
     daily = await counts_by_day(pool, project, days + BEFORE_DAYS, now) if days else {}
     silent = {rule.name: await _silent(pool, project, rule, now) for rule in rules if isinstance(rule, Silence)}
-    issues = await _issues(pool, project) if any(isinstance(rule, IssueRuleSettings) for rule in rules) else ()
-    return AlertEvidence(now, daily, silent, issues)
-
-
-async def _issues(pool: Any, project: Project) -> list[IssueFacts]:
-    return [IssueFacts(**row) for row in await pool.fetch(*SQL.issue_facts(**project._asdict()))]
+    has_issue_rule = any(isinstance(rule, IssueRuleSettings) for rule in rules)
+    rows = await pool.fetch(*SQL.issue_facts(**project._asdict())) if has_issue_rule else ()
+    return AlertEvidence(now, daily, silent, [IssueFacts(**row) for row in rows])
 
 
 async def counts_by_day(pool: Any, project: Project, days: int, now: int) -> Counts:

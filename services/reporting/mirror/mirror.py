@@ -92,7 +92,7 @@ class ArtifactReplicator:
     async def _step(self, connection: Connection) -> int:
         # Delete first: while the store is down and deletions wait, no further objects are recorded for writing.
         await self._delete(connection)
-        if receipts := await self._receipts.held(connection):
+        if receipts := await connection.fetch(*SQL.held_receipts()):
             # An erasure marks its turns as stale before its receipt is held, so process all marks before sending the
             # receipt.
             while await self._mirror(connection, SQL.stale_hosted_turns(limit=_MARKS_AT_ONCE)):

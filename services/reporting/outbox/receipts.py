@@ -34,16 +34,20 @@ class HeldReceipts:
         await self._deliveries.add([_delivery(message) for message in messages], self._clock.now())
         return ()
 
-    async def held(self, connection: Connection) -> Sequence[asyncpg.Record]:
-        """Return the receipts that have not been sent yet, oldest first."""
-        return await connection.fetch(*SQL.held_receipts())
-
     async def release(self, connection: Connection, receipts: Sequence[asyncpg.Record]) -> None:
-        """Send receipts and delete them from the queue.
+        """Send rows of `held_receipts` and delete them from the queue.
 
         After a crash, a receipt may be sent twice. Readers ignore duplicates.
         """
-        await self._producer.send([_message(row) for row in receipts])
+        messages = [
+            Message.of(
+                ERASURE_CONFIRMED,
+                FeedbackErasureConfirmed.model_validate_json(row["event"]),
+                derived_headers(traceparent=row["traceparent"]),
+            )
+            for row in receipts
+        ]
+        await self._producer.send(messages)
         await connection.execute(*SQL.delete_receipts(subjects=[row["subject"] for row in receipts]))
 
 
@@ -62,8 +66,3 @@ def _delivery(receipt: Message) -> OutboxMessage:
         event=event.model_dump_json(by_alias=True),
         traceparent=trace_of(receipt.headers),
     )
-
-
-def _message(row: asyncpg.Record) -> Message:
-    event = FeedbackErasureConfirmed.model_validate_json(row["event"])
-    return Message.of(ERASURE_CONFIRMED, event, derived_headers(traceparent=row["traceparent"]))

@@ -72,25 +72,22 @@ async def show_alerts(sources: PageSources, visit: Visit, outcome: FormOutcome |
 
 
 async def change_alerts(sources: PageSources, visit: Visit) -> Response:
-    """Carry out a submitted form, and render the alerts page with the outcome."""
-    outcome = None if sources.alerts is None else await _outcome(sources.alerts, visit)
-    return await show_alerts(sources, visit, outcome)
-
-
-async def _outcome(administration: AlertAdministration, visit: Visit) -> FormOutcome:
-    """Carry out a submitted form and return the outcome.
+    """Carry out a submitted form, and render the alerts page with the outcome.
 
     If the request is refused or the form is invalid, the outcome states the reason.
     """
+    if sources.alerts is None:
+        return await show_alerts(sources, visit)
     try:
-        return await _carry_out(administration, visit, await Form.read(visit.request))
+        outcome = await _carry_out(sources.alerts, visit, await Form.read(visit.request))
     except RequestRefused as refusal:
-        return FormOutcome(str(refusal), failed=True)
+        outcome = FormOutcome(str(refusal), failed=True)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        return FormOutcome(f"{fault['loc'][-1] if fault['loc'] else 'rule'}: {fault['msg']}.", failed=True)
+        outcome = FormOutcome(f"{fault['loc'][-1] if fault['loc'] else 'rule'}: {fault['msg']}.", failed=True)
     except ValueError:
-        return FormOutcome("The form could not be read.", failed=True)
+        outcome = FormOutcome("The form could not be read.", failed=True)
+    return await show_alerts(sources, visit, outcome)
 
 
 async def _carry_out(administration: AlertAdministration, visit: Visit, form: Form) -> FormOutcome:
