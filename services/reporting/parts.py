@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +11,6 @@ import asyncpg
 from reporting.access.keys import ApiKeys
 from reporting.access.log import AccessLog
 from reporting.alerts.administration import AlertAdministration
-from reporting.alerts.evaluation import AlertEvaluator
 from reporting.alerts.sending import AlertSender
 from reporting.figures.gauges import FeedbackMetrics
 from reporting.issues.job import IssueJob, issue_encoder
@@ -21,13 +20,11 @@ from reporting.mirror.object_store import ObjectStore
 from reporting.mirror.store_setting import set_store
 from reporting.outbox.courier import Courier
 from reporting.outbox.endpoints import WebhookEndpoint, read_endpoints
-from reporting.outbox.handlers import WebhookHandler
 from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.receipts import HeldReceipts
 from reporting.outbox.sending import AttemptResult, CheckedHttp, WebhookSender
 from reporting.outbox.store import Deliveries, Receiver
 from reporting.read_models.erasure import ReportingErasures
-from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
 from reporting.settings import ReportingSettings
@@ -78,15 +75,6 @@ class ReportingParts:
     @property
     def access_log(self) -> AccessLog:
         return AccessLog(self.pool, self.service.context.clock)
-
-    def projection_handler(self) -> ProjectionHandler:
-        return ProjectionHandler(self.store, self.settings.compared_attributes, self.access_log)
-
-    def webhook_handler(self) -> WebhookHandler:
-        return WebhookHandler(self.endpoints, self.deliveries, self.clock)
-
-    def evaluate_alerts(self) -> Callable[[], Awaitable[object]]:
-        return AlertEvaluator(self.pool, self.clock, self.service.lag).evaluate
 
     async def catch_up_with_issues(self) -> None:
         """Do the work of the issue job, in a child process unless it needs no encoder."""
@@ -154,7 +142,7 @@ def _courier(
     async def send(delivery: OutboxMessage) -> AttemptResult:
         return await (alert_sender if delivery.project else webhook_sender).send(delivery)
 
-    receivers = [Receiver(endpoint.name, endpoint.settings.tenant) for endpoint in endpoints]
+    receivers = [Receiver(endpoint.name, endpoint.tenant) for endpoint in endpoints]
     courier = Courier(deliveries, receivers, send, clock)
     service.resources.push_async_callback(http.close)
     service.resources.push_async_callback(courier.close)

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from contracts.topics import ERASURE_REQUESTED, TRAINING_CHOSEN, consumed_by
 from reporting.access.sign_in import sign_in_router
+from reporting.alerts.evaluation import AlertEvaluator
 from reporting.http.alerts import alerts_router
 from reporting.http.conversations import conversations_router
 from reporting.http.exports import exports_router
@@ -13,12 +14,13 @@ from reporting.http.figures import figures_router
 from reporting.http.issues import issues_router
 from reporting.http.reviews import audit_router
 from reporting.http.webhooks import webhooks_router
+from reporting.outbox.handlers import WebhookHandler
 from reporting.pages.access import access_router
 from reporting.pages.erasure import erasure_router
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.parts import ReportingParts, open_parts
-from reporting.read_models.handlers import ErasureLogHandler, TrainingChoiceHandler
+from reporting.read_models.handlers import ErasureLogHandler, ProjectionHandler, TrainingChoiceHandler
 from reporting.settings import ReportingSettings
 from reporting.sql import SQL
 from servicekit.definition import Keeps, ServiceDefinition
@@ -26,7 +28,8 @@ from servicekit.service import Service
 
 
 def _connect(parts: ReportingParts, service: Service) -> None:
-    projection, erase = parts.projection_handler(), parts.erasures.erase
+    projection = ProjectionHandler(parts.store, parts.settings.compared_attributes, parts.access_log)
+    erase = parts.erasures.erase
     erasing = service.erasing(projection, parts.pool, erase, parts.receipts, is_guarded=True)
     logged = ErasureLogHandler(erasing, projection)  # records requests in the access log
     choices = TrainingChoiceHandler(parts.pool.ledger, projection)
@@ -37,10 +40,10 @@ def _connect(parts: ReportingParts, service: Service) -> None:
     if parts.mirror is not None:
         service.every("artifacts", 2, parts.mirror.catch_up)
     service.every("feedback metrics", 60, parts.feedback_metrics.update)
-    service.every("alerts", 60, parts.evaluate_alerts())
+    service.every("alerts", 60, AlertEvaluator(parts.pool, parts.clock, service.lag).evaluate)
     service.every("deliveries", 1, parts.courier.deliver)
     if parts.settings.webhooks:
-        webhooks = parts.webhook_handler()
+        webhooks = WebhookHandler(parts.endpoints, parts.deliveries, parts.clock)
         erasing = service.erasing(webhooks, parts.pool, erase, parts.receipts)
         topics = {topic for topic in consumed_by("webhooks") if topic != ERASURE_REQUESTED}
         service.consume("webhooks", {erasing: topics, webhooks: [ERASURE_REQUESTED]})

@@ -265,7 +265,7 @@ async def test_a_slow_channel_delays_no_message_of_another_tenant(read_models: D
     async def announce(key: str, tenant: str, project: str, channel: str) -> None:
         one = Announcement(key, "fired", f"{key} of {project}", "", "", tenant, project, "low", NOW)
         async with read_models.acquire() as connection:
-            await AlertTransaction(connection, Project(tenant, project)).announce(one, [channel], NOW)
+            await AlertTransaction(connection, Project(tenant, project)).announce(one, [channel])
 
     slow, keys, projects = SLACK, AT_ONCE + 1, CHANNELS_AT_ONCE + 2
     there.held.add(slow)

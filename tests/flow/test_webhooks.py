@@ -199,7 +199,7 @@ class Hook:
     def __init__(self, found: WebhookEndpoint, pool: Any) -> None:
         self.clock = HandClock()
         self.deliveries = Deliveries(pool)
-        self.receiver = Receiver(found.name, found.settings.tenant)
+        self.receiver = Receiver(found.name, found.tenant)
         self.http = CheckedHttp(5)
         send = WebhookSender([found], self.http, self.clock).send
         self.courier = Courier(self.deliveries, [self.receiver], send, self.clock, seconds=5, pick=lambda: 0.0)

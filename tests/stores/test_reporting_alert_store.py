@@ -24,7 +24,7 @@ from reporting.alerts.store import (
     stored_rules,
 )
 from reporting.model.selection import Project
-from reporting.outbox.endpoints import EndpointSettings, WebhookEndpoint
+from reporting.outbox.endpoints import WebhookEndpoint
 from reporting.outbox.handlers import WebhookHandler
 from reporting.outbox.payload import OutboxMessage
 from reporting.outbox.sending import CheckedHttp
@@ -128,7 +128,7 @@ async def announced(
 ) -> None:
     one = Announcement(key, state, key, "", "", at.tenant, at.project, "quiet", moment)
     async with pool.acquire() as connection:
-        await AlertTransaction(connection, at).announce(one, channels, moment)
+        await AlertTransaction(connection, at).announce(one, channels)
 
 
 HOOK: Final = Receiver("hook", *AT)
@@ -274,8 +274,7 @@ async def test_of_several_revisions_in_a_batch_the_last_is_delivered(
 ) -> None:
     def hook(name: str, **fields: Any) -> WebhookEndpoint:
         url = "https://hooks.example/"
-        settings = EndpointSettings(name=name, url=url, tenant="acme", secrets=["HOOK_SECRET"], **fields)
-        return WebhookEndpoint(settings=settings, keys=(b"k" * 24,))
+        return WebhookEndpoint(name=name, url=url, tenant="acme", secrets=["HOOK_SECRET"], **fields)
 
     deliveries = Deliveries(read_models)
     handler = WebhookHandler([hook("hook"), hook("sales", project="sales")], deliveries, FixedClock(DELIVERY_TIME))

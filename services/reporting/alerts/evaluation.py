@@ -86,7 +86,7 @@ async def _open(
     await alerts.open(id_, rule, finding, title, path, now)
     text = text_of(rule, finding)
     announcement = Announcement(str(id_), "fired", title, text, path, *project, rule=rule.name, at=now)
-    await alerts.announce(announcement, [name for name in rule.channels if name in channels], now)
+    await alerts.announce(announcement, [name for name in rule.channels if name in channels])
     log.info("alert_fired", rule=rule.name, kind=rule.kind)
 
 
@@ -94,5 +94,5 @@ async def _end(alerts: AlertTransaction, project: Project, row: AlertRow, channe
     await alerts.end(row, now)
     text = f"It began at {format_instant(row.opened_at)[:16].replace('T', ' ')} UTC."
     announcement = Announcement(str(row.id), "over", row.title, text, row.path, *project, rule=row.rule, at=now)
-    await alerts.announce(announcement, [name for name in row.channels if name in channels], now)
+    await alerts.announce(announcement, [name for name in row.channels if name in channels])
     log.info("alert_over", rule=row.rule, kind=row.kind)

@@ -15,7 +15,7 @@ from contracts.instants import format_instant
 from reporting.alerts.channels import AlertChannel
 from reporting.alerts.messages import Announcement
 from reporting.outbox.endpoints import key_of
-from reporting.outbox.payload import headers_of
+from reporting.outbox.payload import body_of, headers_of
 
 _SIGNS: Final = {"fired": "Alert", "over": "Over", "test": "Test"}
 _SLACK: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -79,13 +79,8 @@ def _teams(announcement: Announcement, link: str) -> HttpRequest:
 
 def _webhook(channel: AlertChannel, id_: str, announcement: Announcement, link: str, now: int) -> HttpRequest:
     """Build a signed request as specified by Standard Webhooks. The event type is, for example, `alert.fired`."""
-    moment = format_instant(announcement.at)
-    content = {
-        "type": f"alert.{announcement.state}",
-        "timestamp": moment,
-        "data": {**asdict(announcement), "at": moment, "link": link},
-    }
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    data = {**asdict(announcement), "at": format_instant(announcement.at), "link": link}
+    body = body_of(f"alert.{announcement.state}", announcement.at, data)
     return HttpRequest(body, headers_of(id_, body, [key_of(channel.secret)], now))
 
 

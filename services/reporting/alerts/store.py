@@ -78,7 +78,7 @@ class AlertTransaction:
     async def end(self, row: AlertRow, now: int) -> None:
         await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
 
-    async def announce(self, announcement: Announcement, channels: Sequence[str], now: int) -> None:
+    async def announce(self, announcement: Announcement, channels: Sequence[str]) -> None:
         """Queue an announcement for each of the channels. The end of an alert follows its beginning."""
         event, key = json.dumps(asdict(announcement)), announcement.key
         deliveries = [
@@ -98,7 +98,7 @@ class AlertTransaction:
             for channel in channels
         ]
         if deliveries:
-            await self._connection.execute(*upsert(deliveries, now))
+            await self._connection.execute(*upsert(deliveries, announcement.at))
 
 
 def alert_states(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, AlertState]:

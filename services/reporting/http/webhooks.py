@@ -69,7 +69,7 @@ class _Handlers:
         return Replayed(due=await self.deliveries.replay(Receiver(endpoint, tenant), self.clock.now()))
 
     def _names(self, tenant: str) -> list[str]:
-        return [endpoint.name for endpoint in self.endpoints if endpoint.settings.tenant == tenant]
+        return [endpoint.name for endpoint in self.endpoints if endpoint.tenant == tenant]
 
 
 def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> Routes:

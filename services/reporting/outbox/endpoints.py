@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -24,8 +23,8 @@ Chosen = Literal["feedback.created", "feedback.session.created"]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{2,99}$")]
 
 
-class EndpointSettings(FileSettings):
-    """Settings of a webhook endpoint.
+class WebhookEndpoint(FileSettings):
+    """Webhook endpoint.
 
     `secrets` are the names of environment variables that contain signing keys. Instead of the variable NAME, you can
     set NAME_FILE to the path of a file with the key. Each request is signed with all keys, so that keys can be rotated.
@@ -57,47 +56,30 @@ class EndpointSettings(FileSettings):
             raise ValueError("session ratings have no project: omit project")
         return self
 
-
-class _File(FileSettings):
-    endpoint: Annotated[list[EndpointSettings], Field(min_length=1)]
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookEndpoint:
-    """Webhook endpoint with its signing keys."""
-
-    settings: EndpointSettings
-    keys: tuple[bytes, ...] = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        return self.settings.name
-
     def wants(self, topic: str, tenant: str, project: str | None) -> bool:
         """Return True if the endpoint gets events of this topic, tenant and project.
 
         Every endpoint of the tenant gets erasure requests, whatever its settings for `events` and `project`.
         """
-        is_of_project = self.settings.tenant == tenant and self.settings.project in (None, project)
-        if topic == ERASURE_REQUESTED.name:
-            return self.settings.tenant == tenant
-        return is_of_project and topic in self.settings.events
+        is_chosen = topic in self.events and self.project in (None, project)
+        return self.tenant == tenant and (topic == ERASURE_REQUESTED.name or is_chosen)
+
+
+class _File(FileSettings):
+    endpoint: Annotated[list[WebhookEndpoint], Field(min_length=1)]
 
 
 def read_endpoints(path: Path) -> Sequence[WebhookEndpoint]:
     """Read the endpoints from the webhooks file.
 
     Raises:
-        StartError: If the file or a key is invalid. The message contains no values from the file.
+        StartError: If the file is invalid. The message contains no values from the file.
     """
-    settings = _File.read(path).endpoint
-    names = [endpoint.name for endpoint in settings]
+    endpoints = _File.read(path).endpoint
+    names = [endpoint.name for endpoint in endpoints]
     if len(set(names)) < len(names):
         raise StartError(f"The file {path} contains two endpoints of the same name.")
-    return [
-        WebhookEndpoint(settings=endpoint, keys=tuple(signing_key(variable) for variable in endpoint.secrets))
-        for endpoint in settings
-    ]
+    return endpoints
 
 
 def signing_key(variable: str) -> bytes:

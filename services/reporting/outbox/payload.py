@@ -45,13 +45,9 @@ class OutboxMessage:
     attempts: int = 0
 
 
-def body_of(delivery: OutboxMessage) -> bytes:
+def body_of(topic: str, occurred_at: int, data: Any) -> bytes:
     """Return the request body, which is the same for all attempts."""
-    content: dict[str, Any] = {
-        "type": delivery.topic,
-        "timestamp": format_instant(delivery.occurred_at),
-        "data": json.loads(delivery.event),
-    }
+    content = {"type": topic, "timestamp": format_instant(occurred_at), "data": data}
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 

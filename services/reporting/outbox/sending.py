@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +11,7 @@ from typing import Final
 import httpx
 
 from reporting.outbox.addresses import NotAllowed, address_of
-from reporting.outbox.endpoints import WebhookEndpoint
+from reporting.outbox.endpoints import WebhookEndpoint, signing_key
 from reporting.outbox.payload import OutboxMessage, body_of, headers_of
 from servicekit.clock import Clock
 
@@ -87,10 +88,15 @@ class CheckedHttp:
 
 
 class WebhookSender:
-    """Sender of events to webhook endpoints."""
+    """Sender of events to webhook endpoints.
+
+    Raises:
+        StartError: If a signing key is missing or invalid.
+    """
 
     def __init__(self, endpoints: Sequence[WebhookEndpoint], http: CheckedHttp, clock: Clock) -> None:
         self._endpoints = {endpoint.name: endpoint for endpoint in endpoints}
+        self._keys = {endpoint.name: [signing_key(name) for name in endpoint.secrets] for endpoint in endpoints}
         self._http = http
         self._clock = clock
 
@@ -99,11 +105,11 @@ class WebhookSender:
         endpoint = self._endpoints.get(delivery.receiver)
         if endpoint is None:
             return NO_RECEIVER
-        body = body_of(delivery)
-        headers = headers_of(delivery.event_id, body, endpoint.keys, self._clock.now())
+        body = body_of(delivery.topic, delivery.occurred_at, json.loads(delivery.event))
+        headers = headers_of(delivery.event_id, body, self._keys[endpoint.name], self._clock.now())
         if delivery.traceparent:
             headers["traceparent"] = delivery.traceparent
-        return await self._http.post(endpoint.settings.url, body, headers, private=endpoint.settings.private)
+        return await self._http.post(endpoint.url, body, headers, private=endpoint.private)
 
 
 def _answer(answer: httpx.Response) -> AttemptResult:
