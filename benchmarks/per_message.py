@@ -46,7 +46,7 @@ from contracts.topics import (
 )
 from detector.detector import Detector
 from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
-from feedback.registry_postgres import PostgresRegistry
+from feedback.registry import PostgresRegistry
 from feedback.reward import DEFAULT_REWARDS
 from feedback.store_postgres import PostgresStore
 from feedback.turn_erasures import TurnErasures

@@ -13,7 +13,7 @@ from contracts.topics import Topic
 from feedback.erasure_status import ErasureStatusHandler
 from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
 from feedback.rate_limit import PersonLimit
-from feedback.registry_postgres import PostgresRegistry
+from feedback.registry import PostgresRegistry
 from feedback.sessions import Sessions
 from feedback.sessions_postgres import PostgresSessions
 from feedback.settings import FeedbackSettings

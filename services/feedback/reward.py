@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from functools import cache, lru_cache, singledispatch
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import emoji
 from pydantic import Field
@@ -32,7 +32,6 @@ from contracts.provenance import provenance_of
 from contracts.sources import REVIEW, source_of
 from feedback.emoji_names import NAMES
 from feedback.model import ONLY_SLOT, UNMAPPED, Change, Entry, Key, Payload, Stamp
-from feedback.ratings import meaning_of
 from servicekit.log.outcome import Outcome
 
 RewardChanges = dict[str, Annotated[float, Field(ge=-1, le=1)] | None]
@@ -138,6 +137,26 @@ def changed_rewards(rewards: Mapping[str, float], changes: RewardChanges) -> dic
     return {emoji: value for emoji, value in changed.items() if value is not None}
 
 
+def value_of(rating: int, worst: int, best: int) -> float:
+    """Return the reward of a rating: its position between the worst rating (-1) and the best rating (1).
+
+    The reward of a rating near the middle is 0.
+
+    Raises:
+        ValueError: The rating is not on the scale.
+    """
+    if worst == best or not min(worst, best) <= rating <= max(worst, best):
+        raise ValueError("a rating must be on its scale")
+    value = (2 * rating - worst - best) / (best - worst)
+    return 0.0 if abs(value) < ABSTAINS_BELOW else value
+
+
+def reaction_of(value: float) -> Reaction:
+    return "ok" if value > 0 else "not_ok" if value < 0 else "neutral"
+
+
+ABSTAINS_BELOW: Final = 0.25
+"""A rating whose reward is nearer to 0 than this is neutral, because a wrong reward is worse than none."""
 REPLY_VALUE = 0.4
 EXPLICIT_VALUES: Mapping[Reaction, float] = {"ok": 1.0, "neutral": 0.0, "not_ok": -1.0}
 INFERRED_VALUES: Mapping[str, float] = {"accepted": 0.5, "rejected": -1.0}
@@ -177,7 +196,7 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
     value = None if emoji is None else reward_of(emoji, rewards)
     if value is None and added and not event.replaces:  # The removal of an emoji needs no reward, see `applies`.
         return UNMAPPED
-    reaction = None if value is None else "ok" if value > 0 else "not_ok" if value < 0 else "neutral"
+    reaction = None if value is None else reaction_of(value)
     payload = _payload(event, user_type=event.reaction_user_type, reaction=reaction, value=value, emoji=emoji)
     # An emoji without a reward still replaces a person's single emoji.
     slot, present = (ONLY_SLOT, added and value is not None) if event.replaces else (emoji or ONLY_SLOT, added)
@@ -202,7 +221,7 @@ def _explicit_value(event: FeedbackExplicitReceived) -> float | None:
         return None
     if event.rating is None or event.worst_rating is None or event.best_rating is None:
         return EXPLICIT_VALUES[event.reaction]
-    return meaning_of(event.rating, event.worst_rating, event.best_rating).value
+    return value_of(event.rating, event.worst_rating, event.best_rating)
 
 
 @change_of.register

@@ -15,7 +15,7 @@ from contracts.feedback import FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.instants import parse_instant
 from contracts.topics import SESSION_CREATED
-from feedback.registry_postgres import PostgresRegistry
+from feedback.registry import PostgresRegistry
 from feedback.sessions_postgres import PostgresSessions, StoredRating
 from servicekit.clock import Clock
 from servicekit.errors import Unavailable

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 from feedback.sql import SQL
 from feedback.store import Store
 from feedback.store_postgres import PostgresStore
-from servicekit.errors import StartError
 from servicekit.service import Service
 
 SCHEMA = SQL.schema
@@ -17,15 +16,11 @@ async def open_store(url: str, service: Service) -> Store:
     """Open the store that the scheme of the URL selects.
 
     Raises:
-        StartError: The scheme is unknown, or the store cannot be opened.
+        StartError: The store cannot be opened.
     """
-    match urlsplit(url).scheme:
-        case "postgresql" | "postgres":
-            return PostgresStore(await service.open_database(url, SCHEMA))
-        case "mongodb" | "mongodb+srv":
-            return await _open_mongo(url, service)
-        case scheme:
-            raise StartError(f"FEEDBACK_STORE_URL must start with postgresql:// or mongodb://, not {scheme}://.")
+    if urlsplit(url).scheme.startswith("mongodb"):
+        return await _open_mongo(url, service)
+    return PostgresStore(await service.open_database(url, SCHEMA))
 
 
 async def _open_mongo(url: str, service: Service) -> Store:

@@ -16,8 +16,7 @@ from contracts.log_time import at_log_time
 from contracts.message_fields import TurnKey
 from contracts.topics import EXPLICIT_RECEIVED
 from feedback.rate_limit import PersonLimit
-from feedback.registry import TurnFacts
-from feedback.registry_postgres import PostgresRegistry
+from feedback.registry import PostgresRegistry, TurnFacts
 from feedback.reward import explicit_key
 from servicekit.clock import Clock
 from servicekit.errors import RequestRefused

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from contracts.base import Id, Reaction, Text
 from contracts.fields import MOST_POINTS, Tags
 from contracts.instants import Instant
-from feedback.ratings import meaning_of
+from feedback.reward import reaction_of, value_of
 from feedback.submission import TurnJudgement
 from servicekit.errors import RequestRefused
 
@@ -62,7 +62,7 @@ class GivenFeedback(BaseModel):
             raise RequestRefused(400, _SENTENCES["scale"])
         if self.rating > self.scale:
             raise RequestRefused(400, f"The rating must be a whole number from 1 to {self.scale}.")
-        reaction = meaning_of(self.rating, 1, self.scale).reaction
+        reaction = reaction_of(value_of(self.rating, 1, self.scale))
         return replace(judgement, reaction=reaction, rating=self.rating, best_rating=self.scale)
 
 

@@ -27,7 +27,7 @@ class TurnErasures:
     def __init__(self, pool: Database, pseudonym_of: Callable[[Person], str]) -> None:
         self._pool = pool
         self.ledger = pool.ledger
-        self._pseudonym_of = pseudonym_of
+        self.pseudonym_of = pseudonym_of
 
     async def erase(self, erased: ErasedAt) -> None:
         """Delete these people's roles and rate limits, and make their ratings anonymous.
@@ -40,7 +40,7 @@ class TurnErasures:
                 await connection.execute(*SQL.await_ratings(**person._asdict()))
                 await connection.execute(*SQL.unname_ratings(**person._asdict()))
             await self._pool.execute(*SQL.delete_bucket(**person._asdict()))
-            name, until = self._pseudonym_of(person), erased_at + ERASURE_MARGIN
+            name, until = self.pseudonym_of(person), erased_at + ERASURE_MARGIN
             unname = SQL.unname_messages(**person._asdict(), until=until, pseudonym=name, limit=_AT_ONCE)
             while await self._pool.execute(*unname) != "UPDATE 0":
                 pass
@@ -49,7 +49,3 @@ class TurnErasures:
         """Erase those of `people` whose ledger entry was added or changed after `before` was read."""
         after = await self.ledger.erased_at(people)
         await self.erase({person: erased_at for person, erased_at in after.items() if before.get(person) != erased_at})
-
-    def name_of(self, person: Person) -> str:
-        """Return the name that replaces an erased person's id in the registry."""
-        return self._pseudonym_of(person)

@@ -9,8 +9,7 @@ from typing import Final
 from contracts.erasure import ErasedAt, author_of, is_erased
 from contracts.topics import CHAT_MESSAGE, CHAT_REPLY, POST_COMMENTED, POST_PUBLISHED
 from contracts.versions import MessageEvent
-from feedback.registry import RegisteredMessage, collapse, registered
-from feedback.registry_postgres import PostgresRegistry
+from feedback.registry import PostgresRegistry, RegisteredMessage, collapse, registered
 from feedback.turn_erasures import TurnErasures
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
@@ -51,4 +50,4 @@ class TurnHandler(Handler):
         message, person = registered(received.event, received.position), author_of(received.event)
         if person is None or not is_erased(received.event.occurred_at, erased.get(person), received.first_log_time):
             return message
-        return replace(message, sender_id=self._erasures.name_of(person), user_type=None)
+        return replace(message, sender_id=self._erasures.pseudonym_of(person), user_type=None)

@@ -140,7 +140,8 @@ class UnitOfWork:
         self._ledger = changes.ledger
         stored = {id_: record for id_, record in changes.records.items() if record is not None}
         loaded = {**stored, **self._add_verdicts(changes.on_turns)}
-        merges = {id_: self._merge(id_, loaded.get(id_)) for id_ in self.open}
+        updates = {id_: self._updates[id_] for id_ in self.open}
+        merges = {id_: _merged(loaded.get(id_), one, self._erased_at(one.key)) for id_, one in updates.items()}
         merged = [merge.record for merge in merges.values() if merge.record is not None]
         others = [record for record in changes.on_turns if record.feedback_id not in merges]
         reviews = reviews_that_count([*others, *merged])
@@ -170,17 +171,13 @@ class UnitOfWork:
 
     def announcements(self) -> list[Message]:
         """Return the Kafka records that announce the records which were settled since the last call."""
-        settled, self._to_announce = sorted(self._to_announce, key=_number), set()
+        settled, self._to_announce = sorted(self._to_announce, key=attrgetter("int")), set()
         return [
             message
             for id_ in settled
             for update in [self._updates[id_]]
             for message in _announcements(update, self._records[id_], self._erased_at(update.key))
         ]
-
-    def _merge(self, id_: UUID, stored: Record | None) -> _Merge:
-        update = self._updates[id_]
-        return _merged(stored, update, self._erased_at(update.key))
 
     def _revised(self, stored: Record | None, merge: _Merge, reviews: Mapping[TurnKey, UUID]) -> Record | None:
         """Apply reviews and the choice about training, and set the next revision if the record has changed."""
@@ -238,11 +235,6 @@ class _Merge:
     record: Record | None
     outcomes: Mapping[int, Outcome]
     log_time: int
-
-
-def _number(id_: UUID) -> int:
-    """Return an integer that sorts like the id. Sorting by integers is ten times faster."""
-    return id_.int
 
 
 def _about(verdict: Key, review: Update) -> Update:
@@ -331,23 +323,13 @@ def announcement(record: Record) -> FeedbackCreated:
         feedback_type=record.feedback_type,
         source=key.source,
         source_id=key.source_id,
-        rn=resource_name(record),
+        rn=f"ef:{key.tenant}:{key.project}:{key.user_id}:{key.conversation_id}:{payload.turn_id}:artifact:{record.feedback_id}",
         overruled_by=record.overruled_by,
         overruled_reaction=None if record.overruled_by is None else payload.reaction,
         training_allowed=record.training_allowed,
         **content,
         **payload.provenance.fields(),
     )
-
-
-def resource_name(record: Record) -> str:
-    """Return the resource name of a record.
-
-    Its format is `ef:<tenant>:<project>:<user>:<conversation>:<turn>:artifact:<feedbackId>`.
-    """
-    key = record.key
-    turn = record.current_entry.payload.turn_id
-    return f"ef:{key.tenant}:{key.project}:{key.user_id}:{key.conversation_id}:{turn}:artifact:{record.feedback_id}"
 
 
 def message_of(record: Record, headers: Headers = ()) -> Message:

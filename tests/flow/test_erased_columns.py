@@ -20,7 +20,7 @@ import inference.service
 import reporting.service
 from contracts.erasure import Person
 from contracts.instants import MINUTE
-from feedback.registry_postgres import PostgresRegistry
+from feedback.registry import PostgresRegistry
 from inference.erasure import erase
 from inference.turns.store import TurnIndex
 from reporting.read_models.erasure import ReportingErasures

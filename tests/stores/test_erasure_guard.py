@@ -17,8 +17,7 @@ from contracts.erasure import Erasure, Person
 from contracts.message_fields import MessageKey
 from contracts.versions import version_of
 from detector.encoders.embedder import WordLlamaEmbedder
-from feedback.registry import registered
-from feedback.registry_postgres import PostgresRegistry
+from feedback.registry import PostgresRegistry, registered
 from feedback.store import Save
 from feedback.store_postgres import PostgresStore
 from inference.handlers import indexed

@@ -11,11 +11,10 @@ import pytest
 import pytest_asyncio
 
 from contracts.chat import DELETED, ChatMessageIngested
-from contracts.exchange import answer_of_turn, question_of
+from contracts.exchange import ExchangeMessage, answer_of_turn, question_of
 from contracts.message_fields import TurnKey
 from contracts.versions import LogPosition
-from feedback.registry import RegisteredMessage, collapse, registered
-from feedback.registry_postgres import PostgresRegistry
+from feedback.registry import PostgresRegistry, RegisteredMessage, collapse, registered
 from feedback.store_choice import SCHEMA
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
@@ -141,9 +140,14 @@ def some_messages(dice: random.Random) -> list[RegisteredMessage]:
     ]
 
 
+def exchange_message(one: RegisteredMessage) -> ExchangeMessage:
+    place = one.key.message_id, one.turn_id or one.key.message_id, one.thread_id or "", one.sender_id
+    return ExchangeMessage(*place, one.agent_id is None, one.has_text, one.position, one.reply_to, one.content or "")
+
+
 def expected_pair(messages: Iterable[RegisteredMessage], turn: TurnKey) -> tuple[str | None, str | None]:
     """Return the answer and the question of a turn by the pure rules, from the merged messages of its conversation."""
-    near = [one.exchange_message for one in messages if (one.key.tenant, one.key.project) == turn[:2]]
+    near = [exchange_message(one) for one in messages if (one.key.tenant, one.key.project) == turn[:2]]
     answer = answer_of_turn(one for one in near if not one.is_person and one.turn_id == turn.turn_id)
     question = None if answer is None else question_of(answer, near)
     return answer and answer.message_id, question and question.message_id

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, format_time, opaque
 from contracts.erasure import Erasure, Person
 from contracts.feedback import FeedbackExplicitReceived
-from feedback.ratings import meaning_of
+from feedback.reward import reaction_of, value_of
 from feedback.sessions_postgres import PostgresSessions
 from feedback.store_choice import SCHEMA
 from feedback.submission import TurnJudgement
@@ -54,13 +54,14 @@ def judged(body: dict[str, Any]) -> TurnJudgement:
 def test_a_rating_means_its_position_on_the_scale(
     worst: int, best: int, meanings: list[tuple[int, str, float]]
 ) -> None:
-    assert [(rating, *meaning_of(rating, worst, best)) for rating, _, _ in meanings] == meanings
+    values = [(rating, value_of(rating, worst, best)) for rating, _, _ in meanings]
+    assert [(rating, reaction_of(value), value) for rating, value in values] == meanings
 
 
 @pytest.mark.parametrize(("rating", "worst", "best"), [(0, 1, 5), (6, 1, 5), (0, 6, 1), (7, 6, 1), (3, 3, 3)])
 def test_a_rating_off_its_scale_means_nothing(rating: int, worst: int, best: int) -> None:
     with pytest.raises(ValueError, match="on its scale"):
-        meaning_of(rating, worst, best)
+        value_of(rating, worst, best)
 
 
 def test_a_rating_of_the_answer_is_a_judgement() -> None:
