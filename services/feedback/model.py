@@ -14,6 +14,8 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from pydantic import TypeAdapter
+
 from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction, UserType
 from contracts.detectors import precedence
 from contracts.erasure import Person, is_erased
@@ -326,3 +328,24 @@ def _shown(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
 def unknown_entries(stored: LedgerEntries, ledger: LedgerEntries) -> LedgerEntries:
     """Return the stored entries that are missing in `ledger`, or different there."""
     return {person: entry for person, entry in stored.items() if ledger.get(person, NO_ENTRY) != entry}
+
+
+SLOTS: Final = TypeAdapter(dict[str, Entry])
+
+
+def to_document(record: Record) -> dict[str, Any]:
+    """Convert a record to nested lists and objects with fixed field names, without the record's id.
+
+    The slots become a list, because an emoji or an empty string cannot be a field name. They are None for an erased
+    record.
+    """
+    slots = SLOTS.dump_python(dict(record.slots), mode="json")
+    return record.columns | {"slots": [{"slot": slot, **entry} for slot, entry in slots.items()] or None}
+
+
+def from_document(document: Mapping[str, Any]) -> Record:
+    """Convert a document that `to_document` returned to a record."""
+    slots = SLOTS.validate_python({slot["slot"]: slot for slot in document["slots"] or ()})
+    # MongoDB's driver returns integers of a type of its own.
+    revisions = {name: int(document[name]) for name in ("revision", "created_revision")}
+    return Record.of_columns({**document, **revisions}, slots)

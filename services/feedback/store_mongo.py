@@ -18,9 +18,8 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError
 from contracts.erasure import Erasure, Person, TrainingChoice
 from contracts.message_fields import TurnKey
 from contracts.sources import REVIEW
-from feedback.document import from_document, to_document
-from feedback.model import Key, LedgerEntries, LedgerEntry, Record, unknown_entries
-from feedback.mongo_errors import DUPLICATE_KEY, transient_as_unavailable, waiting_helps
+from feedback.model import Key, LedgerEntries, LedgerEntry, Record, from_document, to_document, unknown_entries
+from feedback.mongo_connection import DUPLICATE_KEY, transient_as_unavailable, waiting_helps
 from feedback.store import NOBODY, RecordChanges, Save, Saved
 
 Document = dict[str, Any]
@@ -52,25 +51,12 @@ class MongoStore:
     async def changes(
         self, revisions: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
     ) -> RecordChanges:
-        absent = [id_ for id_, revision in revisions.items() if not revision]
-        present = [id_ for id_, revision in revisions.items() if revision]
-        records: dict[UUID, Record | None] = {**await self.load(absent)} if absent else {}
-        on_turns = {*turns} | {record.turn for record in records.values() if record is not None and record.is_verdict}
-        if present:
-            stored = await self._summaries(present)
-            changed = [id_ for id_ in present if id_ not in stored or stored[id_]["revision"] != revisions[id_]]
-            records |= dict.fromkeys(changed) | dict(await self.load(changed)) if changed else {}
-            verdicts = [document for document in stored.values() if document["source"] == "inference"]
-            on_turns |= {_turn_of(document) for document in verdicts if document.get("slots")}
+        stored = await self.load(revisions) if revisions else {}
+        revised = {id_: record.revision for id_, record in stored.items()}
+        changed = {id_: stored.get(id_) for id_, revision in revisions.items() if revised.get(id_, 0) != revision}
+        on_turns = {*turns} | {record.turn for record in stored.values() if record.is_verdict}
         ledger = await self._entries(people)
-        return RecordChanges(records, ledger, await self._on_turns(on_turns))
-
-    async def _summaries(self, feedback_ids: Collection[UUID]) -> Mapping[UUID, Document]:
-        """Return the revisions, sources and turns of the records with these ids."""
-        fields = ["revision", "source", "tenant", "project", "conversation_id", "slots.payload.turn_id"]
-        with transient_as_unavailable():
-            documents = self._feedback.find({"_id": {"$in": list(feedback_ids)}}, fields)
-            return {document["_id"]: document async for document in documents}
+        return RecordChanges(changed, ledger, await self._on_turns(on_turns))
 
     async def save(
         self, saves: Sequence[Save], people: Collection[Person] = (), ledger: LedgerEntries = NOBODY
@@ -208,12 +194,6 @@ def _operation(save: Save, mark: UUID) -> InsertOne[Document] | ReplaceOne[Docum
 def _only_lost(error: BulkWriteError) -> bool:
     """Return True if the write failed only because another process had inserted the same records first."""
     return all(failed["code"] == DUPLICATE_KEY for failed in error.details["writeErrors"])
-
-
-def _turn_of(document: Document) -> TurnKey:
-    """Return the turn of a verdict, which has one slot."""
-    turn_id = document["slots"][0]["payload"]["turn_id"]
-    return TurnKey(document["tenant"], document["project"], document["conversation_id"], turn_id)
 
 
 def _ledger_id(person: Person) -> str:

@@ -14,8 +14,7 @@ import asyncpg
 
 from contracts.erasure import Erasure, Person, TrainingChoice
 from contracts.message_fields import TurnKey
-from feedback.document import SLOTS
-from feedback.model import NO_ENTRY, LedgerEntries, LedgerEntry, Record
+from feedback.model import NO_ENTRY, SLOTS, LedgerEntries, LedgerEntry, Record
 from feedback.sql import RECORD, SQL
 from feedback.store import NOBODY, RecordChanges, Save, Saved
 from servicekit.db.database import Database

@@ -23,8 +23,7 @@ from pymongo.errors import (
 )
 
 from contracts.erasure import Person
-from feedback.mongo_connection import client_of, database_of, wait_until_up
-from feedback.mongo_errors import transient_as_unavailable
+from feedback.mongo_connection import client_of, database_of, transient_as_unavailable, wait_until_up
 from feedback.store import Save, Store
 from feedback.store_choice import SCHEMA, open_store
 from feedback.store_mongo import MongoStore

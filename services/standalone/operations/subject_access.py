@@ -12,7 +12,7 @@ from pydantic_core import from_json
 from contracts.erasure import Person
 from contracts.instants import format_instant
 from contracts.topics import TOPICS
-from feedback.document import to_document
+from feedback.model import to_document
 from feedback.store import Store
 from reporting.mirror.object_store import ObjectStore
 from reporting.settings import ReportingSettings

@@ -21,8 +21,7 @@ from pymongo.errors import (
     WTimeoutError,
 )
 
-from feedback.mongo_connection import client_of, database_of
-from feedback.mongo_errors import transient_as_unavailable, waiting_helps
+from feedback.mongo_connection import client_of, database_of, transient_as_unavailable, waiting_helps
 from servicekit.errors import StartError, Unavailable
 
 
