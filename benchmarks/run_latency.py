@@ -18,7 +18,7 @@ from benchmarks.effort import Effort
 from benchmarks.jobs import Job, answer
 from benchmarks.run_four_processes import four_services
 from contracts.ids import feedback_id
-from feedback.reward import reward_of
+from feedback.reward import DEFAULT_REWARDS, normalise
 from servicekit.log.records import Message
 from servicekit.log.settings import PRODUCER_SETTINGS
 
@@ -132,7 +132,11 @@ def _visible(event: dict[str, Any], agents: dict[str, str]) -> tuple[str | None,
     if event["topic"] == "chat.message.ingested":
         return event["messageId"], None
     agent = agents.get(event["messageId"])
-    if event["topic"] == "chat.message.reply.ingested" or agent is None or reward_of(event["emoji"]) is None:
+    if (
+        event["topic"] == "chat.message.reply.ingested"
+        or agent is None
+        or normalise(event["emoji"]) not in DEFAULT_REWARDS
+    ):
         return None, None
     where = (event["tenant"], event["project"], event["conversationId"])
     about = {"source": "chat", "user_id": event["userId"], "agent_id": agent, "source_id": event["messageId"]}

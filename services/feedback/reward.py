@@ -123,11 +123,6 @@ def _named(name: str) -> str:
     return NAMES.get(name) or emoji.emojize(f":{name}:", language="alias")
 
 
-def reward_of(written: str, rewards: Mapping[str, float] = DEFAULT_REWARDS) -> float | None:
-    """Return the reward of an emoji, from -1 to 1, or None if it is not in `rewards`."""
-    return rewards.get(normalise(written))
-
-
 def changed_rewards(rewards: Mapping[str, float], changes: RewardChanges) -> dict[str, float]:
     """Return `rewards` with `changes` applied.
 
@@ -193,7 +188,7 @@ def _(event: FeedbackReactionReceived, rewards: Mapping[str, float] = DEFAULT_RE
         return Outcome.ignored("self_feedback")
     added = event.action == "added"
     emoji = None if event.emoji is None or (event.replaces and not added) else normalise(event.emoji)
-    value = None if emoji is None else reward_of(emoji, rewards)
+    value = None if emoji is None else rewards.get(emoji)
     if value is None and added and not event.replaces:  # The removal of an emoji needs no reward, see `applies`.
         return UNMAPPED
     reaction = None if value is None else reaction_of(value)

@@ -323,7 +323,8 @@ def announcement(record: Record) -> FeedbackCreated:
         feedback_type=record.feedback_type,
         source=key.source,
         source_id=key.source_id,
-        rn=f"ef:{key.tenant}:{key.project}:{key.user_id}:{key.conversation_id}:{payload.turn_id}:artifact:{record.feedback_id}",
+        rn=f"ef:{key.tenant}:{key.project}:{key.user_id}:{key.conversation_id}:{payload.turn_id}"
+        f":artifact:{record.feedback_id}",
         overruled_by=record.overruled_by,
         overruled_reaction=None if record.overruled_by is None else payload.reaction,
         training_allowed=record.training_allowed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feedback.reward import DEFAULT_REWARDS, EMOJI_REWARDS, changed_rewards, normalise, reward_of
+from feedback.reward import DEFAULT_REWARDS, EMOJI_REWARDS, changed_rewards, normalise
 from tests.support.linear import doubles
 
 
@@ -43,7 +43,7 @@ def test_a_written_form_leads_to_the_bare_emoji(written: str, bare: str) -> None
 
 @pytest.mark.parametrize("written", ["", "no emoji", ":no_such_emoji:", "héllo", "::", "👍👍"])
 def test_what_is_no_known_emoji_has_no_reward(written: str) -> None:
-    assert reward_of(written) is None
+    assert DEFAULT_REWARDS.get(normalise(written)) is None
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_is_no_known_emoji_has_no_reward(written: str) -> None:
     [("👍", 0.6), ("❤️", 0.8), ("😂", 0.7), ("😮", 0.5), ("😢", -0.3), ("👎🏿", -0.6), ("🤔", None)],
 )
 def test_the_specifications_rewards(written: str, reward: float | None) -> None:
-    assert reward_of(written) == reward
+    assert DEFAULT_REWARDS.get(normalise(written)) == reward
 
 
 def test_every_emoji_of_the_table_stands_in_it_once_and_bare() -> None:
