@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from agent_feedback_kit.answers import Label
-from agent_feedback_kit.sessions.record import MemoryMode
 from contracts.base import Id, Name
 from contracts.scopes import ON_BEHALF
-from feedback.sessions import SessionEnd, Sessions
+from feedback.sessions import GivenEnd, Sessions
 from servicekit.errors import RequestRefused
 from servicekit.web.auth import RequestCaller
 from servicekit.web.bodies import read_body
@@ -20,44 +18,6 @@ from servicekit.web.routes import Routes
 JSON = "application/json"
 THREAD_END = "/api/threads/{thread_id:segment}/end"
 MEMORY_STATUS = "/api/memory/status"
-
-
-class GivenEnd(BaseModel):
-    """The end of a session. If `feedback` is null, the session ends without a rating."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, json_schema_extra={"examples": [{"feedback": "positive"}]}
-    )
-
-    feedback: Label | None = Field(
-        default=None, description="`positive`, `negative` or `skip`; null records no rating."
-    )
-    user_id: Id | None = Field(
-        default=None, description="The person of the session, if not the caller; needs the scope on_behalf."
-    )
-    tenant: Name | None = Field(
-        default=None,
-        description="The tenant, for a token of all tenants; by default the token's tenant.",
-    )
-    source: Literal["cli_end", "cli_exit", "api_end"] = Field(
-        default="api_end",
-        description="The interface in which the rating was given: a chat's `/end` (`cli_end`) or "
-        "`/exit` (`cli_exit`), or another one.",
-    )
-    project: Name | None = Field(
-        default=None, description="The project whose turns of the thread are counted; by default all projects."
-    )
-    memory_mode: Literal["local", "synced", "incognito"] = Field(
-        default="local",
-        description="`incognito`: the rating is stored without the user, only in the process's "
-        "memory, and never announced.",
-    )
-    idempotency_key: Id | None = Field(
-        default=None,
-        description="With the scope on_behalf, one rating is stored for each key of a person and thread. Without the "
-        "scope or without a key, a second rating of a person replaces the first, unless the thread has new turns and "
-        "the first rating is older than a minute.",
-    )
 
 
 class EndedSession(BaseModel):
@@ -119,11 +79,8 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
         project = body.project or caller.project
         if not caller.may_touch(tenant, project):
             raise RequestRefused(403, "This token does not cover that tenant and project.")
-        person, for_others = caller.person(body.user_id), ON_BEHALF in caller.scopes
-        if body.feedback is not None:
-            mode = MemoryMode(body.memory_mode)
-            ended = (tenant, project, thread_id, person, body.feedback, mode, body.idempotency_key)
-            await sessions.end(SessionEnd(*ended, speaks_for_others=for_others, source=body.source))
+        for_others = ON_BEHALF in caller.scopes
+        await sessions.end(tenant, project, thread_id, caller.person(body.user_id), body, speaks_for_others=for_others)
         return EndedSession()
 
     @router.at("GET", MEMORY_STATUS, "any token", refuses=STATUS)

@@ -162,18 +162,15 @@ class PostgresRegistry:
         rows = await self._pool.fetch(*SQL.find_turns.bulk([(*key, user_id) for key, user_id in lookups]))
         return [_facts([*of_turn]) for _, of_turn in groupby(rows, key=itemgetter("n"))]
 
-    async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
-        """Return the number of known turns in a conversation, in all projects if `project` is None."""
-        statement = SQL.count_turns(tenant=tenant, project=project, conversation_id=conversation_id)
-        return int(await self._pool.fetchval(*statement))
+    async def count(self, tenant: str, project: str | None, conversation_id: str, user_id: str) -> tuple[int, bool]:
+        """Return the number of known turns in a conversation, in all projects if `project` is None.
 
-    async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        """Return True if people wrote in every known turn of a conversation, but not `user_id`.
-
-        Returns False if the conversation has no known turns.
+        Also returns True if people wrote in every known turn of the conversation, in any project, but not `user_id`,
+        and False if it has no known turns.
         """
-        statement = SQL.turns_are_of_others(tenant=tenant, conversation_id=conversation_id, user_id=user_id)
-        return bool(await self._pool.fetchval(*statement))
+        statement = SQL.count_turns(tenant=tenant, project=project, conversation_id=conversation_id, user_id=user_id)
+        [row] = await self._pool.fetch(*statement)
+        return row["turns"], row["of_others"]
 
 
 def _facts(rows: Sequence[asyncpg.Record]) -> TurnFacts:

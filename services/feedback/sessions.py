@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from agent_feedback_kit.answers import Label
 from agent_feedback_kit.deadlines import within
 from agent_feedback_kit.sessions.backend import MemoryBackend
-from agent_feedback_kit.sessions.record import MemoryMode, Source, opaque
+from agent_feedback_kit.sessions.record import MemoryMode, opaque
 from agent_feedback_kit.sessions.recorder import record_session_feedback
+from contracts.base import Id, Name
 from contracts.feedback import FeedbackSessionCreated
 from contracts.ids import derived_id
 from contracts.instants import parse_instant
@@ -31,37 +35,42 @@ class ThreadOfOthers(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEnd:
-    """Request to end a session with a rating.
+class GivenEnd(BaseModel):
+    """The end of a session. If `feedback` is null, the session ends without a rating."""
 
-    Attributes:
-        project: The project whose turns are counted, or None for all projects.
-        thread_id: The id of the conversation.
-        speaks_for_others: True if the caller's token has the scope `on_behalf`.
-    """
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, json_schema_extra={"examples": [{"feedback": "positive"}]}
+    )
 
-    tenant: str
-    project: str | None
-    thread_id: str
-    user_id: str
-    label: Label
-    mode: MemoryMode
-    idempotency_key: str | None
-    speaks_for_others: bool
-    source: Source
-
-    @property
-    def own_key(self) -> str | None:
-        """Idempotency key of the rating, which is unique to the person and the thread.
-
-        Only a caller with the scope `on_behalf` can choose keys. Ratings of incognito sessions have one key per person
-        and thread, because their store does not know the person.
-        """
-        key = self.idempotency_key if self.speaks_for_others else None
-        if key is None and self.mode is not MemoryMode.INCOGNITO:
-            return None
-        return str(derived_id("session rating", self.thread_id, self.user_id, *([] if key is None else [key])))
+    feedback: Label | None = Field(
+        default=None, description="`positive`, `negative` or `skip`; null records no rating."
+    )
+    user_id: Id | None = Field(
+        default=None, description="The person of the session, if not the caller; needs the scope on_behalf."
+    )
+    tenant: Name | None = Field(
+        default=None,
+        description="The tenant, for a token of all tenants; by default the token's tenant.",
+    )
+    source: Literal["cli_end", "cli_exit", "api_end"] = Field(
+        default="api_end",
+        description="The interface in which the rating was given: a chat's `/end` (`cli_end`) or "
+        "`/exit` (`cli_exit`), or another one.",
+    )
+    project: Name | None = Field(
+        default=None, description="The project whose turns of the thread are counted; by default all projects."
+    )
+    memory_mode: Literal["local", "synced", "incognito"] = Field(
+        default="local",
+        description="`incognito`: the rating is stored without the user, only in the process's "
+        "memory, and never announced.",
+    )
+    idempotency_key: Id | None = Field(
+        default=None,
+        description="With the scope on_behalf, one rating is stored for each key of a person and thread. Without the "
+        "scope or without a key, a second rating of a person replaces the first, unless the thread has new turns and "
+        "the first rating is older than a minute.",
+    )
 
 
 async def announce_ratings(ratings: PostgresSessions, producer: Producer) -> None:
@@ -107,33 +116,54 @@ class Sessions:
         self._retention = timedelta(days=days)
         self._incognito = MemoryBackend()
 
-    async def end(self, end: SessionEnd) -> None:
-        """Store the rating of a session. A failure or a timeout is logged, not raised."""
-        incognito = end.mode is MemoryMode.INCOGNITO
+    async def end(
+        self,
+        tenant: str,
+        project: str | None,
+        thread_id: str,
+        user_id: str,
+        given: GivenEnd,
+        *,
+        speaks_for_others: bool,
+    ) -> None:
+        """Store the rating of a session, if there is one. A failure or a timeout is logged, not raised.
+
+        Only a caller that speaks for others can choose keys and rate threads in which only other people asked. A key is
+        unique to the person and the thread. Ratings of incognito sessions have one key per person and thread, because
+        their store does not know the person.
+
+        Args:
+            project: The project whose turns are counted, or None for all projects.
+            thread_id: The id of the conversation.
+            speaks_for_others: True if the caller's token has the scope `on_behalf`.
+        """
+        if given.feedback is None:
+            return
+        mode = MemoryMode(given.memory_mode)
+        incognito = mode is MemoryMode.INCOGNITO
+        key = given.idempotency_key if speaks_for_others else None
+        own_key = str(derived_id("session rating", thread_id, user_id, *([] if key is None else [key])))
+
+        async def turn_count() -> int:
+            turns, of_others = await self._turns.count(tenant, project, thread_id, user_id)
+            if of_others and not speaks_for_others:
+                raise ThreadOfOthers
+            return turns
+
         record = await record_session_feedback(
-            end.thread_id,
-            end.label,
-            end.source,
-            turn_count=lambda: self._turn_count(end),
-            mode=end.mode,
-            user_id=end.user_id,
-            tenant=end.tenant,
-            idempotency_key=end.own_key,
+            thread_id,
+            given.feedback,
+            given.source,
+            turn_count=turn_count,
+            mode=mode,
+            user_id=user_id,
+            tenant=tenant,
+            idempotency_key=own_key if incognito or key is not None else None,
             backend=self._incognito if incognito else self._ratings,
             seconds=self._seconds,
         )
         if record is not None and not incognito:
             self._announce()
-
-    async def _turn_count(self, end: SessionEnd) -> int:
-        """Return the number of turns in the thread.
-
-        Raises:
-            ThreadOfOthers: The caller may not rate the thread.
-        """
-        if not end.speaks_for_others and await self._turns.is_of_others(end.tenant, end.thread_id, end.user_id):
-            raise ThreadOfOthers
-        return await self._turns.count(end.tenant, end.project, end.thread_id)
 
     async def count(self, tenant: str, thread_id: str, user_id: str | None = None) -> int:
         """Return the number of ratings of a thread by a person, or by all people if `user_id` is None.

@@ -221,7 +221,7 @@ async def test_a_tenant_may_have_an_erased_persons_ids_replaced(postgres_url: st
             await stack.rows(f"select from inference.messages where tenant = 'acme' and sender_id = '{EVE_ID}'") == []
         )
         async with schema_of(stack.database_url, feedback.service) as pool:
-            assert await PostgresRegistry(pool).is_of_others("acme", "e1", "dan"), "others may not rate her thread"
+            assert (await PostgresRegistry(pool).count("acme", None, "e1", "dan"))[1], "others may not rate her thread"
 
 
 @asynccontextmanager

@@ -51,12 +51,9 @@ left join lateral (
 order by wanted.n
 
 -- name: count_turns
-select count(distinct (project, turn_id)) from messages
-where tenant = :tenant and conversation_id = :conversation_id and turn_id is not null
-    and (:project::text is null or project = :project)
-
--- name: turns_are_of_others
-select coalesce(bool_and(of_others), false) from (
-    select coalesce(bool_and(sender_id <> :user_id) filter (where sender_type = 'human'), false) as of_others
+select count(*) filter (where :project::text is null or project = :project) as turns,
+    coalesce(bool_and(of_others), false) as of_others
+from (
+    select project, coalesce(bool_and(sender_id <> :user_id) filter (where sender_type = 'human'), false) as of_others
     from messages where tenant = :tenant and conversation_id = :conversation_id and turn_id is not null
     group by project, turn_id) turns

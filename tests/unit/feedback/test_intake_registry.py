@@ -141,8 +141,8 @@ def some_messages(dice: random.Random) -> list[RegisteredMessage]:
 
 
 def exchange_message(one: RegisteredMessage) -> ExchangeMessage:
-    place = one.key.message_id, one.turn_id or one.key.message_id, one.thread_id or "", one.sender_id
-    return ExchangeMessage(*place, one.agent_id is None, one.has_text, one.position, one.reply_to, one.content or "")
+    ids = one.key.message_id, one.turn_id or one.key.message_id, one.thread_id or "", one.sender_id
+    return ExchangeMessage(*ids, one.agent_id is None, one.has_text, one.position, one.reply_to, one.content or "")
 
 
 def expected_pair(messages: Iterable[RegisteredMessage], turn: TurnKey) -> tuple[str | None, str | None]:
@@ -166,7 +166,7 @@ async def test_postgres_pairs_as_the_pure_rules_do(pool: Database, seed: int) ->
     found = [(answer and answer.message_id, answer and answer.question_message_id) for answer in answers]
     assert found == [expected_pair(merged, turn) for turn in turns]
     known = {one.turn_id for one in merged if one.turn_id and one.key.tenant == "acme"}
-    assert await registry.count("acme", "support", "c1") == len(known)
+    assert (await registry.count("acme", "support", "c1", "ann"))[0] == len(known)
     assert await registry.add(merged) == set(), "telling all again changes nothing"
 
 
@@ -207,7 +207,7 @@ async def test_the_turns_of_a_conversation_are_counted_in_one_project_or_in_all(
         ]
     )
     scopes = [("sums", None), ("sums", "support"), ("sums", "sales"), ("sums", "shop"), ("others", None)]
-    assert [await registry.count(*scope, "c1") for scope in scopes] == [3, 2, 1, 0, 1]
+    assert [(await registry.count(*scope, "c1", "ann"))[0] for scope in scopes] == [3, 2, 1, 0, 1]
 
 
 async def test_a_turn_is_found_under_its_whole_key_only(pool: Database) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from agent_feedback_kit.sessions.backend import MemoryBackend
-from agent_feedback_kit.sessions.record import MemoryMode, SessionFeedbackRecord, opaque
+from agent_feedback_kit.sessions.record import SessionFeedbackRecord, opaque
 from feedback import sessions
 from servicekit.clock import SystemClock
 from tests.support.hand_clock import HandClock
@@ -17,12 +16,9 @@ DAY = 86_400
 class Turns:
     """Turn registry whose conversation `c-1` has three turns, two of them in the project `support`; all are of bob."""
 
-    async def count(self, tenant: str, project: str | None, conversation_id: str) -> int:
+    async def count(self, tenant: str, project: str | None, conversation_id: str, user_id: str) -> tuple[int, bool]:
         assert (tenant, conversation_id) == ("acme", "c-1")
-        return 3 if project is None else 2
-
-    async def is_of_others(self, tenant: str, conversation_id: str, user_id: str) -> bool:
-        return user_id != "bob"
+        return 3 if project is None else 2, user_id != "bob"
 
 
 class Intake:
@@ -36,10 +32,11 @@ class Intake:
     def _announce(self) -> None:
         self.announced += 1
 
-    async def end(self, user: str = "bob", **changes: Any) -> None:
-        given: dict[str, Any] = {"idempotency_key": None, "speaks_for_others": False, "source": "api_end"}
-        place: Any = ("acme", None, "c-1", user, "positive", MemoryMode.SYNCED)
-        await self.sessions.end(replace(sessions.SessionEnd(*place, **given), **changes))
+    async def end(
+        self, user: str = "bob", *, project: str | None = None, speaks_for_others: bool = False, **changes: Any
+    ) -> None:
+        given = sessions.GivenEnd(**{"feedback": "positive", "memory_mode": "synced", **changes})
+        await self.sessions.end("acme", project, "c-1", user, given, speaks_for_others=speaks_for_others)
 
     @property
     async def kept(self) -> list[SessionFeedbackRecord]:
@@ -49,7 +46,7 @@ class Intake:
 async def test_a_rating_is_stored_with_the_turns_of_its_project_or_of_all() -> None:
     for project, turns in ((None, 3), ("support", 2)):
         intake = Intake()
-        await intake.end(project=project, label="negative", source="cli_end")
+        await intake.end(project=project, feedback="negative", source="cli_end")
         [kept] = await intake.kept
         said = (kept.turn_count_at_end, kept.label, kept.source, kept.user_id_or_null)
         assert said == (turns, "negative", "cli_end", "bob")
@@ -76,7 +73,7 @@ async def test_only_who_speaks_for_others_adds_ratings_under_keys() -> None:
 
 async def test_ratings_of_incognito_sessions_are_in_no_store_but_count_for_all_together() -> None:
     intake = Intake()
-    await intake.end(mode=MemoryMode.INCOGNITO)
+    await intake.end(memory_mode="incognito")
     assert (await intake.kept, intake.announced) == ([], 0)
     await intake.end()
     await intake.end("ann", speaks_for_others=True)
@@ -89,7 +86,7 @@ async def test_ratings_of_incognito_sessions_are_in_no_store_but_count_for_all_t
 async def test_a_purge_deletes_incognito_ratings_after_their_days_and_nothing_that_is_stored() -> None:
     intake = Intake()
     intake.clock.forward((SystemClock().now() - intake.clock.now()) / 1_000_000)
-    await intake.end(mode=MemoryMode.INCOGNITO)
+    await intake.end(memory_mode="incognito")
     await intake.end()
     for later, left in ((DAY, 2), (DAY - 60, 2), (120, 1)):
         intake.clock.forward(later)
