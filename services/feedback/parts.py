@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Final
 
-import asyncpg
-
-from contracts.topics import Topic
-from feedback.erasure_status import ErasureStatusHandler
-from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
 from feedback.rate_limit import PersonLimit
 from feedback.registry import PostgresRegistry
 from feedback.sessions import Sessions
@@ -19,12 +13,8 @@ from feedback.sessions_postgres import PostgresSessions
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
 from feedback.store_choice import SCHEMA, open_store
-from feedback.store_postgres import PostgresStore
-from feedback.submission import ExplicitIntake
 from feedback.turn_erasures import TurnErasures
-from feedback.turns import TURN_TOPICS, TurnHandler
 from servicekit.db.database import Database
-from servicekit.log.handler import Handler
 from servicekit.log.records import Producer
 from servicekit.service import Service
 
@@ -48,46 +38,7 @@ class FeedbackParts:
     log: Producer
     ratings: PostgresSessions
     sessions: Sessions
-
-    @property
-    def store_pool(self) -> asyncpg.Pool | None:
-        """The store's connection pool; None if the store is not in PostgreSQL."""
-        return self.store.pool if isinstance(self.store, PostgresStore) else None
-
-    def handlers(self) -> Mapping[Handler, Collection[Topic]]:
-        """Return the handlers of the group `feedback`, each with its topics.
-
-        Turns are registered first, because a judgement over HTTP may wait for its turn.
-        """
-        turns = TurnHandler(PostgresRegistry(self.pool), self.turn_erasures)
-        feedback = FeedbackHandler(
-            self.store, self.service.producer, self.settings.rewards, self.settings.project_rewards
-        )
-        return {turns: TURN_TOPICS, feedback: FEEDBACK_TOPICS}
-
-    def erasure_status_handler(self) -> ErasureStatusHandler:
-        return ErasureStatusHandler(self.pool, self.turn_erasures)
-
-    @cached_property
-    def rate_limit(self) -> PersonLimit:
-        return PersonLimit(self.pool, self.settings.person_limit)
-
-    @cached_property
-    def intake(self) -> ExplicitIntake:
-        """Intake of judgements and reviews.
-
-        For an unknown turn, it waits until the registry has read the log.
-        """
-        context, settings = self.service.context, self.settings
-        progress = self.service.progress("feedback", TURN_TOPICS, seconds=settings.log_seconds)
-        return ExplicitIntake(
-            PostgresRegistry(self.reads),
-            partial(progress.look_until_read, settings.turn_seconds),
-            self.log,
-            context.clock,
-            self.rate_limit,
-            judge_at=context.judge_at,
-        )
+    rate_limit: PersonLimit
 
 
 async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackParts:
@@ -120,4 +71,5 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         log=service.request_producer(settings.log_seconds),
         ratings=ratings,
         sessions=sessions,
+        rate_limit=PersonLimit(pool, settings.person_limit),
     )

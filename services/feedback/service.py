@@ -11,10 +11,16 @@ from feedback.api import intake_router
 from feedback.api_erasure import erasure_router
 from feedback.api_reviews import reviews_router
 from feedback.api_sessions import sessions_router
+from feedback.erasure_status import ErasureStatusHandler
+from feedback.handlers import FEEDBACK_TOPICS, FeedbackHandler
 from feedback.parts import ANNOUNCEMENTS, FeedbackParts, open_parts
+from feedback.registry import PostgresRegistry
 from feedback.sessions import announce_ratings
 from feedback.settings import FeedbackSettings
 from feedback.sql import SQL
+from feedback.store_postgres import PostgresStore
+from feedback.submission import ExplicitIntake
+from feedback.turns import TURN_TOPICS, TurnHandler
 from feedback.widget.routes import widget_router
 from servicekit.definition import Keeps, ServiceDefinition
 from servicekit.service import Service
@@ -30,23 +36,32 @@ STUBS: Final = Keeps(
 
 
 def _connect(parts: FeedbackParts, service: Service) -> None:
-    service.consume("feedback", parts.handlers())
-    service.consume("feedback_erasures", parts.erasure_status_handler())
+    settings, erasures = parts.settings, parts.turn_erasures
+    turns = TurnHandler(PostgresRegistry(parts.pool), erasures)
+    feedback = FeedbackHandler(parts.store, service.producer, settings.rewards, settings.project_rewards)
+    # Turns are registered first, because a judgement over HTTP may wait for its turn.
+    service.consume("feedback", {turns: TURN_TOPICS, feedback: FEEDBACK_TOPICS})
+    service.consume("feedback_erasures", ErasureStatusHandler(parts.pool, erasures))
     service.every(ANNOUNCEMENTS, 5, partial(announce_ratings, parts.ratings, service.producer))
-    if parts.settings.person_limit:
+    if settings.person_limit:
         service.every("full_buckets", 60, parts.rate_limit.purge)
     service.every("session_retention", 3600, parts.sessions.purge)
-    if parts.store_pool is not None:
-        service.expire(parts.store_pool, [STUBS.expiry(parts.settings)])
+    if isinstance(parts.store, PostgresStore):
+        service.expire(parts.store.pool, [STUBS.expiry(settings)])
 
 
 def _routers(parts: FeedbackParts) -> list[APIRouter]:
-    clock = parts.service.context.clock
+    context, settings, reads = parts.service.context, parts.settings, parts.reads
+    progress = parts.service.progress("feedback", TURN_TOPICS, seconds=settings.log_seconds)
+    look = partial(progress.look_until_read, settings.turn_seconds)
+    intake = ExplicitIntake(
+        PostgresRegistry(reads), look, parts.log, context.clock, parts.rate_limit, judge_at=context.judge_at
+    )
     return [
-        intake_router(parts.intake),
-        reviews_router(parts.intake, parts.store),
-        sessions_router(parts.sessions, parts.settings.default_tenant),
-        erasure_router(parts.log, parts.reads, parts.turn_erasures, clock),
+        intake_router(intake),
+        reviews_router(intake, parts.store),
+        sessions_router(parts.sessions, settings.default_tenant),
+        erasure_router(parts.log, reads, parts.turn_erasures, context.clock),
         widget_router(),
     ]
 
