@@ -21,7 +21,7 @@ from typing import Any, Final
 from faststream.kafka import KafkaBroker
 
 import chat_bridge.parts
-import feedback.store_choice
+import feedback.parts
 import inference.parts
 import reporting.parts
 from benchmarks.effort import Effort
@@ -184,7 +184,7 @@ class Groups:
 
     @asynccontextmanager
     async def feedback(self) -> AsyncIterator[Handler]:
-        async with self._pool("feedback", feedback.store_choice) as pool:
+        async with self._pool("feedback", feedback.parts) as pool:
             turns = TurnHandler(PostgresRegistry(pool), TurnErasures(pool, lambda person: person.user_id))
             handler = FeedbackHandler(PostgresStore(pool), self._log, DEFAULT_REWARDS)
             yield TopicHandlers({turns: TURN_TOPICS, handler: FEEDBACK_TOPICS})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 import asyncpg
 from pydantic import BaseModel, Field
@@ -16,9 +16,6 @@ from feedback.turn_erasures import TurnErasures
 from servicekit.log.handler import Handler
 from servicekit.log.outcome import Outcome
 from servicekit.log.records import Received
-
-KEEPERS: Final[tuple[FeedbackKeeper, ...]] = get_args(FeedbackKeeper)
-"""Services that store user data. An erasure is complete when all of them have confirmed it."""
 
 
 class ErasureReceipt(BaseModel):
@@ -51,7 +48,7 @@ async def progress_of(pool: asyncpg.Pool, tenant: str, request_id: str) -> Erasu
         if row["service"]
     ]
     confirmed = {receipt.service for receipt in receipts}
-    missing = [service for service in KEEPERS if service not in confirmed]
+    missing = [service for service in get_args(FeedbackKeeper) if service not in confirmed]
     return ErasureProgress(
         request_id=request_id,
         user_id=rows[0]["user_id"],

@@ -8,9 +8,8 @@ order of arrival.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -212,10 +211,6 @@ class Record:
         """True for a machine's verdict, even if it is retracted. False for an erased record."""
         return self.origin == "machine" and not self.forgotten
 
-    @property
-    def is_live_review(self) -> bool:
-        return self.key.source == REVIEW and self.live
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -228,7 +223,6 @@ class Change:
     entry: Entry
 
 
-_values_of: Final = attrgetter(*[field.name for field in fields(Payload) if field.name != "causation_id"])
 SUPERSEDED = Outcome.ignored("superseded")
 UNMAPPED = Outcome.ignored("unmapped_emoji")
 
@@ -267,7 +261,7 @@ def forget(record: Record, erased_at: int | None) -> Record:
 
 def reviews_that_count(records: Iterable[Record]) -> Mapping[TurnKey, UUID]:
     """Return the feedback id of each turn's newest review that is not retracted."""
-    reviews = [record for record in records if record.is_live_review]
+    reviews = [record for record in records if record.key.source == REVIEW and record.live]
     reviews.sort(key=lambda review: (review.current_entry.stamp.occurred_at, review.feedback_id))
     return {review.turn: review.feedback_id for review in reviews}
 
@@ -320,9 +314,9 @@ def outcome_of(before: Record | None, after: Record, change: Change) -> Outcome:
     return Outcome.STORED
 
 
-def _shown(entry: Entry) -> tuple[bool, tuple[Any, ...]]:
+def _shown(entry: Entry) -> tuple[bool, Payload]:
     """Return the visible fields of an entry, without those that identify the event."""
-    return entry.present, _values_of(entry.payload)
+    return entry.present, replace(entry.payload, causation_id="")
 
 
 def unknown_entries(stored: LedgerEntries, ledger: LedgerEntries) -> LedgerEntries:

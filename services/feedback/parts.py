@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
+from urllib.parse import urlsplit
 
 from feedback.rate_limit import PersonLimit
 from feedback.registry import PostgresRegistry
 from feedback.sessions import Sessions
 from feedback.sessions_postgres import PostgresSessions
 from feedback.settings import FeedbackSettings
+from feedback.sql import SQL
 from feedback.store import Store
-from feedback.store_choice import SCHEMA, open_store
+from feedback.store_postgres import PostgresStore
 from feedback.turn_erasures import TurnErasures
 from servicekit.db.database import Database
 from servicekit.log.records import Producer
 from servicekit.service import Service
 
+SCHEMA: Final = SQL.schema
 ANNOUNCEMENTS: Final = "session_announcements"
 """Name of the periodic task that announces session ratings."""
 
@@ -73,3 +76,28 @@ async def open_parts(settings: FeedbackSettings, service: Service) -> FeedbackPa
         sessions=sessions,
         rate_limit=PersonLimit(pool, settings.person_limit),
     )
+
+
+async def open_store(url: str, service: Service) -> Store:
+    """Open the store that the scheme of the URL selects.
+
+    Raises:
+        StartError: The store cannot be opened.
+    """
+    if urlsplit(url).scheme.startswith("mongodb"):
+        return await _open_mongo(url, service)
+    return PostgresStore(await service.open_database(url, SCHEMA))
+
+
+async def _open_mongo(url: str, service: Service) -> Store:
+    # PyMongo takes 10 MB of memory, so it is imported only if MongoDB is configured.
+    from feedback.mongo_connection import client_of, database_of, wait_until_up
+    from feedback.store_mongo import MongoStore
+
+    client = client_of(url)
+    service.resources.push_async_callback(client.close)
+    await wait_until_up(client, url, service.context.say)
+    store = MongoStore(database_of(client))
+    await store.make_indexes()
+    service.probe(store.ping)
+    return store

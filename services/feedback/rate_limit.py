@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Final
 
 from contracts.erasure import Person
 from feedback.sql import SQL
 from servicekit.db.database import Database
 from servicekit.errors import RequestRefused
-
-_MINUTE: Final = 60.0
 
 
 class PersonLimit:
@@ -35,7 +32,7 @@ class PersonLimit:
         """
         if not self._limit:
             return
-        token = {**person._asdict(), "token_seconds": _MINUTE / self._limit}
+        token = {**person._asdict(), "token_seconds": 60 / self._limit}
         if await self._pool.fetchval(*SQL.take_token(**token)) is None:
             seconds = max(1, ceil(await self._pool.fetchval(*SQL.token_wait(**token)) or 0))
             sentence = f"A person may send {self._limit} judgements a minute; try again in {seconds} s."

@@ -24,10 +24,6 @@ from servicekit.db.database import Database
 
 Lookup = tuple[TurnKey, str]
 """Arguments of a look-up: turn and user id."""
-_NAME: Final = "the message registry"
-"""Name of the registry in error messages."""
-_GUARD: Final = ("guarded_tenant", "guarded_user")
-"""Names of the parameters that `Database.call` adds."""
 _ATTRIBUTES: Final = {
     **{name: f"key.{name}" for name in MESSAGE_KEY},
     "about": "provenance.as_json",
@@ -38,7 +34,8 @@ _ATTRIBUTES: Final = {
     "log_offset": "position.log_offset",
 }
 """Attribute path of a message by column name, for columns whose name differs from the attribute's."""
-_VALUES: Final = SQL.register_messages.reader(other=_GUARD, **_ATTRIBUTES)
+# `Database.call` adds the guard's parameters.
+_VALUES: Final = SQL.register_messages.reader(other=("guarded_tenant", "guarded_user"), **_ATTRIBUTES)
 OPENING: Final = 300
 """Number of registered characters of an answer. They contain the name of a person whom the answer addresses."""
 
@@ -140,7 +137,7 @@ class PostgresRegistry:
 
     def __init__(self, pool: Database) -> None:
         self._pool = pool
-        self._find = pool.batched(self._find_together, _NAME)
+        self._find = pool.batched(self._find_together, "the message registry")
 
     async def add(self, messages: Collection[RegisteredMessage]) -> set[MessageKey]:
         """Merge messages, at most one per key, into the stored ones, and commit.

@@ -8,10 +8,9 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from functools import cache, lru_cache, singledispatch
-from operator import attrgetter
+from functools import lru_cache, singledispatch
 from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -240,17 +239,10 @@ def _payload(event: AboutAnAnswer, **decided: Any) -> Payload:
 
     The fields in `decided` override the event's fields.
     """
-    names, values_of = _payload_fields_of(type(event))
-    values = dict(zip(names, values_of(event), strict=True)) | decided
+    names = type(event).model_fields
+    values = {name: getattr(event, name) for name in _PAYLOAD_FIELDS if name in names} | decided
     values["causation_id"], values["provenance"] = event.event_id, provenance_of(event)
     return Payload(**values)
-
-
-@cache
-def _payload_fields_of(kind: type[AboutAnAnswer]) -> tuple[Sequence[str], Callable[[AboutAnAnswer], tuple[Any, ...]]]:
-    """Return the names of the payload fields that this type of event has, and a function that reads them."""
-    names = [name for name in _PAYLOAD_FIELDS if name in kind.model_fields]
-    return names, attrgetter(*names)
 
 
 def _key(event: Any, source: str, user_id: str, agent_id: str, source_id: str) -> Key:

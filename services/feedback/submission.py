@@ -104,7 +104,9 @@ class ExplicitIntake:
         now = self._clock.now()
         event = explicit_event(key, facts, judgement, now, self._judge_at)
         if facts.erased_at is not None and is_erased(event.occurred_at, facts.erased_at, now):
-            raise _person_erased(facts.erased_at, now)
+            until = facts.erased_at + ERASURE_MARGIN
+            sentence = f"This person was erased: feedback of a time until {format_instant(until)} is not stored."
+            raise RequestRefused(409, f"{sentence} Send it later.", max(1, -(-(until - now) // SECOND)))
         [written] = await self._log.send([Message.of(EXPLICIT_RECEIVED, event)])
         if written.log_time is not None:
             event = at_log_time(event, written.log_time, written.offset, self._judge_at)
@@ -125,13 +127,6 @@ class ExplicitIntake:
         if has_caught_up:
             raise RequestRefused(404, "No agent has answered on that turn.")
         raise RequestRefused(503, "That turn is not known yet; send the request again.")
-
-
-def _person_erased(erased_at: int, now: int) -> RequestRefused:
-    """Return the refusal, with the seconds until a judgement without a time of its own is accepted again."""
-    until = erased_at + ERASURE_MARGIN
-    sentence = f"This person was erased: feedback of a time until {format_instant(until)} is not stored. Send it later."
-    return RequestRefused(409, sentence, max(1, -(-(until - now) // SECOND)))
 
 
 def explicit_event(

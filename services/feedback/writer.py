@@ -39,11 +39,8 @@ from feedback.model import (
     unknown_entries,
 )
 from feedback.store import NOBODY, Save, Saved, Store
-from servicekit.log.outcome import Outcome
+from servicekit.log.outcome import ERASED, Outcome
 from servicekit.log.records import Message, Producer
-
-ERASED = Outcome.ignored("erased")
-"""Outcome of a change that is covered by the erasure of its author."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,24 +333,17 @@ def announcement(record: Record) -> FeedbackCreated:
 def message_of(record: Record, headers: Headers = ()) -> Message:
     """Return the Kafka record that announces a feedback record on `feedback.created`.
 
-    An erased record is announced by a tombstone.
+    An erased record is announced by a tombstone. All announcements of a conversation are in one partition, and so in
+    order, unless partitions are added to the topic.
     """
     if record.forgotten:
         return tombstone_of(record.key, record.revision, headers)
     value = announcement(record).model_dump_json(by_alias=True).encode()
     return Message(
-        FEEDBACK_CREATED.name, str(record.key.feedback_id), value, headers, placed_by=_conversation_of(record.key)
+        FEEDBACK_CREATED.name, str(record.key.feedback_id), value, headers, placed_by=conversation_key(*record.key[:3])
     )
 
 
 def tombstone_of(key: Key, revision: int, headers: Headers = ()) -> Message:
     """Return the tombstone that deletes all announced revisions of a feedback record up to `revision`."""
-    return Message.tombstone(FEEDBACK_CREATED.name, str(key.feedback_id), revision, headers, _conversation_of(key))
-
-
-def _conversation_of(key: Key) -> str:
-    """Return the key of a record's conversation, which selects the partition of all its announcements.
-
-    They are in one partition, and so in order, unless partitions are added to the topic.
-    """
-    return conversation_key(key.tenant, key.project, key.conversation_id)
+    return Message.tombstone(FEEDBACK_CREATED.name, str(key.feedback_id), revision, headers, conversation_key(*key[:3]))

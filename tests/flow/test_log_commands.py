@@ -14,9 +14,9 @@ from contracts.feedback import FeedbackExplicitReceived
 from contracts.instants import MINUTE, format_instant
 from contracts.topics import CHAT_REPLY, EXPLICIT_RECEIVED
 from feedback.handlers import FeedbackHandler
+from feedback.parts import open_store
 from feedback.reward import DEFAULT_REWARDS
 from feedback.store import Store
-from feedback.store_choice import open_store
 from servicekit.clock import SystemClock
 from servicekit.log.dead_letters import dead_letter
 from servicekit.log.outcome import ERASED, Outcome

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from feedback.store_choice import SCHEMA
+from feedback.parts import SCHEMA
 from feedback.store_postgres import PostgresStore
 from reporting.read_models.generation import Generation
 from servicekit.db.pools import open_pool

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from feedback.store_choice import SCHEMA as FEEDBACK
+from feedback.parts import SCHEMA as FEEDBACK
 from inference.parts import SCHEMA as INFERENCE
 from reporting.parts import SCHEMA as REPORTING
 from servicekit.db.pools import open_pool

@@ -15,9 +15,9 @@ from aiokafka.errors import KafkaTimeoutError
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, opaque
 from contracts.feedback import FeedbackSessionCreated
 from contracts.topics import SESSION_CREATED
+from feedback.parts import SCHEMA
 from feedback.sessions import announce_ratings
 from feedback.sessions_postgres import PostgresSessions
-from feedback.store_choice import SCHEMA
 from servicekit.db.pools import open_pool
 from servicekit.log.records import Message, Producer, Written
 from servicekit.service import ServiceContext

@@ -23,10 +23,10 @@ import feedback.service
 from contracts.feedback import FeedbackErasureRequested, FeedbackExplicitReceived
 from contracts.topics import ERASURE_REQUESTED, EXPLICIT_RECEIVED, FEEDBACK_CREATED, TOPICS
 from feedback.handlers import FeedbackHandler
+from feedback.parts import open_store
 from feedback.reward import DEFAULT_REWARDS
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
-from feedback.store_choice import open_store
 from servicekit.log.producer import BatchProducer
 from servicekit.log.reader import records_of
 from servicekit.log.records import Coordinates, RawRecord, Received

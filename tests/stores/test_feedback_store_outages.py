@@ -24,8 +24,8 @@ from pymongo.errors import (
 
 from contracts.erasure import Person
 from feedback.mongo_connection import client_of, database_of, transient_as_unavailable, wait_until_up
+from feedback.parts import SCHEMA, open_store
 from feedback.store import Save, Store
-from feedback.store_choice import SCHEMA, open_store
 from feedback.store_mongo import MongoStore
 from feedback.store_postgres import PostgresStore
 from servicekit.db.pools import open_pool

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from aiokafka.admin import AIOKafkaAdminClient
 
 from contracts.topics import Consumer
+from feedback.parts import open_store
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
-from feedback.store_choice import open_store
 from servicekit.db.pools import wait_for_database
 from servicekit.errors import shown
 from servicekit.log.cluster import Bootstrap, cluster_at

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from urllib.parse import urlsplit
 
+import feedback.parts
 import feedback.service
-import feedback.store_choice
 from feedback.settings import FeedbackSettings
 from servicekit.db.pools import create_tables
 from servicekit.db.retention import Expiry
@@ -48,9 +48,7 @@ def service_databases(url: str | None) -> list[ServiceDatabase]:
     store = url or settings.store_url
     if urlsplit(store).scheme.startswith("postgres"):
         expiries = [feedback.service.STUBS.expiry(settings)]
-        databases.append(
-            ServiceDatabase("feedback", store, feedback.store_choice.SCHEMA, expiries, settings.row_security)
-        )
+        databases.append(ServiceDatabase("feedback", store, feedback.parts.SCHEMA, expiries, settings.row_security))
     return databases
 
 

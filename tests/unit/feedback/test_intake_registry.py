@@ -14,8 +14,8 @@ from contracts.chat import DELETED, ChatMessageIngested
 from contracts.exchange import ExchangeMessage, answer_of_turn, question_of
 from contracts.message_fields import TurnKey
 from contracts.versions import LogPosition
+from feedback.parts import SCHEMA
 from feedback.registry import PostgresRegistry, RegisteredMessage, collapse, registered
-from feedback.store_choice import SCHEMA
 from servicekit.db.database import Database
 from servicekit.db.pools import open_pool
 from tests.support.databases import new_database

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from agent_feedback_kit.sessions.record import SessionFeedbackRecord, format_time, opaque
 from contracts.erasure import Erasure, Person
 from contracts.feedback import FeedbackExplicitReceived
+from feedback.parts import SCHEMA
 from feedback.reward import reaction_of, value_of
 from feedback.sessions_postgres import PostgresSessions
-from feedback.store_choice import SCHEMA
 from feedback.submission import TurnJudgement
 from feedback.submission_body import given
 from feedback.turn_erasures import TurnErasures

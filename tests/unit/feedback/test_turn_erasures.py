@@ -12,8 +12,8 @@ from contracts.erasure import ERASURE_MARGIN, Erasure, Person
 from contracts.instants import format_instant
 from contracts.message_fields import MessageKey
 from contracts.topics import BY_NAME
+from feedback.parts import SCHEMA
 from feedback.registry import PostgresRegistry, RegisteredMessage, registered
-from feedback.store_choice import SCHEMA
 from feedback.turn_erasures import TurnErasures
 from feedback.turns import TurnHandler
 from servicekit.db.database import Database
