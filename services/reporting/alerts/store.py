@@ -15,7 +15,7 @@ from reporting.alerts.messages import Announcement
 from reporting.alerts.rules import ALERT_RULE, AlertRule
 from reporting.model.selection import Project
 from reporting.outbox.payload import OutboxMessage
-from reporting.outbox.store import upsert
+from reporting.outbox.store import Deliveries
 from reporting.sql import SQL
 from reporting.sql.connection import Connection
 
@@ -57,11 +57,11 @@ class AlertTransaction:
 
     def __init__(self, connection: Connection, project: Project) -> None:
         self._connection = connection
-        self._place = project._asdict()
+        self._project = project._asdict()
 
     async def rows(self) -> list[AlertRow]:
         """Return one alert for each rule and subject: the open alert, or the last one if none is open."""
-        return [_alert(row) for row in await self._connection.fetch(*SQL.list_alert_states(**self._place))]
+        return [_alert(row) for row in await self._connection.fetch(*SQL.list_alert_states(**self._project))]
 
     async def open(self, id_: UUID, rule: AlertRule, finding: AlertFinding, title: str, path: str, now: int) -> None:
         values = {
@@ -71,7 +71,7 @@ class AlertTransaction:
             "finding": json.dumps(asdict(finding)),
         }
         statement = SQL.open_alert(
-            id=id_, **self._place, **values, **finding.subject._asdict(), title=title, path=path, now=now
+            id=id_, **self._project, **values, **finding.subject._asdict(), title=title, path=path, now=now
         )
         await self._connection.execute(*statement)
 
@@ -97,8 +97,7 @@ class AlertTransaction:
             )
             for channel in channels
         ]
-        if deliveries:
-            await self._connection.execute(*upsert(deliveries, announcement.at))
+        await Deliveries(self._connection).add(deliveries, announcement.at)
 
 
 def alert_states(rows: Sequence[AlertRow], rule: AlertRule) -> dict[Subject, AlertState]:

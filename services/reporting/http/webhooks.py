@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 from pydantic import BaseModel, Field
@@ -50,31 +50,24 @@ class Replayed(BaseModel):
     due: int = Field(description="Number of dead and waiting events, which will all be sent now.", examples=[3])
 
 
-@dataclass(frozen=True, slots=True)
-class _Handlers:
-    endpoints: Sequence[WebhookEndpoint]
-    deliveries: Deliveries
-    clock: Clock
-
-    async def webhook_statuses(self, tenant: Name) -> dict[str, Any]:
-        """Get the number of waiting and dead events of each of the tenant's webhook endpoints."""
-        counts = await self.deliveries.counts(tenant)
-        names = self._names(tenant)
-        return {"endpoints": [{"name": name, **asdict(counts.get(name, Count()))} for name in names]}
-
-    async def replay(self, tenant: Name, endpoint: Name) -> Replayed:
-        """Send the endpoint's dead and waiting events now."""
-        if endpoint not in self._names(tenant):
-            raise RequestRefused(404, "There is no endpoint with this name.")
-        return Replayed(due=await self.deliveries.replay(Receiver(endpoint, tenant), self.clock.now()))
-
-    def _names(self, tenant: str) -> list[str]:
-        return [endpoint.name for endpoint in self.endpoints if endpoint.tenant == tenant]
-
-
 def webhooks_router(endpoints: Sequence[WebhookEndpoint], deliveries: Deliveries, clock: Clock) -> Routes:
     """Return the routes under `/tenants/{tenant}/webhooks`."""
-    router, handlers = Routes("webhooks", FAILURES), _Handlers(endpoints, deliveries, clock)
-    router.at("GET", WEBHOOKS, ADMIN, response_model=WebhookStatuses)(handlers.webhook_statuses)
-    router.at("POST", REPLAY, ADMIN, {404: "The tenant has no endpoint with this name."})(handlers.replay)
+
+    def names_of(tenant: str) -> list[str]:
+        return [endpoint.name for endpoint in endpoints if endpoint.tenant == tenant]
+
+    async def webhook_statuses(tenant: Name) -> dict[str, Any]:
+        """Get the number of waiting and dead events of each of the tenant's webhook endpoints."""
+        counts = await deliveries.counts(tenant)
+        return {"endpoints": [{"name": name, **asdict(counts.get(name, Count()))} for name in names_of(tenant)]}
+
+    async def replay(tenant: Name, endpoint: Name) -> Replayed:
+        """Send the endpoint's dead and waiting events now."""
+        if endpoint not in names_of(tenant):
+            raise RequestRefused(404, "There is no endpoint with this name.")
+        return Replayed(due=await deliveries.replay(Receiver(endpoint, tenant), clock.now()))
+
+    router = Routes("webhooks", FAILURES)
+    router.at("GET", WEBHOOKS, ADMIN, response_model=WebhookStatuses)(webhook_statuses)
+    router.at("POST", REPLAY, ADMIN, {404: "The tenant has no endpoint with this name."})(replay)
     return router

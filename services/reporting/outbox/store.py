@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import asyncpg
 
 from reporting.outbox.payload import OutboxMessage
 from reporting.sql import SQL
+from reporting.sql.connection import Connection
 
 
 class Receiver(NamedTuple):
@@ -34,27 +35,20 @@ class Count:
     last_answer: str | None = None
 
 
-def upsert(deliveries: Iterable[OutboxMessage], now: int) -> tuple[Any, ...]:
-    """Return the statement that stores deliveries, due at `now` (microseconds), and its parameters.
-
-    There must be at most one delivery per receiver and subject.
-    """
-    return SQL.upsert_deliveries.bulk(sorted(astuple(delivery)[:-1] for delivery in deliveries), now=now)
-
-
 class Deliveries:
     """Table of deliveries, with one row per receiver and subject.
 
     A later revision of a subject replaces an earlier one that has not been delivered yet.
     """
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool | Connection) -> None:
         self._pool = pool
 
     async def add(self, deliveries: Collection[OutboxMessage], now: int) -> None:
-        """Store deliveries that are due at `now` (microseconds)."""
+        """Store deliveries that are due at `now` (microseconds), at most one per receiver and subject."""
         if deliveries:
-            await self._pool.execute(*upsert(deliveries, now))
+            rows = sorted(astuple(delivery)[:-1] for delivery in deliveries)
+            await self._pool.execute(*SQL.upsert_deliveries.bulk(rows, now=now))
 
     async def drop(self, ended: Collection[tuple[str, int]]) -> None:
         """Delete the deliveries of erased subjects.

@@ -58,7 +58,11 @@ def erasure_router(reads: asyncpg.Pool) -> Routes:
             raise RequestRefused(400, _DOTS)
         if caller.project is not None or (tenant and not caller.may_touch(tenant, None)):
             raise RequestRefused(404, "An erasure covers all projects of a tenant, so you need access to all of them.")
-        found = await _found(reads, tenant, user) if user and not wanted else {}
+        counts: Mapping[str, int] = {}
+        if user and not wanted:
+            names = [project.project for project in await projects(reads, tenant, None)]
+            [row] = await reads.fetch(*SQL.count_of_person(tenant=tenant, user_id=user, projects=names))
+            counts = dict(row)
         return page(
             "erase.html",
             signed_in=True,
@@ -67,7 +71,7 @@ def erasure_router(reads: asyncpg.Pool) -> Routes:
             tenants=tenants,
             user=user,
             request=wanted,
-            found=found,
+            found=counts,
             training_allowed=not user or await reads.fetchval(*SQL.may_train(tenant=tenant, user_id=user)),
             erased=ERASED,
         )
@@ -86,10 +90,3 @@ async def tenants_of(reads: asyncpg.Pool, caller: Caller) -> list[str]:
     if caller.tenant is not None:
         return [caller.tenant]
     return sorted({project.tenant for project in await projects(reads, None, None)})
-
-
-async def _found(reads: asyncpg.Pool, tenant: str, user: str) -> Mapping[str, int]:
-    """Count a person's messages and feedback records, and the projects in which they occur."""
-    names = [project.project for project in await projects(reads, tenant, None)]
-    [row] = await reads.fetch(*SQL.count_of_person(tenant=tenant, user_id=user, projects=names))
-    return dict(row)
