@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
+from chat_bridge.handlers import ChatHandler
 from tests.support.running_stack import exchange, running_stack
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +34,8 @@ IS_VISIT: ContextVar[bool] = ContextVar("is_visit", default=False)
 """True in the test's request and the tasks that it starts, but not in the periodic work beside it."""
 MOST_OF_LIST = 15
 """Greatest number of reporting's files that the page with the feedback list enters. May only fall."""
+MOST_FRAMES = 6
+"""Greatest number of calls of ours between FastStream and the bridge's handler. May only fall."""
 
 
 @contextmanager
@@ -60,8 +64,24 @@ def _is_in_consumer() -> bool:
     return task is not None and getattr(task.get_coro(), "__qualname__", "") == CONSUMER
 
 
+def _noting_frames(frames: list[str]) -> Any:
+    """Return `ChatHandler.handle` with the names of our functions that lead to it, of its last call, in `frames`."""
+    handle = ChatHandler.handle
+
+    async def noting(self: ChatHandler, batch: Any) -> Any:
+        frame, names = sys._getframe().f_back, []
+        while frame is not None:
+            if frame.f_code.co_filename.startswith(f"{ROOT}/libs/"):
+                names.append(frame.f_code.co_qualname)
+            frame = frame.f_back
+        frames[:] = reversed(names)
+        return await handle(self, batch)
+
+    return noting
+
+
 async def test_a_reaction_and_the_feedback_list_enter_few_files(
-    postgres_url: str, capsys: pytest.CaptureFixture[str]
+    postgres_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     messages = exchange("c1", "t1")
     reaction = {
@@ -75,6 +95,7 @@ async def test_a_reaction_and_the_feedback_list_enter_few_files(
         "userId": "ann",
         "emoji": "👎",
     }
+    monkeypatch.setattr(ChatHandler, "handle", _noting_frames(frames := list[str]()))
     async with running_stack(postgres_url) as stack:
         await stack.publish(*messages)
         await stack.quiet()
@@ -94,6 +115,8 @@ async def test_a_reaction_and_the_feedback_list_enter_few_files(
             print(f"\n{package} {len(names)}: {' '.join(name.removeprefix(f'{package}/') for name in names)}", end="")
         names = sorted(file for file in of_list if file.startswith("services/reporting/"))
         print(f"\nlist {len(names)}: {' '.join(name.removeprefix('services/reporting/') for name in names)}")
+        print(f"\nframes {len(frames)}: {' '.join(frames)}")
+    assert 0 < len(frames) <= MOST_FRAMES
     assert 0 < len(names) <= MOST_OF_LIST
     assert {package for package, names in counts.items() if len(names) > MOST[package]} == set()
     assert all(counts.values())

@@ -21,7 +21,7 @@ from servicekit.clock import Clock, StageTimes, current_times, stage
 from servicekit.error_kinds import in_words, is_outage, is_transient, permanent_reason
 from servicekit.log.backoff import Backoff
 from servicekit.log.dead_letters import letters_of
-from servicekit.log.handler import Handler, Slot, handle_slots
+from servicekit.log.handler import Handler, Slot, set_outcomes
 from servicekit.log.health import PROBE_SECONDS, Breaker, Stall
 from servicekit.log.outcome import TOMBSTONE, Observation, Observer, Outcome
 from servicekit.log.records import Producer, RawRecord, Received, Unreadable, is_tombstone, read, read_tombstone
@@ -270,7 +270,7 @@ class Delivery:
         attempt = blamed = 0
         while True:
             try:
-                await handle_slots(self._handler, slots)
+                set_outcomes(slots, await self._handler.handle([slot.received for slot in slots]))
             except Exception as error:
                 outage = await self._outage_behind(error)
                 blamed = blamed + 1 if outage is None else 0

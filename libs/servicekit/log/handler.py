@@ -118,6 +118,12 @@ def outcomes_of(slots: Sequence[Slot]) -> list[Outcome]:
     return [slot.outcome for slot in slots if slot.outcome is not None]
 
 
+def set_outcomes(slots: Sequence[Slot], outcomes: Sequence[Outcome]) -> None:
+    """Set the outcomes of records. Raises ValueError, and sets none, if there are more or fewer outcomes."""
+    for slot, outcome in [*zip(slots, outcomes, strict=True)]:
+        slot.outcome = outcome
+
+
 class Handler(ABC):
     """Base class for the handler of a consumer group.
 
@@ -149,14 +155,6 @@ class Handler(ABC):
         """
 
 
-async def handle_slots(handler: Handler, slots: Sequence[Slot]) -> None:
-    """Pass the records without an outcome to `handler`, and set their outcomes."""
-    if pending := [slot for slot in slots if slot.outcome is None]:
-        outcomes = await handler.handle([slot.received for slot in pending])
-        for slot, outcome in [*zip(pending, outcomes, strict=True)]:
-            slot.outcome = outcome
-
-
 class TopicHandlers(Handler):
     """Handler that passes each record of a batch to the handler of its topic.
 
@@ -173,7 +171,8 @@ class TopicHandlers(Handler):
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         slots = slots_of(batch)
         for handler, names in self._names_of.items():
-            await handle_slots(handler, [slot for slot in slots if slot.topic in names])
+            if own := [slot for slot in slots if slot.topic in names and slot.outcome is None]:
+                set_outcomes(own, await handler.handle([slot.received for slot in own]))
         return outcomes_of(slots)
 
     async def commit_lost(self, batch: Sequence[Received[Any]]) -> None:
@@ -261,18 +260,19 @@ class ErasingHandler(Handler):
     async def handle(self, batch: Sequence[Received[Any]]) -> Sequence[Outcome]:
         slots = slots_of(batch)
         await self._carry_out([slot for slot in slots if slot.topic == ERASURE_REQUESTED.name])
+        left = [slot for slot in slots if slot.outcome is None]
         authors = {author for slot in slots if (author := author_of(slot.event)) is not None}
-        if self._is_guarded and authors:
+        if self._is_guarded and authors and left:
             with suppress(PersonErased), guarded(authors):
-                await handle_slots(self._inner, slots)
+                set_outcomes(left, await self._inner.handle([slot.received for slot in left]))
                 return outcomes_of(slots)
         before = await self._ledger.erased_at(authors) if authors else {}
         for slot in slots if before else ():
             author, raw = author_of(slot.event), slot.raw
             if author is not None and is_erased(slot.event.occurred_at, before.get(author), raw.first_log_time):
                 slot.outcome = ERASED
-        if any(slot.outcome is None for slot in slots):
-            await handle_slots(self._inner, slots)
+        if left := [slot for slot in slots if slot.outcome is None]:
+            set_outcomes(left, await self._inner.handle([slot.received for slot in left]))
             await self._repeat(authors, before)
         return outcomes_of(slots)
 
