@@ -37,7 +37,7 @@ class KafkaSettings(Settings):
     ssl_cert: Path | None = None
     ssl_key: Path | None = None
     ssl_key_password: SecretStr | None = None
-    batch_wait_ms: int = Field(default=30, ge=0, le=100)
+    batch_wait_ms: int = Field(default=50, ge=0, le=100)
 
     @model_validator(mode="after")
     def _are_complete(self) -> Self:
