@@ -41,7 +41,9 @@ async def test_a_person_above_the_limit_is_refused_until_a_token_has_flowed_in(s
     assert refused.json() == {"detail": f"A person may send 2 judgements a minute; try again in {seconds} s."}
     assert again.status_code == 202
     await stack.quiet()
-    [held] = await stack.rows("select reaction from feedback.feedback where user_id = 'ann'")
+    [held] = await stack.rows(
+        "select slots -> '' -> 'payload' ->> 'reaction' as reaction from feedback.feedback where user_id = 'ann'"
+    )
     assert held["reaction"] == "neutral", "the refused judgement is nowhere"
 
 
