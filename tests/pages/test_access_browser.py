@@ -78,6 +78,7 @@ async def test_a_colleague_gets_a_key_and_signs_in_with_it(
             assert await page.inner_text("#project option:checked") == "acme / support"
             await looked_at(page, "overview")
             await page.click("text=Access")
+            await page.wait_for_url("**/dashboard/access")
             assert await page.locator("text=Create a key").count() == 0
             assert await page.locator(f"text={name}").count() == 1
             await looked_at(page, "own-access")

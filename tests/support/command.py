@@ -173,8 +173,9 @@ async def said_at(url: str) -> set[Said]:
     connection = await asyncpg.connect(url)
     try:
         rows = await connection.fetch(
-            "select tenant, conversation_id, feedback_type, user_id, source_id, reaction from feedback.feedback "
-            "where live and origin = 'user'"
+            "select tenant, conversation_id, feedback_type, user_id, source_id, slot -> 'payload' ->> 'reaction' "
+            "from feedback.feedback cross join lateral (select value as slot from jsonb_each(slots) "
+            "where (value ->> 'present')::boolean order by value -> 'stamp' desc limit 1) s where origin = 'user'"
         )
     finally:
         await connection.close()
