@@ -6,10 +6,21 @@ from typing import Final
 
 _BY_LANGUAGE: Final = {
     "English": (
-        "about after all also and any are but can could did didn does doesn doing don done dont for from get got had "
-        "has have her him his how into isn its just let make may might more most much must not now off our out please "
-        "shall she should some such than that the their them then there these they this those too use want was wasn "
-        "were what when where which who why will with won would you your "
+        "about above across after again against all almost alone along already also although always among and another "
+        "any anybody anyone anything anyway anywhere are aren around back became because become been before behind "
+        "being below beneath beside besides between beyond both but can cannot could couldn did didn does doesn doing "
+        "don done down due during each either else enough even ever every everybody everyone everything everywhere "
+        "except few for from further get gets getting give given gives goes going gone got had hadn has hasn have "
+        "haven having hello her here hers herself him himself his how however into isn its itself just keep last later "
+        "least less let lets like lot made make makes many may maybe might mine more most mostly much must myself near "
+        "need needs neither never next nobody none nor not nothing now nowhere off often okay once one ones only onto "
+        "other others otherwise ought our ours ourselves out over own per perhaps please quite rather really same see "
+        "seem seems several shall she should shouldn since some somebody somehow someone something sometimes somewhere "
+        "soon still such sure take than thank thanks that the their theirs them themselves then there therefore these "
+        "they thing things think this those though through thus till together too toward towards two under unless "
+        "until upon use used uses using very via want wants was wasn way well went were weren what whatever when "
+        "whenever where wherever whether which while who whoever whole whom whose why will with within without won "
+        "would wouldn yes yet you your yours yourself yourselves "
     ),
     "German": (
         "aber als auch auf aus bei bis bitte das dass dem den der des die dir doch ein eine einem einen einer "

@@ -9,8 +9,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.cluster import HDBSCAN
-from sklearn.decomposition import PCA
 
 from detector.encoders.embedder import Vectors, unit_rows
 
@@ -157,6 +155,10 @@ def _alike(vectors: Vectors) -> npt.NDArray[np.intp]:
 def _density_labels(vectors: Vectors) -> npt.NDArray[np.intp]:
     if len(vectors) < SMALLEST:
         return np.full(len(vectors), -1, dtype=np.intp)
+    # Importing scikit-learn takes a second of processor time, and most runs of the job group no turns.
+    from sklearn.cluster import HDBSCAN
+    from sklearn.decomposition import PCA
+
     width = min(_DIMENSIONS, *vectors.shape)
     reduced = unit_rows(PCA(width, random_state=0).fit_transform(vectors).astype(np.float32))
     clusters = HDBSCAN(min_cluster_size=SMALLEST, min_samples=_NEIGHBOURS, allow_single_cluster=False, copy=True)

@@ -32,7 +32,7 @@ from servicekit.logging import configure_logging, frames
 LIFE_SECONDS: Final = 300.0
 """Time in seconds after which the process ends, which frees its memory.
 
-With three seconds of processor time for a start, starts cost at most 1 % of a core.
+With two seconds of processor time for a start that groups turns, starts cost at most .7 % of a core.
 """
 PAUSE_SECONDS: Final = 10.0
 """Time between two runs of the job in the process, in seconds."""

@@ -8,15 +8,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log
 from typing import Final
 
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
 from reporting.issues.function_words import FUNCTION_WORDS
 
 MOST_WORDS: Final = 40
 """Maximum number of words stored for a turn."""
 _TITLE: Final = 4
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
-_STOP: Final = ENGLISH_STOP_WORDS | FUNCTION_WORDS
 
 
 def words_of(question: str, complaint: str) -> list[str]:
@@ -25,7 +22,7 @@ def words_of(question: str, complaint: str) -> list[str]:
     The complaint is used only if the question is unknown.
     """
     words = (word.lower() for word in _WORD.findall(question or complaint))
-    return list(dict.fromkeys(word for word in words if word not in _STOP))[:MOST_WORDS]
+    return list(dict.fromkeys(word for word in words if word not in FUNCTION_WORDS))[:MOST_WORDS]
 
 
 def titles(issues: Mapping[int, Iterable[Sequence[str]]]) -> dict[int, list[str]]:
