@@ -32,6 +32,9 @@ q.occurred_at <= a.occurred_at and (q.occurred_at < a.occurred_at or q.sequence 
 -- fragment: precedes
 (q.occurred_at < a.occurred_at or (q.sequence, q.log_time, q.log_offset) < (a.sequence, a.log_time, a.log_offset))
 
+-- fragment: place_of(message)
+{message}.message_id, {message}.occurred_at, {message}.sequence, {message}.log_time, {message}.log_offset
+
 -- fragment: nearest_first
 q.occurred_at desc, {precedes} desc, case when {precedes} then q.sequence else -q.sequence end desc,
     case when {precedes} then q.log_time else -q.log_time end desc,
@@ -39,34 +42,30 @@ q.occurred_at desc, {precedes} desc, case when {precedes} then q.sequence else -
 
 -- fragment: question_of_row
 -- Id of the message that the answer `a` answers, by the rule of contracts/exchange.py; null if there is none.
-(
+coalesce((
+    select q.message_id from messages q
+    where {may_be_question} and q.message_id = a.reply_to and a.reply_to <> a.thread
+), (
     select q.message_id
     from (
-        (select * from messages q where {may_be_question} and q.message_id in (a.reply_to, a.turn_id))
+        select {place_of(q)} from messages q where {may_be_question} and q.turn_id = a.turn_id
         union all
-        (select * from messages q where {may_be_question} and q.turn_id = a.turn_id and {may_precede}
-         order by {nearest_first} limit 1)
-        union all
-        (select * from (
-            (select * from messages q where {may_be_question} and {in_thread(q, a.thread)} and {may_precede}
-             order by {nearest_first} limit {reach})
-            union all
-            (select * from messages q where {may_be_question} and q.message_id = a.thread and {may_precede})
-        ) q order by {nearest_first} limit {reach})
+        select {place_of(q)} from messages q where {may_be_question} and q.message_id = a.turn_id and q.turn_id is null
     ) q
-    cross join lateral (
-        select case
-            when q.message_id = a.reply_to and a.reply_to <> a.thread then 1
-            when not ({may_precede}) then null
-            when coalesce(q.turn_id, q.message_id) = a.turn_id then 2
-            when a.thread not in (q.thread, q.message_id) then null
-            when is_addressed(left(a.content, 400), q.sender_id) then 3
-            else 4
-        end as rank
-    ) r
-    where r.rank is not null
-    order by r.rank, {nearest_first} limit 1
-)
+    where {may_precede} order by {nearest_first} limit 1
+), (
+    select q.message_id
+    from (
+        select * from (
+            (select q.sender_id, {place_of(q)} from messages q
+             where {may_be_question} and {in_thread(q, a.thread)} and {may_precede} order by {nearest_first} limit {reach})
+            union all
+            select q.sender_id, {place_of(q)} from messages q
+            where {may_be_question} and q.message_id = a.thread and {may_precede}
+        ) q order by {nearest_first} limit {reach}
+    ) q
+    order by is_addressed(left(a.content, 400), q.sender_id) desc, {nearest_first} limit 1
+))
 
 -- fragment: is_of_project(feedback, row)
 -- This comparison serves no index, so that the planner does not read a whole project's feedback.
