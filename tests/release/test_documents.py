@@ -13,7 +13,7 @@ import pytest
 from docgen.reference import reference
 
 ROOT = Path(__file__).parents[2]
-README_WORDS = 660
+README_WORDS = 550
 CODE = re.compile(r"^(```|~~~).*?^\1\s*?$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
 PATH = re.compile(r"`([\w*][\w*./]*(?:\.py|/)|(?:libs|services|clients)/[\w/]+)`")
