@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import getdoc
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,7 +171,7 @@ def _section(topic: Topic) -> str:
     only = ", the last record of each key" if topic.compacted else ""
     readers = ", ".join(topic.consumers) or "any subscriber"
     parts = [
-        f"\n## `{topic.name}`\n\n{(topic.event.__doc__ or '').strip()}\n\n",
+        f"\n## `{topic.name}`\n\n{getdoc(topic.event)}\n\n",
         f"Written by {topic.producer}, read by {readers}. Key: {topic.key_name}. ",
         f"Kept {kept}{only}.\n\n",
         _fields(schema, schema),

@@ -111,7 +111,7 @@ class ProducerProvenance(ProvenanceFields):
 class ChatMessageIngested(ProducerProvenance, ProducerEvent):
     """Event sent when a message is written or edited.
 
-    If a conversation has several events with the same `message_id`, the latest one counts: the one with the highest
+    If a conversation has several events with the same `messageId`, the latest one counts: the one with the highest
     `occurredAt`, which is the time of the edit, then the highest `sequence`. Among events of one time without a
     `sequence`, the one that was logged last counts.
     """
@@ -169,7 +169,7 @@ class ChatMessageReplyIngested(ProducerEvent):
     """Event sent when a message is written as a reply to another message in the same conversation.
 
     The reply is an ordinary message, and the chat service may also send it as `chat.message.ingested`. A later event
-    with the same `message_id` edits the reply. The content `(message deleted)` deletes it.
+    with the same `messageId` edits the reply. The content `(message deleted)` deletes it.
 
     A reply to the root of its thread is a reply to the agent's last message in the thread, if the author of the reply
     began the thread, according to the copy of the root in `original`, and only this person and one agent write in it.

@@ -154,7 +154,7 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     verdict: Literal["rejected", "accepted"] | None
     """The verdict on the answer; null retracts an earlier verdict from this message."""
     reaction: Reaction | None
-    """The verdict as a reaction: `not_ok` if it is rejected, `ok` if it is accepted, null if it is null."""
+    """The verdict as a reaction: `not_ok` if it is rejected, `ok` if it is accepted, null if there is none."""
     correction_type: CorrectionTypeField = None
     confidence: Confidence
     """The estimated probability that the verdict is right, 0 to 1. docs/detector.md has measurements."""
@@ -251,7 +251,7 @@ class FeedbackSessionCreated(Envelope):
 class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     """Event sent when a feedback record is created, updated or cleared.
 
-    If there are several events with the same `feedback_id`, the one with the highest `revision` counts.
+    If there are several events with the same `feedbackId`, the one with the highest `revision` counts.
     """
 
     feedback_id: UUID

@@ -63,7 +63,7 @@ class AuthoredEvent(ProducerProvenance, PostEvent):
 class PostPublished(AuthoredEvent):
     """Event sent when an agent or a person publishes or edits a post.
 
-    If there are several events with the same `post_id`, the latest one counts. The content `(message deleted)` deletes
+    If there are several events with the same `postId`, the latest one counts. The content `(message deleted)` deletes
     the post.
     """
 
