@@ -137,10 +137,7 @@ class InferenceTarget(Model):
 
 
 class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
-    """Event sent when the detector infers a verdict on an agent's answer, or retracts one.
-
-    A verdict is inferred from a person's message.
-    """
+    """Event sent when the detector infers a verdict on an agent's answer from a person's message, or retracts one."""
 
     conversation_id: ConversationId
     turn_id: TurnId

@@ -73,8 +73,8 @@ class Topic:
             there is one dead letter per record.
         meaning: Description of the topic's events.
         retention_ms: Retention time in milliseconds, or FOREVER.
-        partitions: Number of partitions in the Kafka that a run starts itself. A topic in another Kafka may have any
-            number (`KAFKA_PARTITIONS`).
+        partitions: Number of partitions in the in-process log. In your own Kafka, a topic may have any number
+            (`KAFKA_PARTITIONS`).
     """
 
     name: str

@@ -182,7 +182,7 @@ class BatchedEvent:
 
     @property
     def rating(self) -> ChatMessageReactionIngested | None:
-        """The judgement, if it names no message."""
+        """The judgement, if it rates the conversation and not a message."""
         about = self.about
         return about if isinstance(about, ChatMessageReactionIngested) and about.message_id is None else None
 

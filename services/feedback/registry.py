@@ -42,10 +42,10 @@ OPENING: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class RegisteredMessage:
-    """Message in the registry: its highest version, at the position of the earliest one.
+    """Message in the registry: the content of its latest version, at the position of its earliest version.
 
     Attributes:
-        turn_id: None for a message of no agent that names no turn. An agent's message without a turn has its own id.
+        turn_id: The turn that the message names. By default an agent's message's own id, and None for other messages.
         content: The first OPENING characters of an agent's message. None for any other message.
         has_text: False if the message is empty or deleted.
         thread_id: None for a message outside any thread.

@@ -75,7 +75,7 @@ class Update:
 
     @property
     def turns(self) -> set[TurnKey]:
-        """The turns of the machine's verdicts in the update, or the turn that a review is about."""
+        """The turns with machine verdicts that the update changes, or the turn that a review is about."""
         key = self.key
         if key.source == REVIEW:
             return {TurnKey(key.tenant, key.project, key.conversation_id, key.source_id)}

@@ -35,7 +35,7 @@ def label_of(verdict: Verdict) -> str:
 
 
 def rejection(verdict: Verdict) -> float:
-    """Return the probability of a rejection, or the confidence of the opposite without a classifier."""
+    """Return the probability of a rejection: the classifier's, or else derived from the verdict's confidence."""
     confidence = verdict.confidence if verdict.feedback == "rejected" else 1 - verdict.confidence
     return verdict.scores.get("rejected", confidence)
 

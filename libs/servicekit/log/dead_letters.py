@@ -23,7 +23,7 @@ _OFFSETS_LIMIT = 32_768
 
 
 class Letter(NamedTuple):
-    """Dead letter of a record, or of several equal records, of which `slot` is the first one."""
+    """Dead letter of a record, or of several identical records; `slot` is the first of them."""
 
     slot: Slot
     message: Message

@@ -95,8 +95,8 @@ class Polling:
 class LogOrder:
     """Fetched records of a consumer that have not been returned yet, each with its log time in milliseconds.
 
-    Records of related topics in partitions with the same number wait for each other: a record is returned if no earlier
-    one can be in a partition whose records are not all fetched.
+    Related topics are read in log order, for each partition number. A record is therefore returned only once no earlier
+    one can follow from another topic's partition, or after HOLD_SECONDS.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ STUCK_SECONDS = 30.0
 
 
 class Stall:
-    """Progress of the current batch."""
+    """Time since which the current batch has made no progress, and the reason."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

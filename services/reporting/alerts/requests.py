@@ -47,12 +47,12 @@ def request_to(channel: AlertChannel, id_: str, announcement: Announcement, now:
 
 
 def heading(announcement: Announcement) -> str:
-    """Return the first line of an announcement."""
+    """Return the first line of an alert message."""
     return f"{_SIGNS[announcement.state]}: {announcement.title}"
 
 
 def link_text(announcement: Announcement) -> str:
-    """Return the link text of an announcement. It names the linked page."""
+    """Return the text of the link in an alert message, which names the linked page."""
     return "Show the alerts" if announcement.state == "test" else "Show the turns"
 
 

@@ -66,8 +66,8 @@ class AgentEvidence:
     def rank(self, least: int = ENOUGH_VOTES) -> Rank:
         """Return the agent's sort key, by which the worst agent comes first.
 
-        Agents are sorted by the upper confidence bound of satisfaction on the shown side, lowest first. Agents without
-        enough verdicts on either side come last.
+        Agents are sorted by the upper confidence bound of satisfaction by the shown verdicts, lowest first. Agents with
+        enough verdicts neither by people nor by the machine come last.
         """
         counted = self.of(self.shown(least))
         return self.judged_by(least) is None, counted.sure.high, -counted.total, self.agent_id

@@ -309,7 +309,7 @@ def where(project: Project, span: TimeSpan, filters: Filters) -> tuple[str, dict
 
 
 def conditions(project: Project, span: TimeSpan, filters: Filters) -> tuple[str, str, dict[str, Any]]:
-    """Return the two parts of the condition of `where`, and the named parameters.
+    """Return the condition that `where` returns, in two parts, and its named parameters.
 
     The first part selects the project and the time window. The second part contains the filters. It is empty or starts
     with `and`.

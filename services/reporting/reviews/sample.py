@@ -1,4 +1,4 @@
-"""Database queries of the audit."""
+"""Database queries of the random sample of answers for review."""
 
 from __future__ import annotations
 
