@@ -154,7 +154,7 @@ class Filters(ListFilter):
         origins: Only verdicts of these origins; `origin` of a request becomes the only one.
         unreviewed: Only verdicts on turns without a review.
         topic: Only verdicts on the turns of this issue, and acceptances of the agent's answers to questions with at
-            least half of the words in the issue's title.
+            least half of the issue's distinctive words.
         by_answer: Also include a person's verdict on one answer of a turn that a newer verdict on another answer of the
             turn replaces. Ignored if `judged` is set.
         among: Only the feedback records with these ids.
