@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
 import numpy as np
@@ -66,8 +67,11 @@ class ExchangeReader:
 
     def __init__(self, files: ModelFiles, weights: Path = WEIGHTS) -> None:
         self._packer = PairPacker(files.tokenizer)
-        self._embeddings: Any = session(part(files.model.read_bytes(), _EMBEDDED))
-        self._layers: Any = session(weights.read_bytes())
+        with NamedTemporaryFile(suffix=".onnx") as embeddings:
+            embeddings.write(part(files.model.read_bytes(), _EMBEDDED))
+            embeddings.flush()
+            self._embeddings: Any = session(Path(embeddings.name))
+        self._layers: Any = session(weights)
 
     def read(self, message: str, answer: str, request: str) -> Logits:
         """Return the logits of the `CLASSES` for a message."""
@@ -85,10 +89,13 @@ class ExchangeReader:
         return read
 
 
-def session(model: bytes) -> Any:
-    """Return a session of ONNX Runtime that runs a model on a single thread."""
+def session(model: Path) -> Any:
+    """Return a session of ONNX Runtime that runs a model on a single thread.
+
+    The model is a file, because a session keeps a copy of a model that it gets as bytes.
+    """
     onnx: Any = import_module("onnxruntime")
     options = onnx.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # otherwise it keeps the memory of the longest text
-    return onnx.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return onnx.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

@@ -52,7 +52,7 @@ class MiniLm:
 
     @cached_property
     def _session(self) -> Any:
-        return session(self._files.model.read_bytes())
+        return session(self._files.model)
 
     @cached_property
     def _tokenizer(self) -> Any:
