@@ -6,14 +6,13 @@ import base64
 import hmac
 from collections.abc import Mapping
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 from chat_bridge.sources.source import SignedRequest
 from chat_bridge.sources.webhook_map import Signature
 from contracts.instants import MINUTE, SECOND, parse_instant
 
 WINDOW = 5 * MINUTE
+PUBLIC_KEY_BYTES = 32
+"""Length of an Ed25519 public key."""
 
 
 def is_signed(how: Signature, key: bytes, request: SignedRequest) -> bool:
@@ -62,6 +61,10 @@ def _same(expected: bytes, sent: str) -> bool:
 
 
 def _verifies(public_key: bytes, signature: str, encoding: str, signed: bytes) -> bool:
+    # Most sources need no public keys, whose package takes six megabytes of memory.
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(decoded(signature, encoding), signed)
     except (InvalidSignature, ValueError):
