@@ -9,7 +9,7 @@ begin
         return query
         select k.known_id, {record_of(stored)}, null::text, null::text, null::bigint, null::boolean
         from unnest(:known_id::uuid[], :known_revision::bigint[]) as k (known_id, known_revision)
-        left join feedback stored on stored.feedback_id = k.known_id
+        left join lateral (select * from feedback f where f.feedback_id = k.known_id offset 0) stored on true
         where coalesce(stored.revision, 0) <> k.known_revision;
     end if;
     if cardinality(:turn_tenant::text[]) > 0

@@ -36,14 +36,19 @@ m.message_id, m.at, {said_of(m)}, {order_of(m)}
 -- fragment: is_in_conversation(row)
 m.tenant = {row}.tenant and m.project = {row}.project and m.conversation_id = {row}.conversation_id
 
+-- fragment: message_of(key)
+-- The message `m` of a key. A subquery with an offset is planned by itself, so each key is looked up. A join that is
+-- planned while the table is empty would read the whole table for ever.
+lateral (select * from messages m where m.message_id = {key}.message_id and {is_in_conversation(key)} offset 0) m
+
 -- fragment: is_in_thread(row, thread)
 {is_in_conversation(row)} and hashtextextended(m.thread, 0) = hashtextextended({thread}, 0) and m.thread = {thread}
 
 -- name: messages_around
 -- In the thread or channel of each message with one of the keys: this message, and those before and after it.
 with changed as (
-    select {key_of(m)}, m.thread, m.position from messages m
-    join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns})
+    select {key_of(m)}, m.thread, m.position
+    from unnest({key_arrays}) as wanted ({key_columns}) cross join {message_of(wanted)}
 ), conversations as (
         -- One row per conversation. Everything else is a lateral join, because a join of two common table expressions uses
     -- no index and takes quadratic time.

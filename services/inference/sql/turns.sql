@@ -30,6 +30,7 @@ select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[]
 -- it was last announced.
 declare
     earlier verdicts[];
+    emitted record;
 begin
     {nobody_erased};
     {lock_conversations(conversations_judged)};
@@ -46,8 +47,7 @@ begin
     if cardinality(:judged_tenant::text[]) = 0 then
         return;
     end if;
-    -- In the order of the judged messages. Each is looked up by itself: a join that is planned while a table is empty
-    -- would read the whole table for ever.
+    -- In the order of the judged messages.
     select array_agg(before.v order by n) into earlier
     from unnest({key_arrays_as(judged)}) with ordinality as k ({key_columns}, n)
     left join lateral (
@@ -59,21 +59,21 @@ begin
     on conflict ({key_columns}) do update set {verdict_set}
     where (excluded.release, excluded.mode, excluded.evaluation) >= (v.release, v.mode, v.evaluation);
     -- A later judgement reads what was announced, to retract it. An erased sender's feedback is gone already.
-    update messages m set emitted_turn_id = k.turn_id, emitted_agent_id = k.agent_id
-    from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}, {emission_arrays_as(judged)})
-        as k ({key_columns}, {verdict_columns}, {emission_columns})
-    where m.message_id = any(:judged_message_id::text[])
-        and m.message_id = k.message_id and m.conversation_id = k.conversation_id and m.tenant = k.tenant
-        and m.project = k.project and m.sender_id = k.sender_id and k.announced
-        and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (k.turn_id, k.agent_id);
+    for emitted in
+        select {key_of(k)}, k.turn_id, k.agent_id, k.sender_id
+        from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}, {emission_arrays_as(judged)})
+            as k ({key_columns}, {verdict_columns}, {emission_columns})
+        where k.announced
+    loop
+        update messages m set emitted_turn_id = emitted.turn_id, emitted_agent_id = emitted.agent_id
+        where m.message_id = emitted.message_id and {is_in_conversation(emitted)} and m.sender_id = emitted.sender_id
+            and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (emitted.turn_id, emitted.agent_id);
+    end loop;
     return query
     select {key_of(k)}, earlier[k.n].release, earlier[k.n].mode, earlier[k.n].digest,
         earlier[k.n].evaluation, earlier[k.n].announced, m.emitted_turn_id, m.emitted_agent_id
     from unnest({key_arrays_as(judged)}) with ordinality as k ({key_columns}, n)
-    left join lateral (
-        select * from messages m where m.message_id = k.message_id and m.conversation_id = k.conversation_id
-            and m.tenant = k.tenant and m.project = k.project offset 0
-    ) m on true;
+    left join {message_of(k)} on true;
     insert into turns as t (tenant, project, conversation_id, turn_id, machine_status, machine_confidence,
         machine_detected_in, machine_message_id)
     select given.*, shown.status, shown.confidence, shown.detected_in_turn_id, shown.message_id
