@@ -24,8 +24,7 @@ begin
 end
 
 -- fragment: is_candidate
-q.conversation_id = m.conversation_id and q.tenant = m.tenant and q.project = m.project and q.sender_type = 'human'
-            and q.has_text
+(q.tenant, q.project, q.conversation_id) = (m.tenant, m.project, m.conversation_id) and q.sender_type = 'human' and q.has_text
 
 -- fragment: latest_first
 order by q.at desc, q.sequence desc, q.first_log_time desc, q.log_offset desc limit {reach}
@@ -48,10 +47,8 @@ begin
     return query
     -- Each message is looked up by itself: a join that is planned while the table is empty would read it whole for ever.
     select {key_of(m)}, {said_of(m)}, {stored_of(m)}, {position_of(m)}, {candidates}
-    from unnest({key_arrays}) as wanted ({key_columns}) cross join lateral (
-        select * from messages m where m.message_id = wanted.message_id and m.conversation_id = wanted.conversation_id
-            and m.tenant = wanted.tenant and m.project = wanted.project offset 0
-    ) m;
+    from unnest({key_arrays}) as wanted ({key_columns})
+    cross join lateral (select * from messages m where ({key_of(m)}) = ({key_of(wanted)}) offset 0) m;
 end
 
 -- fragment: is_in_thread
