@@ -103,8 +103,13 @@ class Service:
         self._broker: KafkaBroker | None = None
         self.started = False
 
-    def consume(self, group: Consumer, handler: Handler | Mapping[Handler, Collection[Topic]]) -> None:
-        """Subscribe `group` when the service starts, and pass its batches to `handler` or to the topics' handlers."""
+    def consume(
+        self, group: Consumer, handler: Handler | Mapping[Handler, Collection[Topic]], *, is_prompt: bool = False
+    ) -> None:
+        """Subscribe `group` when the service starts, and pass its batches to `handler` or to the topics' handlers.
+
+        The batches of a prompt group wait half as long for further records as those of other groups.
+        """
         handler = handler if isinstance(handler, Handler) else TopicHandlers(handler)
         delivery = Delivery(
             group,
@@ -118,7 +123,7 @@ class Service:
             redactor=self.redactor,
             tracing=self.tracing,
         )
-        self.subscriptions.append(Subscription(delivery, self.context.clock, self.context.on_commit))
+        self.subscriptions.append(Subscription(delivery, self.context.clock, self.context.on_commit, is_prompt))
 
     def erasing(
         self,

@@ -34,7 +34,8 @@ def _connect(parts: ReportingParts, service: Service) -> None:
     logged = ErasureLogHandler(erasing, projection)  # records requests in the access log
     choices = TrainingChoiceHandler(parts.pool.ledger, projection)
     topics = {topic for topic in consumed_by("reporting") if topic != TRAINING_CHOSEN}
-    service.consume("reporting", {logged: topics, choices: [TRAINING_CHOSEN]})
+    # People look at what this group writes.
+    service.consume("reporting", {logged: topics, choices: [TRAINING_CHOSEN]}, is_prompt=True)
     service.every("rollups", 5, parts.rollups.catch_up)
     service.every("issues", 10, parts.catch_up_with_issues, delay=10)
     if parts.mirror is not None:

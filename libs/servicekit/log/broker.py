@@ -44,7 +44,8 @@ def build_broker(
     )
     wait_seconds = read_settings(KafkaSettings).batch_wait_ms / 1_000
     for subscription in subscriptions:
-        subscription.attach(broker, Polling(wait_seconds, unread and partial(unread, subscription.group)))
+        seconds = wait_seconds / 2 if subscription.is_prompt else wait_seconds
+        subscription.attach(broker, Polling(seconds, unread and partial(unread, subscription.group)))
     return broker
 
 

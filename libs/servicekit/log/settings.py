@@ -24,7 +24,7 @@ class KafkaSettings(Settings):
     `ssl_key` are the files with the client's certificate and key.
 
     A consumer group waits up to `batch_wait_ms` milliseconds after its last fetch, so that the next batch contains more
-    records. A full batch does not wait.
+    records. A full batch does not wait, and prompt groups wait half as long.
     """
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_")
@@ -37,7 +37,7 @@ class KafkaSettings(Settings):
     ssl_cert: Path | None = None
     ssl_key: Path | None = None
     ssl_key_password: SecretStr | None = None
-    batch_wait_ms: int = Field(default=50, ge=0, le=100)
+    batch_wait_ms: int = Field(default=100, ge=0, le=100)
 
     @model_validator(mode="after")
     def _are_complete(self) -> Self:

@@ -63,11 +63,18 @@ class Failing(NamedTuple):
 class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
     """Subscription of a consumer group that passes batches to a `Delivery` and commits the processed records."""
 
-    def __init__(self, delivery: Delivery, clock: Clock, on_commit: Committed = lambda _group, _offsets: None) -> None:
+    def __init__(
+        self,
+        delivery: Delivery,
+        clock: Clock,
+        on_commit: Committed = lambda _group, _offsets: None,
+        is_prompt: bool = False,
+    ) -> None:
         self.delivery = delivery
         self.group = delivery.group
         self._clock = clock
         self._on_commit = on_commit
+        self.is_prompt = is_prompt
         self._busy = asyncio.Lock()
         self._stopping = False
         self._epoch = 0
