@@ -74,10 +74,7 @@ coalesce((
 -- fragment: message_of(key)
 -- The message `m` of a key. A subquery with an offset is planned by itself, so each key is looked up. A join that is
 -- planned while the table is empty would read the whole table for ever.
-lateral (
-    select * from messages m where m.message_id = {key}.message_id and m.conversation_id = {key}.conversation_id
-        and m.tenant = {key}.tenant and m.project = {key}.project offset 0
-) m
+lateral (select * from messages m where ({key_of(m)}) = ({key_of(key)}) offset 0) m
 
 -- fragment: with_answer(row)
 -- The answer that feedback `row` is about, and the properties that feedback copies from it: of the message that it
@@ -96,8 +93,7 @@ lateral (
 ) named
 left join lateral (select * from messages a where {is_of(row)} and a.message_id = named.answer_id offset 0) answer on true
 left join lateral (
-    select * from exchanges x where x.answer_id = answer.message_id and x.conversation_id = answer.conversation_id
-        and x.tenant = answer.tenant and x.project = answer.project offset 0
+    select * from exchanges x where (x.tenant, x.project, x.conversation_id, x.answer_id) = ({key_of(answer)}) offset 0
 ) x on true
 cross join lateral (
     select r.* from (values
@@ -129,6 +125,13 @@ begin
     with changed as materialized (
         select m.* from unnest({key_arrays}) as k ({key_columns})
         cross join {message_of(k)}
+    ), interrupted as materialized (
+        -- Conversations with an answer after a person's changed message, apart from the changed answers. Most have none.
+        select c.* from (
+            select tenant, project, conversation_id, array_agg(message_id) as ids,
+                min(occurred_at) filter (where sender_type = 'human') as since
+            from changed group by tenant, project, conversation_id
+        ) c where exists (select from messages a where {is_of(c)} and a.occurred_at >= c.since and a.message_id <> all(c.ids))
     ), affected as (
         select {key_of(m)} from changed m where m.sender_type = 'agent'
         union
@@ -139,13 +142,13 @@ begin
             select a.message_id from messages a where {is_of(p)} and a.turn_id in (p.turn_id, p.message_id)
             union all
             select x.answer_id from exchanges x
-            where x.question_id = p.message_id and x.conversation_id = p.conversation_id and x.tenant = p.tenant
-              and x.project = p.project
-            union all
-            {answers_after(p.thread)}
-            union all
-            {answers_after(p.message_id)}
+            where (x.tenant, x.project, x.conversation_id, x.question_id) = ({key_of(p)})
         ) a
+        where p.sender_type = 'human'
+        union
+        select p.tenant, p.project, p.conversation_id, a.message_id
+        from interrupted join changed p using (tenant, project, conversation_id)
+        cross join lateral ({answers_after(p.thread)} union all {answers_after(p.message_id)}) a
         where p.sender_type = 'human'
     )
     select array_agg(m) into answers from affected k cross join {message_of(k)} where {is_from(m, 'agent')};
