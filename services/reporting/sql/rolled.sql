@@ -6,8 +6,9 @@
 select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, {counted(e)} from {rows} e
 
 -- fragment: reasons(rows)
+-- The condition permits the index feedbacks_reasons.
 select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason, {counted(r)}
-from {rows} e cross join lateral {reasons_of_row} r
+from {rows} e join lateral {reasons_of_row} r on e.correction_type is not null or e.origin <> 'machine' and e.tags <> '{}'
 
 -- fragment: dimensions(rows)
 select e.occurred_at as at, e.origin, e.agent_id, e.agent_version, e.model, r.kind, r.reason, {counted(r)}

@@ -96,14 +96,14 @@ create index feedbacks_about on feedbacks (conversation_id, answer_id) where ans
 create index feedbacks_agent on feedbacks (tenant, project, agent_id, occurred_at desc)
     where reaction is not null or value is not null;
 create index feedbacks_conversation on feedbacks (tenant, project, conversation_id, occurred_at, feedback_id);
-create index feedbacks_correction_type on feedbacks (tenant, project, correction_type, occurred_at desc)
-    where reaction is not null and correction_type is not null;
 create index feedbacks_of_detector on feedbacks (tenant, project, occurred_at, detector, decided_by)
     where origin = 'machine' and (reaction is not null or overruled_reaction is not null);
 create index feedbacks_overruled on feedbacks (tenant, project, occurred_at) where overruled_reaction is not null;
 create index feedbacks_question on feedbacks (conversation_id, question_message_id)
     where question_message_id is not null;
 create index feedbacks_rated on feedbacks (tenant, project, occurred_at) where rating is not null;
+create index feedbacks_reasons on feedbacks (tenant, project, occurred_at desc, correction_type)
+    where reaction is not null and (correction_type is not null or origin <> 'machine' and tags <> '{}');
 create index feedbacks_replies on feedbacks (tenant, project, occurred_at)
     where feedback_type = 'implicit' and value is not null;
 create index feedbacks_slot on feedbacks (slot, occurred_at, feedback_id)
@@ -422,7 +422,7 @@ create table rollups (
 create index rollups_agent on rollups (tenant, project, agent_id, grain, start);
 create index rollups_choices on rollups (tenant, project, kind, reason, agent_id, start)
     where grain = 'dimension day';
-create index rollups_dimension on rollups (tenant, project, grain, kind, start)
+create index rollups_dimension on rollups (tenant, project, grain, kind, reason, start)
     where grain = any (array['dimension hour', 'dimension day']);
 create index rollups_start on rollups (tenant, project, grain, start);
 
