@@ -61,6 +61,8 @@ async def test_the_overview_leads_to_the_issues(read_models: asyncpg.Pool, refun
         (Filters(agent_id="bot"), (3, 2, 3)),
         (Filters(user_id="u6"), (1, 0, 1)),
         (Filters(user_id="u0"), None),
+        (Filters(origins=("user",)), (3, 2, 3)),
+        (Filters(origins=("machine",)), None),
         (Filters(agent_id="other"), None),
         (Filters(reaction="ok"), None),
     ],

@@ -52,6 +52,7 @@ async def growing_issues(
             before=before.start,
             agent=filters.agent_id,
             states=UNSOLVED,
+            of_machine=filters.origins is None or "machine" in filters.origins,
             is_unfiltered=filters.replace(agent_id=None) == Filters(reaction="not_ok"),
             limit=_SHOWN,
         )

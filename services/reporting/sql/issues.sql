@@ -247,27 +247,28 @@ order by i.turns desc, i.id
 
 -- name: growing_issues(view, narrowed)
 -- Of the 100 unsolved issues with the most turns, those with more rejected turns in the window than in the one before.
--- Without filters (:is_unfiltered), every turn of an issue counts: no lookup of its rejection is needed.
+-- Their turns are read together, in the order of the table. A rejection is looked up only if it may fail the filters:
+-- without filters (:is_unfiltered) none does, and without the machine's (:of_machine) only turns of people count.
 select i.id, coalesce({question_of(typical)}, array_to_string(i.words, ', ')) as title, i.agent_id, g.people,
     i.first_at >= :start as is_new, g.turns, g.turns_before
 from (
-    select * from issues
-    where tenant = :tenant and project = :project and merged_into is null and turns > 0 and state = any(:states)
-      and (:agent::text is null or agent_id = :agent)
-    order by turns desc, id limit 100
-) i
-cross join lateral (
-    select (count(*) filter (where t.occurred_at >= :start))::int as turns,
+    select t.issue_id, (count(*) filter (where t.occurred_at >= :start))::int as turns,
            (count(*) filter (where t.occurred_at < :start))::int as turns_before,
            (count(distinct t.user_id) filter (where t.occurred_at >= :start))::int as people
     from issue_turns t
-    where t.issue_id = i.id and t.tenant = :tenant and t.project = :project
-      and t.occurred_at >= :before and t.occurred_at < :end
+    where t.issue_id = any(array(
+        select id from issues
+        where tenant = :tenant and project = :project and merged_into is null and turns > 0 and state = any(:states)
+          and (:agent::text is null or agent_id = :agent)
+        order by turns desc, id limit 100
+      )) and t.tenant = :tenant and t.project = :project
+      and t.occurred_at >= :before and t.occurred_at < :end and (t.by_person or :of_machine::boolean)
       and (:is_unfiltered::boolean or exists (
         select from {view} e
         where e.conversation_id = t.conversation_id and e.turn_id = t.turn_id
           and e.tenant = :tenant and e.project = :project{narrowed} offset 0))
-) g
+    group by t.issue_id
+) g join issues i on i.id = g.issue_id
 left join lateral (
     select t.conversation_id, t.turn_id from issue_turns t
     where t.issue_id = i.id and t.tenant = i.tenant order by t.nearness desc nulls last, t.occurred_at desc limit 1
