@@ -81,17 +81,14 @@ order by kind, value
 
 -- name: count_by_person(view, where, holds, counts)
 -- Count the newest verdicts with a value by person. At most :scanned verdicts are read.
-with looked as materialized (
-    select e.feedback_id, e.user_id, e.origin, e.reaction, e.occurred_at, {holds} as holds from (
+select e.origin, e.user_id, count(*) filter (where e.reaction = 'ok') as ok, count(*) as verdicts
+from (
+    select e.feedback_id, e.user_id, e.origin, e.reaction from (
         select * from feedbacks e where {where} and e.reaction is not null
         order by e.occurred_at desc, e.feedback_id desc limit :scanned
     ) e
-), hits as materialized (
-    select e.feedback_id, e.user_id, e.origin, e.reaction from looked e where e.holds
-    order by e.occurred_at desc, e.feedback_id desc limit :sample
-)
-select e.origin, e.user_id, count(*) filter (where e.reaction = 'ok') as ok, count(*) as verdicts
-from hits e
+    where {holds} order by e.occurred_at desc, e.feedback_id desc limit :sample
+) e
 where {counts} or exists (
     select from {view} counted
     where counted.feedback_id = e.feedback_id and counted.tenant = :tenant and counted.project = :project
