@@ -7,12 +7,14 @@ and the messages in it) is a conversation of its own. "The channel" means all me
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from contracts.exchange import ExchangeMessage, Position, addresses, has_text, question_of
 from detector.model import NEIGHBOURHOOD, Message, Neighbourhood, TargetRule
+
+Questions = Callable[[int], Message | None]
 
 #: A name at the start, followed by a question to that person: "carl, are you coming?".
 _CALLS: Final = re.compile(
@@ -68,16 +70,24 @@ def in_scope(item: Neighbourhood) -> Neighbourhood:
     return Neighbourhood(before[-NEIGHBOURHOOD:], item.message)
 
 
-def questions_of(before: Sequence[Message]) -> tuple[Message | None, ...]:
-    """Return the question behind each message of `before`, i.e. the person's message that it answers.
+def questions_of(before: Sequence[Message]) -> Questions:
+    """Return a function that returns the question behind a message of `before`, given its index.
 
-    The entry of a person's message is None, because only agents' messages answer a question. The messages must all come
-    from the same thread, or all from the channel (see `in_scope`). `contracts.exchange` has the rule.
+    The question is the person's message that an agent's message answers (see `contracts.exchange`), or None for a
+    person's message. Few are read, so each is found when it is first read. The messages must all come from the same
+    thread, or all from the channel (see `in_scope`).
     """
-    parts = [exchange_message(message, number) for number, message in enumerate(before)]
-    by_id = {message.message_id: message for message in before}
-    questions = (None if part.is_person else question_of(part, parts) for part in parts)
-    return tuple(None if part is None else by_id[part.message_id] for part in questions)
+    people = [exchange_message(message, number) for number, message in enumerate(before) if message.role == "human"]
+
+    questions: dict[int, Message | None] = {}
+
+    def question(index: int) -> Message | None:
+        if index not in questions:
+            part = before[index].role == "agent" and question_of(exchange_message(before[index], index), people)
+            questions[index] = before[part.position.log_time] if part else None
+        return questions[index]
+
+    return question
 
 
 def exchange_message(message: Message, number: int) -> ExchangeMessage:
@@ -99,7 +109,7 @@ def exchange_message(message: Message, number: int) -> ExchangeMessage:
     )
 
 
-def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Address:
+def addressed(item: Neighbourhood, questions: Questions) -> Address:
     """Find the answer that a message is addressed to.
 
     A reply is addressed to the answer it refers to. Any other message is addressed to the latest answer to its author,
@@ -110,7 +120,7 @@ def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Addre
 
     Args:
         item: The message and its context, restricted by `in_scope`.
-        questions: The question behind each message of `item.before`.
+        questions: The function that `questions_of(item.before)` returns.
     """
     message, before = item.message, item.before
     if message.reply_to is None and _calls_a_person(item):
@@ -120,18 +130,16 @@ def addressed(item: Neighbourhood, questions: Sequence[Message | None]) -> Addre
         return _named(message, before, questions, answers)
     if not answers:
         return NOBODY
-    own = [index for index in answers if _is_for(questions[index], message.sender_id)]
-    index = own[-1] if own else answers[-1]
+    own = next((index for index in reversed(answers) if _is_for(questions(index), message.sender_id)), None)
+    index = answers[-1] if own is None else own
     rule: TargetRule = "own_latest" if thread_of(message) is None else "thread"
     aside = _aside(item, questions, index)
     if aside is not None and addresses(aside.text, message.sender_id, bare=True):
         return NOBODY
-    return Address(before[index], questions[index] if own else None, rule, bool(own), aside)
+    return Address(before[index], None if own is None else questions(index), rule, own is not None, aside)
 
 
-def _named(
-    message: Message, before: Sequence[Message], questions: Sequence[Message | None], answers: Sequence[int]
-) -> Address:
+def _named(message: Message, before: Sequence[Message], questions: Questions, answers: Sequence[int]) -> Address:
     """Find the answer that a reply is addressed to.
 
     A reply to an agent's message is addressed to that message. A reply to the author's own question is addressed to the
@@ -142,14 +150,14 @@ def _named(
     named = next((earlier for earlier in before if earlier.message_id == message.reply_to), None)
     if named is None:
         alike = [index for index in answers if before[index].reply_to == message.reply_to]
-        if not alike or not _is_for(questions[alike[-1]], message.sender_id):
+        if not alike or not _is_for(questions(alike[-1]), message.sender_id):
             return NOBODY
-        return Address(before[alike[-1]], questions[alike[-1]], "named")
+        return Address(before[alike[-1]], questions(alike[-1]), "named")
     if named.role == "human" and named.sender_id != message.sender_id:
         return NOBODY
     if named.role == "agent":
-        return Address(named, questions[before.index(named)], "named")
-    index = next((index for index in reversed(answers) if questions[index] is named), None)
+        return Address(named, questions(before.index(named)), "named")
+    index = next((index for index in reversed(answers) if questions(index) is named), None)
     return NOBODY if index is None else Address(before[index], named, "named")
 
 
@@ -188,18 +196,17 @@ def _calls_a_person(item: Neighbourhood) -> bool:
     return called[1] not in agents
 
 
-def _aside(item: Neighbourhood, questions: Sequence[Message | None], since: int) -> Message | None:
+def _aside(item: Neighbourhood, questions: Questions, since: int) -> Message | None:
     """Return another person's latest message after index `since` that no agent has responded to, or None.
 
     Replies to an agent's message do not count, because they are addressed to the agent.
     """
-    answered = {question.message_id for question in questions[since:] if question}
     agents = {message.message_id for message in item.before if message.role == "agent"} - {thread_of(item.message)}
     for message in reversed(item.before[since + 1 :]):
         to_others = (
             message.role == "human" and message.sender_id != item.message.sender_id and message.reply_to not in agents
         )
-        if to_others and message.message_id not in answered:
+        if to_others and all(questions(index) is not message for index in range(since, len(item.before))):
             return message
     return None
 
@@ -213,14 +220,14 @@ class Exchange:
         before: The earlier messages of the same thread, or of the channel if the message is not in a thread.
         address: The answer that the message is addressed to.
         candidates: The agents' messages that the message may be about, oldest first.
-        requests: The question behind each candidate.
+        questions: Function that returns the question behind a message of `before`, given its index.
     """
 
     message: Message
     before: tuple[Message, ...]
     address: Address
     candidates: tuple[Message, ...]
-    requests: tuple[Message | None, ...]
+    questions: Questions
 
     @classmethod
     def of(cls, item: Neighbourhood) -> Exchange:
@@ -230,24 +237,19 @@ class Exchange:
         """
         item = in_scope(item)
         questions = questions_of(item.before)
-        answers = [
-            (answer, question)
-            for answer, question in zip(item.before, questions, strict=True)
-            if answer.role == "agent"
-        ]
-        return cls(
-            item.message,
-            item.before,
-            addressed(item, questions),
-            tuple(answer for answer, _ in answers),
-            tuple(question for _, question in answers),
-        )
+        answers = tuple(message for message in item.before if message.role == "agent")
+        return cls(item.message, item.before, addressed(item, questions), answers, questions)
 
     def about(self, message_id: str) -> Exchange:
         """Return a copy of the exchange that is addressed to the candidate with the given id."""
         index = next(index for index, candidate in enumerate(self.candidates) if candidate.message_id == message_id)
         address = Address(self.candidates[index], self.requests[index], "older_named")
         return replace(self, address=address)
+
+    @property
+    def requests(self) -> tuple[Message | None, ...]:
+        """The question behind each candidate."""
+        return tuple(self.questions(index) for index, message in enumerate(self.before) if message.role == "agent")
 
     @property
     def request(self) -> str:

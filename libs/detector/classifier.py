@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ WEIGHTS: Final = Path(__file__).parent / "weights" / "classifier.json"
 _TYPES: Final[tuple[CorrectionType, ...]] = ("explicit", "rephrased", "abandonment")
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(NamedTuple):
     """Probabilities of the classes of a message. They sum to 1."""
 
     explicit: float
@@ -36,7 +35,7 @@ class Opinion:
     @property
     def kind(self) -> str:
         """The most probable class."""
-        return max(zip(astuple(self), CLASSES, strict=True))[1]
+        return max(zip(self, CLASSES, strict=True))[1]
 
     def without_rejection(self) -> Opinion:
         """Return a copy in which the probability of a rejection is added to that of "none"."""

@@ -81,17 +81,20 @@ class Detector:
 
     def judge(self, items: Sequence[Neighbourhood]) -> list[Verdict]:
         """Judge messages and return one verdict for each, in the same order."""
-        verdicts = []
-        for judgement in self._judge([Exchange.of(item) for item in items]):
-            target = addressed_target(judgement.exchange, judgement.evidence)
-            if judgement.opinion is not None or judgement.feedback != "neutral":
-                named = older_named(judgement.exchange, judgement.evidence, self.embedder)
-                if named is not None:
-                    [again] = self._judge([judgement.exchange.about(named.message_id)])
-                    if again.feedback in ("rejected", judgement.feedback):
-                        judgement, target = again, named
-            verdicts.append(self._verdict(judgement, target if judgement.feedback != "neutral" else None))
-        return verdicts
+        judgements = self._judge([Exchange.of(item) for item in items])
+        named = {
+            number: target
+            for number, (x, evidence, _, opinion) in enumerate(judgements)
+            if opinion is not None or judgements[number].feedback != "neutral"
+            if (target := older_named(x, evidence, self.embedder)) is not None
+        }
+        others = self._judge([judgements[number].exchange.about(target.message_id) for number, target in named.items()])
+        for number, other in zip(list(named), others, strict=True):
+            if other.feedback in ("rejected", judgements[number].feedback):
+                judgements[number] = other
+            else:
+                del named[number]
+        return [self._verdict(judgement, named.get(number)) for number, judgement in enumerate(judgements)]
 
     def locate(self, item: Neighbourhood, top_k: int = TOP_K) -> tuple[Target, ...]:
         """Return the `top_k` agents' messages that a message is most likely about, best first.
@@ -140,7 +143,8 @@ class Detector:
         opinion = self._classifier.opinion(features.vector(evidence, self._words, logits))
         return opinion.without_rejection() if is_reply and not rejects else opinion
 
-    def _verdict(self, judgement: Judgement, target: Target | None) -> Verdict:
+    def _verdict(self, judgement: Judgement, named: Target | None) -> Verdict:
+        """Return the verdict. Unless it is neutral, its target is `named`, or else the addressed answer."""
         evidence, rule, opinion = judgement.evidence, judgement.rule, judgement.opinion
         scores = {"similarity": evidence.similarity}
         feedback, confidence, correction_type, gate, is_new_topic = rule.verdict
@@ -158,7 +162,7 @@ class Detector:
             confidence=round(confidence, 6),
             correction_type=correction_type,
             user_said=judgement.exchange.message.text[:QUOTE],
-            target=target,
+            target=None if feedback == "neutral" else named or addressed_target(judgement.exchange, evidence),
             rules=(
                 f"{'reader' if self._network else 'words'}.{opinion.kind}" if opinion else f"rule.{rule.name}",
                 *(pattern.name for pattern in evidence.matches if not pattern.kind.startswith("cue_")),

@@ -90,11 +90,10 @@ class Evidence:
 def evidence_of(exchanges: list[Exchange], embedder: Embedder) -> list[Evidence]:
     """Return the evidence on each exchange, in order."""
     texts = list(dict.fromkeys(text for x in exchanges for text in (x.message.text, x.request, x.answer)))
-    vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+    vectors = dict(zip(texts, embedder.embed(texts).astype(np.float64), strict=True))
 
     def cosine(left: str, right: str) -> float:
-        product = float(np.dot(vectors[left].astype(np.float64), vectors[right].astype(np.float64)))
-        return round(min(1.0, max(0.0, product)), 6)
+        return round(min(1.0, max(0.0, float(vectors[left] @ vectors[right]))), 6)
 
     evidence = []
     for x in exchanges:

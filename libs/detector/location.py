@@ -20,7 +20,7 @@ from detector.encoders.embedder import Embedder
 from detector.evidence import Evidence
 from detector.model import NEIGHBOURHOOD, Message, Target, TargetRule
 from detector.patterns import Kinds
-from detector.text import Prepared, prepare
+from detector.text import Prepared, may_contain, prepare
 from detector.words import JUDGING, names_in
 
 SIMILARITY_WEIGHT: Final = 0.85
@@ -192,7 +192,7 @@ def addressed_target(x: Exchange, e: Evidence) -> Target | None:
     """Return a target for the answer that the message is addressed to, or None if there is no such answer."""
     if x.answered is None:
         return None
-    index = x.candidates.index(x.answered)
+    index = len(x.candidates) - 1 - x.candidates[::-1].index(x.answered)
     return place_at(x.candidates, index, e.answer_similarity, x.message.at, x.address.rule)
 
 
@@ -213,9 +213,15 @@ def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> Target | None:
         return None
     if is_restated:
         names -= topics_of(tuple(prepare(request.text) for request in x.requests if request), e.language)
+    names_alone = names - latest
+    near = {message.message_id for message in x.before if may_contain(message.text, names_alone)}
+    if not near:
+        return None
     is_back = points_back(e.message)
     named: set[str] = set()
     for answer, request in zip(x.candidates, x.requests, strict=True):
+        if near.isdisjoint({answer.message_id, request.message_id if request else ""}):
+            continue
         texts = prepare(answer.text), prepare(request.text if request else "")
         if revises(e.answer, texts[0], e.language) or (is_strict and topics_of(texts, e.language) & latest):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
@@ -22,6 +23,8 @@ _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]{0,3}>[^\n]*$")
 _URL = re.compile(r"https?://[^\s]{1,500}")
+#: Characters of which code, markup, quotations and URLs have one.
+_MARK = re.compile(r"[`~<>/]")
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _SPELLING = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "…": "...", "\u00a0": " "})
@@ -74,11 +77,17 @@ def prepare(text: str) -> Prepared:
     return _prepared(cap(text))
 
 
+def may_contain(text: str, words: Iterable[str]) -> bool:
+    """Return False if the text has none of the words when it is prepared, which takes 20 times as long to see."""
+    return not text.isascii() or any(map(cap(text).lower().__contains__, words))
+
+
 @lru_cache(maxsize=4096)
 def _prepared(shown: str) -> Prepared:
     coded = "```" in shown
-    for pattern in (_CODE_BLOCK, _INLINE_CODE, _QUOTED_LINE, _TAG, _URL):
-        shown = pattern.sub(" ", shown)
+    if _MARK.search(shown):
+        for pattern in (_CODE_BLOCK, _INLINE_CODE, _QUOTED_LINE, _TAG, _URL):
+            shown = pattern.sub(" ", shown)
     if not shown.isascii():
         shown = unicodedata.normalize("NFKC", shown.translate(_SPELLING))
     lines, shown = shown, " ".join(shown.split()).lower()

@@ -129,7 +129,7 @@ def _question_of(judged: JudgedMessage) -> str | None:
     if judged.answer is None:
         return None
     messages = in_scope(neighbourhood(judged.message, judged.before)).before
-    question = questions_of(messages)[messages.index(judged.answer.message)]
+    question = questions_of(messages)(messages.index(judged.answer.message))
     return None if question is None else question.message_id
 
 
