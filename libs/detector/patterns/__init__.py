@@ -8,11 +8,14 @@ agent's message.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
+from detector.model import Role
+from detector.patterns.required import required
 from detector.text import Prepared
 
 #: Kind of a pattern.
@@ -94,14 +97,39 @@ def patterns_of(language: str) -> tuple[Pattern, ...]:
     return tuple(Pattern(f"{language}.{name}", cast(Kind, kind), source) for kind, name, source in rows)
 
 
+@cache
+def _patterns_for(role: Role, language: str) -> tuple[Pattern, ...]:
+    """Return the patterns of a language for the messages of a role."""
+    return tuple(p for p in patterns_of(language) if p.kind.startswith("agent_") == (role == "agent"))
+
+
 def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
-    """Return the patterns that match a person's message."""
-    return tuple(
-        p for p in patterns_of(language) if not p.kind.startswith("agent_") and p.regex.search(message.excerpt)
-    )
+    """Return the patterns that match a person's message. Most need not be tried, since a required string is missing."""
+    possible = frozenset[int]().union(*[_possible(word, language) for word in message.excerpt.split(" ")])
+    patterns = map(_patterns_for("human", language).__getitem__, sorted(possible))
+    return tuple(p for p in patterns if p.regex.search(message.excerpt))
 
 
 def agent_kinds(answer: Prepared, language: str = "en") -> Kinds:
     """Return the kinds of the patterns that match an agent's message."""
-    hits = (p for p in patterns_of(language) if p.kind.startswith("agent_") and p.regex.search(answer.excerpt))
-    return frozenset(p.kind for p in hits)
+    return frozenset(p.kind for p in _patterns_for("agent", language) if p.regex.search(answer.excerpt))
+
+
+@lru_cache(maxsize=16_384)
+def _possible(word: str, language: str) -> frozenset[int]:
+    """Return the indexes of the patterns of which a word has a required string."""
+    strings = _strings(language)
+    longest = max(map(len, strings), default=0)
+    ends = ((start, min(len(word), start + longest)) for start in range(len(word)))
+    parts = {"", *(word[start : end + 1] for start, last in ends for end in range(start, last))}
+    return frozenset[int]().union(*[strings[part] for part in strings.keys() & parts])
+
+
+@cache
+def _strings(language: str) -> dict[str, set[int]]:
+    """Return the indexes of the patterns for people's messages by required string."""
+    strings: defaultdict[str, set[int]] = defaultdict(set)
+    for number, pattern in enumerate(_patterns_for("human", language)):
+        for string in required(pattern.source):
+            strings[string].add(number)
+    return strings

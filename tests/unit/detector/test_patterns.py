@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
+from pathlib import Path
 
 import pytest
 
 from detector.patterns import KINDS, LANGUAGES, Pattern, human_hits, patterns_of
+from detector.patterns.required import required
 from detector.text import HEAD, TAIL, prepare
 
 
@@ -217,6 +220,30 @@ def test_plain_sentences(language: str, text: str, kind: str) -> None:
 )
 def test_plain_requests_and_statements_reject_nothing(text: str) -> None:
     assert not {"reject", "abandon", "thanks", "action"} & kinds_in(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "strings"),
+    [
+        (r"\bno (?:sense|luck)\b", {"sense", "luck"}),
+        (r"^(?:no[,. ]+)?(?:wrong|not true)$", {"wrong", "true"}),
+        (r"\bnvm\b|\bworries?\b(?! about)", {"nvm", "worrie"}),
+        (r"h?m+|uh", {"m", "uh"}),
+        (r"(?:so ){0,2}(?<!not )too (?:[a-z]|\w+)", {"too"}),
+        (r"\w+\?", {"?"}),
+        (r"a*|[bc]", {""}),
+    ],
+)
+def test_a_match_needs_one_of_the_longest_strings(source: str, strings: set[str]) -> None:
+    assert required(source) == strings
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_match_is_missed_for_its_required_strings(language: str) -> None:
+    rows = [json.loads(line) for line in Path(__file__).with_name("contrast.jsonl").read_text("utf-8").splitlines()]
+    for text in map(prepare, ["", *(row["message"] for row in rows), *(text for _, text, _ in PLAIN)]):
+        matches = [p for p in patterns_of(language) if p.regex.search(text.excerpt)]
+        assert list(human_hits(text, language)) == [p for p in matches if not p.kind.startswith("agent_")]
 
 
 def _pieces(pattern: Pattern) -> list[str]:
