@@ -32,7 +32,7 @@ LARGE = 200
 """Number of records from which the next batch does not wait for further records."""
 ONE_FETCH_SECONDS = 0.1
 """Time for which a fetch from a log that announces its records waits for them, in seconds."""
-IDLE_SECONDS = 1.0
+IDLE_SECONDS = 2.0
 """Maximum time between fetches from a log that announces its records, in seconds."""
 UNASSIGNED_SECONDS = 0.05
 """Time between two looks at the assignment while there is none, in seconds."""
@@ -64,11 +64,12 @@ class Polling:
         self.order = LogOrder()
         self._wait_seconds = wait_seconds
         self._unread = unread
+        self._was_full = False
         self._next_fetch = 0.0
         """Earliest time of the next fetch, in monotonic seconds."""
 
     async def get_msg(self, consumer: AIOKafkaConsumer) -> tuple[ConsumerRecord, ...]:
-        """Return the available records. If there are none, wait for some, up to a second.
+        """Return the available records. If there are none, wait for some, up to two seconds.
 
         After a full batch, or while fetched records are held, the next batch is fetched in parallel with the processing
         of this one. Otherwise the next fetch begins only when this batch has been processed, and returns all records
@@ -81,12 +82,13 @@ class Polling:
         seconds = BATCH_TIMEOUT_SECONDS
         if self._unread is not None:
             seconds = ONE_FETCH_SECONDS
-            if self.order.is_empty:
+            if self.order.is_empty and not self._was_full:
                 await self._unread(IDLE_SECONDS)
         consumer.resume(*consumer.paused())
         records = await self.order.next_batch(consumer, seconds, MAX_RECORDS)
         if self.order.is_empty and (len(records) < FULL if self._unread else 0 < len(records) < FULL):
             consumer.pause(*consumer.assignment())
+        self._was_full = len(records) >= FULL
         if 0 < len(records) < LARGE and self.order.is_empty:
             self._next_fetch = time.monotonic() + self._wait_seconds
         return records

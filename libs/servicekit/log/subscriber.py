@@ -250,12 +250,12 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         behind: dict[TopicPartition, int] = {}
         if consumer is not None and partitions:
             # Concurrently: each response may have to wait for a fetch on the same connection.
-            ends, begins, _ = await asyncio.gather(
-                consumer.end_offsets(partitions),
-                consumer.beginning_offsets(partitions),
-                self._learn_committed(consumer, partitions),
+            ends, _ = await asyncio.gather(
+                consumer.end_offsets(partitions), self._learn_committed(consumer, partitions)
             )
-            for partition in partitions:
+            uncommitted = [partition for partition in partitions if ends[partition] > self._committed.get(partition, 0)]
+            begins = await consumer.beginning_offsets(uncommitted) if uncommitted else {}
+            for partition in uncommitted:
                 unread = ends[partition] - max(self._committed.get(partition, 0), begins[partition])
                 if unread > 0:
                     behind[partition] = unread

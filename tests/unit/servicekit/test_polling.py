@@ -75,9 +75,11 @@ async def test_a_log_that_announces_records_is_fetched_once_per_announcement(mon
     assert (consumer.asked, consumer.paused()) == (3, ASSIGNED)
     waiting = asyncio.create_task(polling.get_msg(consumer))
     await asyncio.sleep(0)
-    consumer.records = 1
+    consumer.records = FULL
     announced.put_nowait(None)
-    assert len(await waiting) == 1
+    assert len(await waiting) == FULL
+    consumer.records = 1
+    assert len(await polling.get_msg(consumer)) == 1, "after a full batch, there may be records of another process"
 
 
 @pytest.mark.parametrize("records", [1, LARGE - 1])
