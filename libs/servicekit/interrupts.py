@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from importlib import import_module
 
+from servicekit.garbage_collection import collect_rarely
+
 
 def end_at_once() -> None:
     """Make SIGINT end the process without a traceback until `raise_again` is called.
@@ -24,6 +26,7 @@ def raise_again() -> None:
 def run_service(name: str) -> None:
     """Run the service in the module `name`.service with the command-line options (see `launcher.main`)."""
     end_at_once()
+    collect_rarely()
     from servicekit.launcher import main  # The import includes all clients, which takes a second.
 
     main(import_module(f"{name}.service").PROGRAM)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from servicekit.garbage_collection import collect_rarely
 from servicekit.interrupts import end_at_once
 
 
 def main() -> None:
     """Run the command line."""
     end_at_once()
+    collect_rarely()
     from standalone.cli.app import app
 
     app()
