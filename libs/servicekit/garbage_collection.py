@@ -22,7 +22,7 @@ def collect_rarely() -> None:
 def tune_gc() -> None:
     """Exempt all existing objects from garbage collection, and return free memory to the system.
 
-    Call this after the start, which needs more memory than a running service, for example to load models.
+    Call this after work that needs more memory than a running service, such as the start, which loads models.
     """
     collect_rarely()
     gc.collect()

@@ -105,6 +105,7 @@ async def up(options: UpOptions, console: Console, say: Say) -> dict[str, Any] |
         if not options.exit:
             if not options.as_json:
                 console.print(f"\nDashboard: [link]{url}?token={token}[/link]", soft_wrap=True)
+            tune_gc()  # replaying files takes memory that serving does not need
             say("Serving until you press Ctrl-C.")
             await _serve(stopping, started.postgres)
         return facts
