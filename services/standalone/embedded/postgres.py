@@ -36,6 +36,7 @@ _SETTINGS: Final = {
     "unix_socket_permissions": "0700",
     "max_connections": "100",
     "shared_buffers": "64MB",
+    "io_method": "sync",  # most blocks are in the system's cache: handing their reads to workers takes longer
     "jit": "off",
     "fsync": "on",
     "full_page_writes": "on",
