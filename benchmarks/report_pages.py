@@ -55,7 +55,7 @@ from tests.support.hand_clock import FixedClock
 Read = Callable[[], Awaitable[Any]]
 _OF: Final = "at=acme/support"
 PAGE_ADDRESSES: Final = {
-    "overview, 30 days": f"/?{_OF}",
+    "overview, 30 days": f"/?{_OF}&period=30d",
     "overview, 7 days": f"/?{_OF}&period=7d",
     "overview, all time": f"/?{_OF}&period=all",
     "overview, agent": f"/?{_OF}&agent_id=agent-7",
