@@ -36,7 +36,7 @@ JUDGED: Final = 0.75
 #: Minimum share of common topic words from which an answer revises another, relative to the answer with fewer.
 REVISED: Final = 0.4
 
-#: Restatements of the writer's own request, whose words therefore do not name an older answer.
+#: Restatements of the writer's own request, which are usually about the latest answer.
 _RESTATES: Final = re.compile(
     r"\b(?:i (?:said|meant|mean|asked|told|wrote|wanted|want|need)|make it|still"
     r"|ich (?:meinte|meine|sagte|wollte|will)|(?:hatte|habe|hab) ich|immer noch"
@@ -141,7 +141,7 @@ def named_alone(
 ) -> frozenset[str]:
     """Return the words of `names` that occur in an older answer, but not in the latest request and answer.
 
-    The result is empty if even more words of `names` occur in the latest request and answer.
+    The result is empty if as many words of `names` occur in the latest request and answer.
 
     Args:
         names: The words of the message that may name a topic.
@@ -155,7 +155,7 @@ def named_alone(
     elsewhere = not shared and not (answer.content | request.content) & latest
     words = answer.content | request.content if points_back or elsewhere else answer.content
     alone = (names & words) - latest
-    return alone if len(alone) >= len(shared) else frozenset()
+    return alone if len(alone) > len(shared) else frozenset()
 
 
 def restates(message: Prepared, kinds: Kinds) -> bool:
@@ -199,34 +199,35 @@ def addressed_target(x: Exchange, e: Evidence) -> Target | None:
 def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> Target | None:
     """Return an older answer that the message names, or None if there is no such answer.
 
-    Such a message contains words that occur in the older answer or its request, but not in the latest request and
-    answer. If it says no or restates a request, which is usually about the latest answer, it contains no word of the
-    latest exchange at all, the older exchange is on another subject, and words of requests do not count if restated.
+    Such a message contains words that occur in the older answer or its request alone, and more of them than words of
+    the latest exchange. If it restates a request, which is usually about the latest answer, it contains no word of the
+    latest exchange at all, and the older exchange is on another subject.
     """
     if x.answered is None or x.address.rule == "named":
         return None
     names = names_in(e.message.content, e.language)
     latest = topics_of((e.answer, e.request), e.language)
     is_restated = restates(e.message, e.kinds)
-    is_strict = is_restated or "cue_no" in e.kinds
-    if is_strict and names & latest:
+    if is_restated and names & latest:
         return None
-    if is_restated:
-        names -= topics_of(tuple(prepare(request.text) for request in x.requests if request), e.language)
     names_alone = names - latest
     near = {message.message_id for message in x.before if may_contain(message.text, names_alone)}
-    if not near:
-        return None
+    exchanges = {
+        answer.message_id: (prepare(answer.text), prepare(request.text if request else ""))
+        for answer, request in zip(x.candidates, x.requests, strict=True)
+        if not near.isdisjoint({answer.message_id, request.message_id if request else ""})
+    }
+    words = ((answer.content | request.content) & names_alone for answer, request in exchanges.values())
+    counts = Counter(chain.from_iterable(words))
+    names -= {word for word, count in counts.items() if count > 1}
     is_back = points_back(e.message)
-    named: set[str] = set()
-    for answer, request in zip(x.candidates, x.requests, strict=True):
-        if near.isdisjoint({answer.message_id, request.message_id if request else ""}):
-            continue
-        texts = prepare(answer.text), prepare(request.text if request else "")
-        if revises(e.answer, texts[0], e.language) or (is_strict and topics_of(texts, e.language) & latest):
-            continue
-        if named_alone(names, *texts, latest, points_back=is_back):
-            named.add(answer.message_id)
+    named = {
+        message_id
+        for message_id, texts in exchanges.items()
+        if named_alone(names, *texts, latest, points_back=is_back)
+        and not revises(e.answer, texts[0], e.language)
+        and not (is_restated and topics_of(texts, e.language) & latest)
+    }
     if not named:
         return None
     best = next((target for target in ranked(x, e, embedder, NEIGHBOURHOOD) if target.message_id in named), None)

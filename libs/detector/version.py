@@ -10,9 +10,9 @@ from typing import Final
 
 from contracts.detectors import MODES, DetectorVersion
 
-RELEASE: Final = 3
+RELEASE: Final = 4
 """Number of the release. Raise it with each change of the detector or the LLM gate that affects verdicts."""
-DIGEST: Final = "d9b7584511ce2e8d"
+DIGEST: Final = "4f5af45706137886"
 """Digest of the code and data of this release (`tests/unit/detector/test_version.py` computes it)."""
 _WITH_GATE: Final = len(MODES) // 2
 
