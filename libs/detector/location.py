@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
@@ -20,7 +20,7 @@ from detector.encoders.embedder import Embedder
 from detector.evidence import Evidence
 from detector.model import NEIGHBOURHOOD, Message, Target, TargetRule
 from detector.patterns import Kinds
-from detector.text import Prepared, may_contain, prepare
+from detector.text import Prepared, cap, may_contain, prepare
 from detector.words import JUDGING, names_in
 
 SIMILARITY_WEIGHT: Final = 0.85
@@ -158,16 +158,6 @@ def named_alone(
     return alone if len(alone) > len(shared) else frozenset()
 
 
-def restates(message: Prepared, kinds: Kinds) -> bool:
-    """Return True if a message restates its author's request."""
-    return bool(_RESTATING & kinds) or _RESTATES.search(message.text) is not None
-
-
-def points_back(message: Prepared) -> bool:
-    """Return True if a message refers to an earlier answer, for example with "you wrote" or "previously"."""
-    return _POINTS_BACK.search(message.text) is not None
-
-
 def revises(latest: Prepared, older: Prepared, language: str) -> bool:
     """Return True if the latest answer revises an older one, i.e. if they have many topic words in common."""
     earlier, again = topics_of((older,), language), topics_of((latest,), language)
@@ -179,13 +169,23 @@ def topics_of(texts: tuple[Prepared, ...], language: str) -> frozenset[str]:
     return frozenset[str]().union(*(names_in(text.content, language) for text in texts))
 
 
-def ranked(x: Exchange, e: Evidence, embedder: Embedder, top_k: int = TOP_K) -> tuple[Target, ...]:
-    """Return the `top_k` best candidates as targets, ranked by a score that combines similarity and recency."""
-    texts = [prepare(candidate.text) for candidate in x.candidates]
-    vectors = embedder.embed([x.message.text, *(candidate.text for candidate in x.candidates)])
-    cosines = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0).tolist()
-    requests = [prepare(request.text if request else "") for request in x.requests]
-    return locate(x.candidates, likeness(e.message, texts, cosines, requests), x.message.at, top_k)
+def ranked(
+    x: Exchange, e: Evidence, embedder: Embedder, top_k: int = TOP_K, names: Collection[str] | None = None
+) -> tuple[Target, ...]:
+    """Return the `top_k` best candidates as targets, ranked by a score that combines similarity and recency.
+
+    Args:
+        names: Ids of the candidates whose targets are read, so that only these are embedded. Default: all.
+    """
+    texts = [candidate.text for candidate in x.candidates]
+    requests = [request.text if request else "" for request in x.requests]
+    alike = [[prepare(t if may_contain(t, e.message.content) else "") for t in side] for side in (texts, requests)]
+    read = [n for n, candidate in enumerate(x.candidates) if names is None or candidate.message_id in names]
+    vectors = embedder.embed([x.message.text, *(texts[number] for number in read)])
+    matrix = np.zeros((len(texts), embedder.dimension), np.float32)
+    matrix[read] = vectors[1:]
+    cosines = np.clip(matrix @ vectors[0], 0.0, 1.0).tolist()
+    return locate(x.candidates, likeness(e.message, alike[0], cosines, alike[1]), x.message.at, top_k)
 
 
 def addressed_target(x: Exchange, e: Evidence) -> Target | None:
@@ -207,10 +207,12 @@ def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> Target | None:
         return None
     names = names_in(e.message.content, e.language)
     latest = topics_of((e.answer, e.request), e.language)
-    is_restated = restates(e.message, e.kinds)
+    is_restated = bool(_RESTATING & e.kinds) or _RESTATES.search(e.message.text) is not None
     if is_restated and names & latest:
         return None
     names_alone = names - latest
+    if not may_contain("\n".join([cap(message.text) for message in x.before]), names_alone):
+        return None
     near = {message.message_id for message in x.before if may_contain(message.text, names_alone)}
     exchanges = {
         answer.message_id: (prepare(answer.text), prepare(request.text if request else ""))
@@ -220,7 +222,7 @@ def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> Target | None:
     words = ((answer.content | request.content) & names_alone for answer, request in exchanges.values())
     counts = Counter(chain.from_iterable(words))
     names -= {word for word, count in counts.items() if count > 1}
-    is_back = points_back(e.message)
+    is_back = _POINTS_BACK.search(e.message.text) is not None
     named = {
         message_id
         for message_id, texts in exchanges.items()
@@ -230,5 +232,6 @@ def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> Target | None:
     }
     if not named:
         return None
-    best = next((target for target in ranked(x, e, embedder, NEIGHBOURHOOD) if target.message_id in named), None)
+    targets = ranked(x, e, embedder, NEIGHBOURHOOD, named)
+    best = next((target for target in targets if target.message_id in named), None)
     return replace(best, rule="older_named") if best else None  # None if all named answers are too old

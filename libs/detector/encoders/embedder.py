@@ -110,9 +110,7 @@ class WordVectors:
     def _learn(self, fresh: list[str]) -> None:
         needed = self._count + len(fresh)
         if needed > len(self._matrix):
-            grown = np.zeros((max(needed, 2 * len(self._matrix)), self._matrix.shape[1]), dtype=np.float32)
-            grown[: self._count] = self._matrix[: self._count]
-            self._matrix = grown
+            self._matrix = np.pad(self._matrix, ((0, max(needed, len(self._matrix))), (0, 0)))
         last = len(self._table) - 1
         encode = self._tokenizer.encode
         tokens = [[min(i, last) for i in encode(w[:WORD_LENGTH], add_special_tokens=False).ids] for w in fresh]

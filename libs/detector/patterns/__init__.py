@@ -70,6 +70,8 @@ Kind = Literal[
 Kinds = frozenset[Kind]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 HOME: Final = Path(__file__).parent
+#: Number of characters of a required string that are looked up in a word.
+LONGEST: Final = 6
 #: Languages with patterns.
 LANGUAGES: Final = tuple(sorted(path.stem for path in HOME.glob("*.tsv")))
 
@@ -118,11 +120,10 @@ def agent_kinds(answer: Prepared, language: str = "en") -> Kinds:
 @lru_cache(maxsize=16_384)
 def _possible(word: str, language: str) -> frozenset[int]:
     """Return the indexes of the patterns of which a word has a required string."""
-    strings = _strings(language)
-    longest = max(map(len, strings), default=0)
-    ends = ((start, min(len(word), start + longest)) for start in range(len(word)))
-    parts = {"", *(word[start : end + 1] for start, last in ends for end in range(start, last))}
-    return frozenset[int]().union(*[strings[part] for part in strings.keys() & parts])
+    strings, length = _strings(language), len(word)
+    spans = [(start, min(length, start + LONGEST) + 1) for start in range(length)]
+    parts = ["", *[word[start:end] for start, last in spans for end in range(start + 1, last)]]
+    return frozenset[int]().union(*[strings[part] for part in parts if part in strings])
 
 
 @cache
@@ -131,5 +132,5 @@ def _strings(language: str) -> dict[str, set[int]]:
     strings: defaultdict[str, set[int]] = defaultdict(set)
     for number, pattern in enumerate(_patterns_for("human", language)):
         for string in required(pattern.source):
-            strings[string].add(number)
-    return strings
+            strings[string[:LONGEST]].add(number)
+    return dict(strings)
