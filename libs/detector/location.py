@@ -174,8 +174,7 @@ def ranked(
 ) -> tuple[Target, ...]:
     """Return the `top_k` best candidates as targets, ranked by a score that combines similarity and recency.
 
-    Args:
-        names: Ids of the candidates whose targets are read, so that only these are embedded. Default: all.
+    With the ids `names`, only these candidates are embedded, and the other targets have no cosine.
     """
     texts = [candidate.text for candidate in x.candidates]
     requests = [request.text if request else "" for request in x.requests]
@@ -232,6 +231,5 @@ def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> Target | None:
     }
     if not named:
         return None
-    targets = ranked(x, e, embedder, NEIGHBOURHOOD, named)
-    best = next((target for target in targets if target.message_id in named), None)
+    best = next((target for target in ranked(x, e, embedder, NEIGHBOURHOOD, named) if target.message_id in named), None)
     return replace(best, rule="older_named") if best else None  # None if all named answers are too old
