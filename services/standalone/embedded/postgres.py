@@ -35,7 +35,6 @@ _SETTINGS: Final = {
     "port": str(PORT),
     "unix_socket_permissions": "0700",
     "max_connections": "100",
-    "shared_buffers": "64MB",
     "io_method": "sync",  # most blocks are in the system's cache: handing their reads to workers takes longer
     "jit": "off",
     "fsync": "on",
