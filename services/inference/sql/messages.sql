@@ -59,7 +59,7 @@ with changed as (
         union all
                 -- The messages of a thread depend on its root, which is in the channel.
         select {key_of(c)}, c.message_id, c.position from changed c
-        where exists (select from messages m where {is_in_thread(c, c.message_id)})
+        where exists (select from messages m where {is_in_thread(c, c.message_id)} offset 0)
     ) scoped
     group by tenant, project, conversation_id
 )

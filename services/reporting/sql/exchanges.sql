@@ -68,13 +68,14 @@ coalesce((
 ))
 
 -- fragment: is_of_project(feedback, row)
--- This comparison serves no index, so that the planner does not read a whole project's feedback.
+-- This comparison serves no index, so that the planner does not read a whole project or conversation.
 ({feedback}.tenant, {feedback}.project) is not distinct from ({row}.tenant, {row}.project)
 
 -- fragment: message_of(key)
 -- The message `m` of a key. A subquery with an offset is planned by itself, so each key is looked up. A join that is
 -- planned while the table is empty would read the whole table for ever.
-lateral (select * from messages m where ({key_of(m)}) = ({key_of(key)}) offset 0) m
+lateral (select * from messages m where (m.message_id, m.conversation_id) = ({key}.message_id, {key}.conversation_id)
+    and {is_of_project(m, key)} offset 0) m
 
 -- fragment: with_answer(row)
 -- The answer that feedback `row` is about, and the properties that feedback copies from it: of the message that it
@@ -82,9 +83,8 @@ lateral (select * from messages m where ({key_of(m)}) = ({key_of(key)}) offset 0
 -- unknown, the properties are those of the row.
 lateral (
     select case when {row}.agent_message_id is null or {row}.feedback_type = 'explicit' and exists (
-        select from messages m
-        where m.message_id = {row}.agent_message_id and m.conversation_id = {row}.conversation_id
-          and m.tenant = {row}.tenant and m.project = {row}.project and not m.has_text
+        select from messages m where m.message_id = {row}.agent_message_id and m.conversation_id = {row}.conversation_id
+            and {is_of_project(m, row)} and not m.has_text offset 0
     ) then coalesce((
         select a.message_id from messages a where {is_of(row)} and a.turn_id = {row}.turn_id
         order by a.has_text desc, a.occurred_at desc, a.sequence desc, a.log_time desc, a.log_offset desc,
@@ -131,7 +131,8 @@ begin
             select tenant, project, conversation_id, array_agg(message_id) as ids,
                 min(occurred_at) filter (where sender_type = 'human') as since
             from changed group by tenant, project, conversation_id
-        ) c where exists (select from messages a where {is_of(c)} and a.occurred_at >= c.since and a.message_id <> all(c.ids))
+        ) c where exists (
+            select from messages a where {is_of(c)} and a.occurred_at >= c.since and a.message_id <> all(c.ids) offset 0)
     ), affected as (
         select {key_of(m)} from changed m where m.sender_type = 'agent'
         union
@@ -139,7 +140,9 @@ begin
         from changed p cross join lateral (
             select a.message_id from messages a where {is_of(p)} and a.reply_to = p.message_id
             union all
-            select a.message_id from messages a where {is_of(p)} and a.turn_id in (p.turn_id, p.message_id)
+            select a.message_id from messages a where {is_of(p)} and a.turn_id = p.turn_id
+            union all
+            select a.message_id from messages a where {is_of(p)} and a.turn_id = p.message_id
             union all
             select x.answer_id from exchanges x
             where (x.tenant, x.project, x.conversation_id, x.question_id) = ({key_of(p)})
