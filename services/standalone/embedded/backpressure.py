@@ -1,7 +1,7 @@
-"""Account of the records in the in-process log that are written but not yet consumed. It limits their bytes.
+"""Backpressure of the in-process log: a limit on the bytes that are written but not yet consumed.
 
-The in-process log keeps about 5 MiB and 100,000 record batches per partition, and silently drops its oldest records. A
-writer therefore waits until the slowest consumer group has committed enough.
+The in-process log keeps about 5 MiB and 100,000 record batches per partition, and silently drops its oldest records.
+`BackpressureProducer` therefore waits until the slowest consumer group has committed enough.
 
 Topics that no group of this process reads (dead letters, sessions) have no backpressure, because nothing would ever
 free their space. Their partitions keep the newest 5 MiB. `Backpressure` warns once per partition when records are
@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from aiokafka.errors import MessageSizeTooLargeError
 
 from contracts.topics import BY_NAME, Consumer
 from servicekit.errors import LogUnavailable
+from servicekit.log.records import Message, Producer, Written
+from servicekit.log.settings import MESSAGE_LIMIT
 from servicekit.logging import logger
 
 INSIDE_BYTES = 3 * 1024 * 1024
@@ -44,12 +48,14 @@ class _Account:
         pieces: Unconsumed writes as (next offset, bytes).
         standing: Total size of the unconsumed writes.
         coming: Size of the writes in progress.
+        unread: Total size of the writes, if no group reads the topic.
         committed: Committed offset of each consumer group.
     """
 
     pieces: deque[tuple[int, int]] = field(default_factory=deque)
     standing: int = 0
     coming: int = 0
+    unread: int = 0
     committed: dict[Consumer, int] = field(default_factory=dict)
 
     @property
@@ -67,7 +73,6 @@ class Backpressure:
         self._limit = limit
         self._groups: frozenset[Consumer] = frozenset()
         self._accounts: defaultdict[LogPartition, _Account] = defaultdict(_Account)
-        self._unread: defaultdict[LogPartition, int] = defaultdict(int)
         self._moved = asyncio.Event()
         self._closed = False
         self._stopped = False
@@ -78,10 +83,6 @@ class Backpressure:
         Call this before any write. Each group must commit every record that it receives.
         """
         self._groups = frozenset(groups)
-
-    @property
-    def groups(self) -> frozenset[Consumer]:
-        return self._groups
 
     def readers(self, topic: str) -> frozenset[Consumer]:
         """Return the followed consumer groups that read `topic`."""
@@ -127,20 +128,15 @@ class Backpressure:
         """
         account = self._accounts[partition]
         account.coming -= size
-        account.standing += size
-        account.pieces.append((next_offset, size))
-        self._settle(partition, account)
+        if self.readers(partition[0]):
+            account.standing += size
+            account.pieces.append((next_offset, size))
+            self._settle(partition, account)
+        else:
+            account.unread += size
+            if account.unread - size <= KEPT_BYTES < account.unread:
+                log.warning("oldest_dropped", topic=partition[0], kept_bytes=KEPT_BYTES)
         self._move()
-
-    def wrote_unread(self, partition: LogPartition, size: int) -> None:
-        """Count bytes written to a topic that no group reads.
-
-        Logs a warning once per partition, when the log starts to drop its records.
-        """
-        before = self._unread[partition]
-        self._unread[partition] = before + size
-        if before <= KEPT_BYTES < before + size:
-            log.warning("oldest_dropped", topic=partition[0], kept_bytes=KEPT_BYTES)
 
     def committed(self, group: Consumer, offsets: Mapping[LogPartition, int]) -> None:
         """Record the offsets that `group` has committed."""
@@ -195,3 +191,80 @@ class Backpressure:
     def _move(self) -> None:
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
+
+
+class BackpressureProducer:
+    """Producer that writes each message as soon as its partition has room, keeping the order within a partition."""
+
+    def __init__(self, producer: Producer, backpressure: Backpressure) -> None:
+        self._producer = producer
+        self._backpressure = backpressure
+
+    async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
+        """Send messages like `Producer.send`, waiting until there is room for them.
+
+        Raises:
+            MessageSizeTooLargeError: A message exceeds the size limit. Nothing is sent.
+            LogUnavailable: The log does not respond, or the consumers stop before there is room.
+        """
+        if any(message.size > MESSAGE_LIMIT for message in messages):
+            raise MessageSizeTooLargeError("a record exceeds the topic's size limit")
+        waiting = list(enumerate(map(_placed, messages)))
+        places: dict[int, Written] = {}
+        while waiting:
+            piece, sizes, waiting = self._next_piece(waiting)
+            if piece:
+                written = await self._write([message for _, message in piece], sizes)
+                places.update(zip((index for index, _ in piece), written, strict=True))
+            else:
+                await self._backpressure.moved()
+        return [places[index] for index in range(len(messages))]
+
+    def _next_piece(
+        self, waiting: Sequence[tuple[int, Message]]
+    ) -> tuple[list[tuple[int, Message]], dict[LogPartition, int], list[tuple[int, Message]]]:
+        """Split the messages into those that can be written now and the rest.
+
+        Returns:
+            The messages to write, their total size in bytes by partition, and the remaining messages.
+        """
+        piece, rest = list[tuple[int, Message]](), list[tuple[int, Message]]()
+        sizes, full = dict[LogPartition, int](), set[LogPartition]()
+        for index, message in waiting:
+            partition, size = _partition_of(message), message.size
+            used = sizes.get(partition, 0)
+            fits = used + size <= PIECE_BYTES or not used
+            if partition in full or not fits or not self._admits(partition, used + size):
+                full.add(partition)
+                rest.append((index, message))
+                continue
+            sizes[partition] = used + size
+            piece.append((index, message))
+        return piece, sizes, rest
+
+    def _admits(self, partition: LogPartition, size: int) -> bool:
+        return not self._backpressure.readers(partition[0]) or self._backpressure.admits(partition, size)
+
+    async def _write(self, messages: Sequence[Message], sizes: Mapping[LogPartition, int]) -> Sequence[Written]:
+        for partition, size in sizes.items():
+            self._backpressure.expect(partition, size)
+        try:
+            written = await self._producer.send(messages)
+        except BaseException:
+            for partition, size in sizes.items():
+                self._backpressure.abandon(partition, size)
+            raise
+        ends = {(record.topic, record.partition): record.offset + 1 for record in written}
+        for partition, size in sizes.items():
+            self._backpressure.wrote(partition, size, ends[partition])
+        return written
+
+
+def _placed(message: Message) -> Message:
+    topic = BY_NAME.get(message.topic)
+    return replace(message, partition=message.partition_among(topic.partitions) if topic else 0)
+
+
+def _partition_of(message: Message) -> LogPartition:
+    assert message.partition is not None
+    return message.topic, message.partition

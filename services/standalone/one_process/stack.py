@@ -19,8 +19,7 @@ from servicekit.log.records import Producer
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.auth import Authenticator
-from standalone.embedded.backpressure import Backpressure
-from standalone.embedded.backpressure_producer import BackpressureProducer
+from standalone.embedded.backpressure import Backpressure, BackpressureProducer
 from standalone.programs import PROGRAMS
 
 T = TypeVar("T")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
 
-from contracts.topics import Consumer
+from contracts.topics import Consumer, consumed_by
 from feedback.parts import open_store
 from feedback.settings import FeedbackSettings
 from feedback.store import Store
@@ -22,11 +25,13 @@ from servicekit.log.records import Producer
 from servicekit.log.topics import wait_for_broker
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
+from standalone.embedded.backpressure import OUTSIDE_BYTES, Backpressure, BackpressureProducer
 from standalone.log import log_of
-from standalone.operations.remote_backpressure import with_backpressure
 from standalone.state import running
 from standalone.terminal import ANSWER_SECONDS, say
 from standalone.waiting import within
+
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -88,13 +93,44 @@ async def writing_to(target: LogTarget) -> AsyncIterator[Producer]:
     producer = BatchProducer(target.bootstrap, client_id="agent-feedback-tool")
     try:
         if target.groups:
-            async with with_backpressure(producer, admin, target.groups) as throttled:
+            async with _with_backpressure(producer, admin, target.groups) as throttled:
                 yield throttled
         else:
             yield producer
     finally:
         await producer.stop()
         await admin.close()
+
+
+@asynccontextmanager
+async def _with_backpressure(
+    producer: Producer, admin: AIOKafkaAdminClient, groups: Collection[Consumer]
+) -> AsyncIterator[Producer]:
+    """Yield a producer that waits while it is 1 MiB ahead of `groups` in a partition."""
+    backpressure = Backpressure(OUTSIDE_BYTES)
+    backpressure.follow(groups)
+    polling = asyncio.create_task(_follow_commits(admin, groups, backpressure))
+    try:
+        yield BackpressureProducer(producer, backpressure)
+    finally:
+        polling.cancel()
+        with suppress(asyncio.CancelledError):
+            await polling
+
+
+async def _follow_commits(admin: AIOKafkaAdminClient, groups: Collection[Consumer], backpressure: Backpressure) -> None:
+    """Poll the committed offsets of the groups. If the log stops responding, waiting writers fail."""
+    try:
+        while True:
+            for group in groups:
+                lanes = [TopicPartition(topic.name, n) for topic in consumed_by(group) for n in range(topic.partitions)]
+                offsets = await admin.list_consumer_group_offsets(group, partitions=lanes) if lanes else {}
+                backpressure.committed(
+                    group, {lane: metadata.offset for lane, metadata in offsets.items() if metadata.offset >= 0}
+                )
+            await asyncio.sleep(_POLL_SECONDS)
+    except (KafkaError, OSError):
+        backpressure.stop()
 
 
 @asynccontextmanager

@@ -18,8 +18,13 @@ from servicekit.errors import LogUnavailable
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Message, Producer, Written
 from servicekit.log.settings import MESSAGE_LIMIT
-from standalone.embedded.backpressure import INSIDE_BYTES, OUTSIDE_BYTES, PIECE_BYTES, Backpressure
-from standalone.embedded.backpressure_producer import BackpressureProducer
+from standalone.embedded.backpressure import (
+    INSIDE_BYTES,
+    OUTSIDE_BYTES,
+    PIECE_BYTES,
+    Backpressure,
+    BackpressureProducer,
+)
 from standalone.embedded.memory_broker import MemoryBroker
 from tests.support.waits import PATIENCE_SECONDS
 
