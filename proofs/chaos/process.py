@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from proofs.chaos.plan import VARIABLE
-from standalone.embedded.children import ended, spawn
+from standalone.embedded.processes import ended, spawn
 
 TOKEN = "chaos-of-sixteen"
 AUTHORIZATION = {"Authorization": f"Bearer {TOKEN}"}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from servicekit.errors import StartError
-from standalone.embedded.file_lock import FileLock
+from standalone.embedded.processes import FileLock
 
 DEFAULT_STATE = Path(".agent-feedback")
 

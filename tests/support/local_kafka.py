@@ -19,7 +19,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from servicekit.log.cluster import Cluster
-from standalone.embedded.children import end, ended, last_complaint, spawn
+from standalone.embedded.processes import end, ended, last_complaint, spawn
 from tests.support.kafka_parts import (
     JVM_OPTIONS,
     LocalKafkaError,

@@ -16,8 +16,6 @@ from typing import Any, Final, Self
 
 import asyncpg
 
-from standalone.embedded.children import end, ended, last_complaint, say_nothing, spawn
-from standalone.embedded.file_lock import FileLock
 from standalone.embedded.postgres_home import (
     PORT,
     EmbeddedPostgresError,
@@ -27,6 +25,7 @@ from standalone.embedded.postgres_home import (
     socket_directory,
     url_of,
 )
+from standalone.embedded.processes import FileLock, end, ended, last_complaint, spawn
 
 __all__ = ["EmbeddedPostgres", "EmbeddedPostgresError"]
 
@@ -68,7 +67,7 @@ class EmbeddedPostgres:
         say: Receives a line if the data or the programs are not in their usual folder.
     """
 
-    def __init__(self, directory: Path, say: Callable[[str], None] = say_nothing) -> None:
+    def __init__(self, directory: Path, say: Callable[[str], None] = lambda _: None) -> None:
         self._asked = directory
         self._say = say
         self._held = ExitStack()

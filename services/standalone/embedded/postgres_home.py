@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from contracts.extras import install_command
 from servicekit.errors import StartError
-from standalone.embedded.children import Account
+from standalone.embedded.processes import Account
 
 SYSTEM_STATE: Final = Path("/var/lib/agent-feedback")
 """Folder in which root places files that another user must be able to access."""

@@ -15,7 +15,6 @@ from servicekit.db.pools import wait_for_database
 from servicekit.errors import StartError, shown
 from servicekit.log.cluster import Bootstrap
 from servicekit.log.topics import wait_for_broker
-from standalone.embedded.children import say_nothing
 from standalone.terminal import DependencyLost
 
 T = TypeVar("T")
@@ -34,7 +33,7 @@ def broker_at(bootstrap: Bootstrap) -> Dependency:
     """Return the broker at `bootstrap` as a dependency."""
 
     async def answers() -> None:
-        admin = await wait_for_broker(bootstrap, say_nothing)
+        admin = await wait_for_broker(bootstrap, lambda _: None)
         await admin.close()
 
     return Dependency(f"broker at {bootstrap}", answers)
@@ -42,7 +41,7 @@ def broker_at(bootstrap: Bootstrap) -> Dependency:
 
 def database_at(url: str) -> Dependency:
     """Return the database at `url` as a dependency."""
-    return Dependency(f"database at {shown(url)}", lambda: wait_for_database(url, say_nothing))
+    return Dependency(f"database at {shown(url)}", lambda: wait_for_database(url, lambda _: None))
 
 
 async def while_answered(

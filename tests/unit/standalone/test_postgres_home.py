@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from standalone.embedded import postgres_home
-from standalone.embedded.children import Account
 from standalone.embedded.postgres_home import (
     PostgresHome,
     can_reach,
     hand_over,
     socket_directory,
 )
+from standalone.embedded.processes import Account
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs programs as another user")
 SOMEBODY = Account("somebody", 70, 90)

@@ -17,7 +17,7 @@ import pytest
 
 from servicekit.service import Service, ServiceContext
 from standalone.embedded.backpressure import Backpressure
-from standalone.embedded.children import Account, end, ended, last_complaint, spawn
+from standalone.embedded.processes import Account, end, ended, last_complaint, spawn
 from standalone.one_process.stack import Stack, together
 from tests.support.waits import PATIENCE_SECONDS
 
@@ -170,7 +170,7 @@ async def test_a_child_that_ignores_a_signal_gets_the_next_one(tmp_path: Path) -
 PARENT = """
 import os, signal, sys
 sys.path[:0] = sys.argv[2:]
-from standalone.embedded.children import spawn
+from standalone.embedded.processes import spawn
 with open(os.devnull, "wb") as output:
     child = spawn(["sleep", "600"], output=output, environment=os.environ, on_our_death=signal.SIGKILL)
 print(child.pid, flush=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from servicekit.errors import StartError
-from standalone.embedded.file_lock import FileLock
+from standalone.embedded.processes import FileLock
 from standalone.state import _MODE, StateFolder, running
 
 

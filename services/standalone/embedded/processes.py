@@ -1,11 +1,12 @@
-"""Child processes that end together with this process.
+"""Child processes and file locks that end together with this process, however it ends.
 
-Contains functions to start and end them, and to find the error messages in their logs.
+Contains functions to start and end child processes, and to find the error messages in their logs.
 """
 
 import asyncio
 import ctypes
 import errno
+import fcntl
 import os
 import re
 import signal
@@ -21,10 +22,6 @@ from typing import IO, Final
 _PR_SET_PDEATHSIG: Final = 1
 _POLL_SECONDS: Final = 0.02
 _DISK_FULL: Final = (os.strerror(errno.ENOSPC), "Check free disk space")
-
-
-def say_nothing(_line: str) -> None:
-    """Ignore the line. This is the default for parameters named `say`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +121,42 @@ def last_complaint(log: Path, complaint: re.Pattern[str]) -> str:
         if match := complaint.search(line):
             return match[1].strip()
     return lines[-1] if lines else "it left no message"
+
+
+class FileLock:
+    """Lock on a file that contains the process id of the holder. The kernel releases it when that process dies."""
+
+    def __init__(self, file: Path) -> None:
+        self._path = file
+        self._file: IO[bytes] | None = None
+
+    def take(self) -> bool:
+        """Try to acquire the lock, and return True if this object now holds it.
+
+        Raises:
+            OSError: The file cannot be created.
+        """
+        if self._file is not None:
+            return True
+        file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return False
+        self._file = file
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n".encode())
+        file.flush()
+        return True
+
+    def holder(self) -> str:
+        """Return the process id of the last holder, or "unknown"."""
+        with self._path.open("rb") as file:
+            return file.read(20).decode("ascii", "replace").strip() or "unknown"
+
+    def give_back(self) -> None:
+        """Release the lock if this object holds it."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
