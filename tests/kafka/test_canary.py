@@ -20,7 +20,7 @@ from proofs.chaos.logs import compact, records_of
 from servicekit.log.cluster import Bootstrap, client_options
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Message
-from standalone.log import log_of
+from standalone.operations.log_access import log_of
 from tests.support.command import COMMAND, state_folder
 from tests.support.erasures import columns_holding
 from tests.support.local_kafka import LocalKafka

@@ -52,6 +52,11 @@ class UpOptions:
     )
 
     @property
+    def has_memory_log(self) -> bool:
+        """True if the run starts an in-process Kafka."""
+        return self.broker == "memory"
+
+    @property
     def http_port(self) -> int:
         """The port to listen on; 0 for any free port."""
         return self.port if self.port is not None else 0 if self.exit else 8080

@@ -1,13 +1,18 @@
-"""All four services with one Kafka and one database, started and stopped together."""
+"""All four services with one Kafka and one database, started and stopped together.
+
+Start-up waits and retries during an outage of the database or the broker.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from fastapi import APIRouter
 
@@ -21,8 +26,11 @@ from servicekit.settings import read_settings
 from servicekit.web.auth import Authenticator
 from standalone.embedded.backpressure import Backpressure, BackpressureProducer
 from standalone.programs import PROGRAMS
+from standalone.waiting import once_answered
 
 T = TypeVar("T")
+SILENT_SECONDS: Final = 5.0
+"""Time in seconds after which the user is told why the services are not ready."""
 
 
 class Stack:
@@ -143,6 +151,35 @@ class Stack:
                 return
             before = written if lag == 0 else None
             await asyncio.sleep(0.03)
+
+
+async def start_stack(make: Callable[[], Stack], say: Callable[[str], None]) -> Stack:
+    """Start a stack created by `make`, and return it when it is ready.
+
+    If the database or the broker fails meanwhile, the stack is stopped and another one is started. All other errors are
+    raised.
+    """
+
+    async def attempt() -> Stack:
+        stack = make()
+        try:
+            await stack.start()
+            await _ready(stack, say)
+        except BaseException:
+            await stack.stop()
+            raise
+        return stack
+
+    return await once_answered(attempt, say)
+
+
+async def _ready(stack: Stack, say: Callable[[str], None]) -> None:
+    told = time.monotonic() + SILENT_SECONDS
+    while why := await stack.not_ready():
+        if time.monotonic() > told:
+            say(f"Waiting: {why} ...")
+            told = math.inf
+        await asyncio.sleep(0.02)
 
 
 def _on_in_process_log(context: ServiceContext, backpressure: Backpressure) -> ServiceContext:

@@ -8,8 +8,9 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -17,10 +18,13 @@ from rich.console import Console
 from rich.progress import DownloadColumn
 from starlette.types import ASGIApp
 
+from contracts.topics import KAFKA_PARTITIONS
 from servicekit.clock import SystemClock
 from servicekit.db.pools import wait_for_database
 from servicekit.errors import StartError, shown
 from servicekit.garbage_collection import tune_gc
+from servicekit.log.cluster import Bootstrap, cluster_at
+from servicekit.log.topics import ensure_topics, partitions_by_topic
 from servicekit.service import ServiceContext
 from servicekit.settings import read_settings
 from servicekit.tracing import open_traces
@@ -30,19 +34,17 @@ from servicekit.web.auth_settings import AuthSettings, access_token, issuers_of
 from servicekit.web.failures import HttpSettings
 from servicekit.web.server import HttpServer
 from standalone.embedded.backpressure import Backpressure
+from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.postgres import EmbeddedPostgres
-from standalone.log import facts_of_log, open_log
 from standalone.one_process.options import UpOptions
-from standalone.one_process.outage_watch import Dependency, broker_at, database_at, while_answered
 from standalone.one_process.outcomes import Outcomes
 from standalone.one_process.replay import ReplayResult, replay
-from standalone.one_process.stack import Stack
-from standalone.one_process.startup import each_once, start_stack
+from standalone.one_process.stack import Stack, start_stack
 from standalone.one_process.summary import print_summary, summary
 from standalone.sample import write_sample
 from standalone.state import StateFolder
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, DependencyLost, progress_bar
-from standalone.waiting import once_answered, within
+from standalone.waiting import Dependency, broker_at, database_at, once_answered, while_answered, within
 
 Say = Callable[[str], None]
 T = TypeVar("T")
@@ -55,9 +57,10 @@ _CHECK_SECONDS: Final = 1.0
 
 
 class _Started(NamedTuple):
-    """The started services, and the embedded database if this run has started one."""
+    """The started services and their servers. `postgres` is None if the run uses another database."""
 
     stack: Stack
+    bootstrap: Bootstrap
     postgres: EmbeddedPostgres | None
 
 
@@ -83,7 +86,7 @@ async def up(options: UpOptions, console: Console, say: Say) -> dict[str, Any] |
         parts.push_async_callback(server.stop)
         await server.start(_application(stack, callers, auth, http))
         url = f"http://{HOST}:{server.port}/"
-        log = facts_of_log(options.broker, stack.intake.bootstrap)
+        log = {"log": "memory" if options.has_memory_log else "kafka", "broker": str(started.bootstrap)}
         state.announce({"url": url, "token": token, **log, "database": stack.database_url, "groups": stack.groups})
         say(f"Ready after {time.monotonic() - began:.1f} s.")
         account = ReplayResult()
@@ -92,7 +95,9 @@ async def up(options: UpOptions, console: Console, say: Say) -> dict[str, Any] |
             await _replay(options, files, stack, account, say)
             return await once_answered(lambda: summary(stack, account, outcomes, time.monotonic() - began), say)
 
-        work = _while_needed(process(), options, stack)
+        needed = _servers(options, stack.database_url, started.bootstrap) if options.exit else []
+        effect = "stopped before the end of the input"
+        work = while_answered(process(), needed, ANSWER_SECONDS, DependencyLost, effect)
         facts = await _unless(stopping, asyncio.create_task(work))
         if facts is None:
             return None
@@ -138,19 +143,6 @@ def _application(stack: Stack, callers: Sequence[Authenticator], auth: AuthSetti
     return guarded(app, authenticator, auth.cors_origins, http.request_seconds, sign_in_url=auth.sign_in_url)
 
 
-async def _while_needed(work: Coroutine[Any, Any, T], options: UpOptions, stack: Stack) -> T:
-    """Await `work`. A batch run ends if a server that it needs stops responding; a serving run waits.
-
-    Raises:
-        DependencyLost: A server has not responded for too long.
-    """
-    if options.patience is None:
-        return await work
-    brokers = [] if options.broker == "memory" else [broker_at(stack.intake.bootstrap)]
-    needed = [database_at(stack.database_url), *brokers]
-    return await while_answered(work, needed, options.patience, "stopped before the end of the input")
-
-
 async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> None:
     """Wait for the signal to stop.
 
@@ -165,55 +157,58 @@ async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> 
             await asyncio.wait_for(stopping.wait(), _CHECK_SECONDS)
 
 
-async def _start(
-    options: UpOptions, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say
-) -> _Started:
-    postgres: EmbeddedPostgres | None = None
+async def _open_database(
+    options: UpOptions, state: StateFolder, parts: AsyncExitStack, say: Say
+) -> tuple[str, EmbeddedPostgres | None]:
     if options.database is None:
         say("Starting PostgreSQL ...")
         postgres = await parts.enter_async_context(EmbeddedPostgres(state.path / "postgres", say))
-        database_url = postgres.url
-    else:
-        database_url = options.database
-        # Wait for the database once here, instead of in each service.
-        await within(options.patience, wait_for_database(database_url, say), shown(database_url))
-    bootstrap = await parts.enter_async_context(open_log(options.broker, say, options.patience))
+        return postgres.url, postgres
+    # Wait for the database once here, instead of in each service.
+    await within(options.patience, wait_for_database(options.database, say), shown(options.database))
+    return options.database, None
+
+
+async def _open_log(options: UpOptions, parts: AsyncExitStack, say: Say) -> Bootstrap:
+    if options.has_memory_log:
+        return parts.enter_context(MemoryBroker(partitions_by_topic())).bootstrap
+    cluster = cluster_at(options.broker)
+    await within(options.patience, ensure_topics(cluster, partitions=KAFKA_PARTITIONS, say=say), options.broker)
+    return cluster
+
+
+async def _start(
+    options: UpOptions, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say
+) -> _Started:
+    database_url, postgres = await _open_database(options, state, parts, say)
+    bootstrap = await _open_log(options, parts, say)
     say("Starting the services ...")
-    tell = each_once(say)
+    tell = cache(say)  # several services may wait for the same database
     traces = open_traces()
     if traces is not None:
         parts.push_async_callback(traces.close)
     context = ServiceContext(bootstrap, judge_at=options.now, observers=[outcomes], say=tell, traces=traces)
 
     def make() -> Stack:
-        backpressure = Backpressure() if options.broker == "memory" else None
+        backpressure = Backpressure() if options.has_memory_log else None
         # The run listens on this machine only. Its webhooks may therefore call private addresses.
         return Stack(context, database_url, backpressure, {"private_channels": True})
 
+    needed = [] if postgres is None else [database_at(database_url)]  # an embedded server does not restart
+    if options.exit:
+        needed = _servers(options, database_url, bootstrap)
     starting = start_stack(make, tell)
-    if options.patience is not None:
-        brokers = [] if options.broker == "memory" else [broker_at(bootstrap)]
-        starting = _bounded(starting, [database_at(database_url), *brokers])
-    elif options.database is None:  # an embedded server does not restart
-        starting = _bounded(starting, [database_at(database_url)])
-    stack = await starting
+    stack = await while_answered(starting, needed, ANSWER_SECONDS, StartError, "the services did not start")
     parts.push_async_callback(stack.stop)
     tune_gc()
-    if options.broker == "memory":
+    if options.has_memory_log:
         parts.push_async_callback(_drain, stack, say)
-    return _Started(stack, postgres)
+    return _Started(stack, bootstrap, postgres)
 
 
-async def _bounded(starting: Coroutine[Any, Any, Stack], needed: Sequence[Dependency]) -> Stack:
-    """Wait until the stack is started, and return it.
-
-    Raises:
-        StartError: One of the servers in `needed` stops responding.
-    """
-    try:
-        return await while_answered(starting, needed, ANSWER_SECONDS, "the services did not start")
-    except DependencyLost as lost:
-        raise StartError(str(lost)) from None
+def _servers(options: UpOptions, database_url: str, bootstrap: Bootstrap) -> list[Dependency]:
+    """Return the servers of the run, except an in-process log."""
+    return [database_at(database_url), *([] if options.has_memory_log else [broker_at(bootstrap)])]
 
 
 async def _drain(stack: Stack, say: Say) -> None:
@@ -231,7 +226,7 @@ async def _tell_of_store(stack: Stack, say: Say) -> None:
 
 
 async def _replay(options: UpOptions, files: Sequence[Path], stack: Stack, account: ReplayResult, say: Say) -> None:
-    if options.broker == "memory":
+    if options.has_memory_log:
         await _tell_of_store(stack, say)
     total, is_hidden = sum(file.stat().st_size for file in files), options.as_json or not files
     with progress_bar("Replaying", total, is_hidden, DownloadColumn()) as advance:

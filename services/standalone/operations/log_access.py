@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from aiokafka import TopicPartition
@@ -26,7 +27,6 @@ from servicekit.log.topics import wait_for_broker
 from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from standalone.embedded.backpressure import OUTSIDE_BYTES, Backpressure, BackpressureProducer
-from standalone.log import log_of
 from standalone.state import running
 from standalone.terminal import ANSWER_SECONDS, say
 from standalone.waiting import within
@@ -84,6 +84,16 @@ def target_of(broker: str | None, state: Path, store: str | None = None) -> LogT
     facts = running(state)
     groups = facts.get("groups", ()) if facts.get("log") == "memory" else ()
     return LogTarget(log_of(facts), store or str(facts["database"]), tuple(groups))
+
+
+def log_of(facts: Mapping[str, Any]) -> Bootstrap:
+    """Return the Kafka of a run from its `run.json`. An external one has the credentials in KAFKA_*.
+
+    Raises:
+        StartError: The settings KAFKA_* are invalid.
+    """
+    servers = str(facts["broker"])
+    return servers if facts.get("log") == "memory" else cluster_at(servers)
 
 
 @asynccontextmanager
