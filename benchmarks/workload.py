@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 
 from contracts.topics import BY_NAME, CHAT_MESSAGE, CHAT_REACTION, CHAT_REPLY, IN_LOG_ORDER
 from servicekit.log.records import Message
-from standalone.sample import write_sample
+from standalone.one_process.replay import write_sample
 
 Say = Callable[[str], None]
 """Printer of progress."""

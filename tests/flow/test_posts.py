@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from servicekit.log.records import Message
-from standalone.one_process.lines import Routed, route
+from standalone.one_process.replay import Routed, route
 from tests.support.post_events import Given, commented, discussions, published, reacted, recount
 from tests.support.running_stack import RunningStack, message
 

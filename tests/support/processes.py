@@ -17,7 +17,7 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError
 from contracts.topics import Consumer, consumed_by
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Message
-from standalone.one_process.lines import Routed, route
+from standalone.one_process.replay import Routed, route
 from tests.support.command import COMMAND
 
 GROUPS: Mapping[str, tuple[Consumer, ...]] = {

@@ -38,10 +38,9 @@ from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.one_process.options import UpOptions
 from standalone.one_process.outcomes import Outcomes
-from standalone.one_process.replay import ReplayResult, replay
+from standalone.one_process.replay import ReplayResult, replay, write_sample
 from standalone.one_process.stack import Stack, start_stack
 from standalone.one_process.summary import print_summary, summary
-from standalone.sample import write_sample
 from standalone.state import StateFolder
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, DependencyLost, progress_bar
 from standalone.waiting import Dependency, broker_at, database_at, once_answered, while_answered, within

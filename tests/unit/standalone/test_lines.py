@@ -23,8 +23,17 @@ from standalone.data_import import rows
 from standalone.data_import.mapping import RejectedRow
 from standalone.data_import.rows import ROW_LIMIT, header_of, rows_of
 from standalone.data_import.verdicts import MappingInvalid
-from standalone.one_process.lines import KEY_LIMIT, Routed, lines_of, route
-from standalone.one_process.replay import BATCH, Line, RejectedLine, ReplayResult, replay
+from standalone.one_process.replay import (
+    BATCH,
+    KEY_LIMIT,
+    Line,
+    RejectedLine,
+    ReplayResult,
+    Routed,
+    lines_of,
+    replay,
+    route,
+)
 from tests.support.running_stack import message
 
 TOPIC = CHAT_MESSAGE.name

@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from contracts.instants import DAY, parse_instant
 from contracts.topics import BY_NAME
-from standalone.one_process.lines import Routed, route
-from standalone.sample import write_sample
+from standalone.one_process.replay import Routed, route, write_sample
 
 NOW = parse_instant("2026-11-21T00:00:00Z")
 Events = list[dict[str, Any]]
