@@ -1,4 +1,4 @@
-"""Outcomes of the replayed lines. No I/O, except for writing the file."""
+"""Outcomes of a run: of each replayed line, and in sum. No I/O, except for writing the file."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from contracts.topics import INBOUND_TOPICS
+from rich.console import Console
+from rich.table import Table
+
+from contracts.topics import INBOUND_TOPICS, TOPICS
 from servicekit.log.outcome import Observation, Outcome
 from standalone.one_process.replay import RejectedLine, ReplayResult
 
 _INBOUND = frozenset(topic.name for topic in INBOUND_TOPICS)
 _NAMES = {"stored": "good", "unchanged": "duplicate", "ignored": "ignored", "parked": "parked"}
 """Name of each kind of outcome in the file."""
+FEEDBACK_TYPES = ("implicit", "reaction", "explicit", "inferred")
 
 
 class Outcomes:
@@ -77,3 +82,61 @@ def _note(noted: dict[str, Outcome], cause: str, outcome: Outcome) -> None:
     """Store an outcome, keeping the first one if a record is delivered again because a commit was lost."""
     if not (outcome.kind == "unchanged" and cause in noted):
         noted[cause] = outcome
+
+
+class StoredCounts(NamedTuple):
+    """Counts of the stored data of all tenants: feedback records by type, parked events, verdicts by kind."""
+
+    feedback: Counter[str]
+    parked: int
+    verdicts: dict[str, int]
+
+
+def summary(
+    account: ReplayResult, outcomes: Outcomes, produced: Counter[str], stored: StoredCounts, seconds: float
+) -> dict[str, Any]:
+    """Return the summary of a run that took `seconds`, as a JSON object.
+
+    `feedback`, `parked` and `report` cover all tenants and all data in the state folder. The other sections only cover
+    this run.
+    """
+    return {
+        "replayed": {
+            "lines": account.lines,
+            "events": account.events,
+            "rejected": [line.row() for line in account.rejected],
+        },
+        "topics": {topic.name: produced[topic.name] for topic in TOPICS},
+        "feedback": {
+            "stored": stored.feedback.total(),
+            "by_type": {name: stored.feedback[name] for name in FEEDBACK_TYPES},
+        },
+        "dead_letters": {topic.name: outcomes.dead_letters[topic.name] for topic in TOPICS},
+        "parked": stored.parked,
+        "ignored": dict(sorted(outcomes.ignored.items())),
+        "report": stored.verdicts,
+        "seconds": round(seconds, 3),
+    }
+
+
+def print_summary(console: Console, facts: dict[str, Any]) -> None:
+    """Print the summary of a run as a table: input, stored feedback and verdicts."""
+    replayed, feedback, report = facts["replayed"], facts["feedback"], facts["report"]
+    by_type = feedback["by_type"]
+    table = Table(title="Outcome", title_justify="left", show_header=False, pad_edge=False, box=None)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    lines = f"of {replayed['lines']:,} lines, {len(replayed['rejected']):,} rejected"
+    table.add_row("chat events published", f"{replayed['events']:,}", lines)
+    kinds = ", ".join(f"{by_type[name]:,} {name}" for name in FEEDBACK_TYPES if by_type[name])
+    table.add_row("feedback stored", f"{feedback['stored']:,}", kinds)
+    table.add_row("feedback.created announced", f"{facts['topics']['feedback.created']:,}", "in this run")
+    table.add_row("awaiting their message", f"{facts['parked']:,}", "parked")
+    table.add_row("dead letters", f"{sum(facts['dead_letters'].values()):,}", "in this run")
+    table.add_row("conversations with a verdict", f"{report['conversations']:,}", "")
+    verdicts = f"👍 {report['ok']:,} ok   👎 {report['not_ok']:,} not ok   😐 {report['neutral']:,} neutral"
+    table.add_row("verdicts on turns", f"{report['total']:,}", verdicts)
+    table.add_row("", "", f"{report['user']:,} by people, {report['machine']:,} inferred from what they wrote next")
+    table.add_row("seconds", f"{facts['seconds']:.1f}", "start-up included")
+    console.print(table)

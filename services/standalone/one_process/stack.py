@@ -18,6 +18,7 @@ from fastapi import APIRouter
 
 from agent_feedback_kit.deadlines import within
 from contracts.topics import Consumer
+from reporting.figures.counts import totals
 from servicekit.definition import ServiceDefinition
 from servicekit.log.producer import BatchProducer
 from servicekit.log.records import Producer
@@ -25,6 +26,7 @@ from servicekit.service import Service, ServiceContext
 from servicekit.settings import read_settings
 from servicekit.web.auth import Authenticator
 from standalone.embedded.backpressure import Backpressure, BackpressureProducer
+from standalone.one_process.outcomes import StoredCounts
 from standalone.programs import PROGRAMS
 from standalone.waiting import once_answered
 
@@ -133,6 +135,11 @@ class Stack:
         """The number of records that this process has written, by topic."""
         producers = [self.intake, *(service.batch_producer for service in self.services.values())]
         return sum((producer.produced for producer in producers), Counter[str]())
+
+    async def stored(self) -> StoredCounts:
+        """Count the stored data of all tenants."""
+        bridge, feedback, reporting = (self.services[name].parts for name in ("chat_bridge", "feedback", "reporting"))
+        return StoredCounts(await feedback.store.count(), await bridge.store.parked(), await totals(reporting.pool))
 
     async def quiet(self, progress: Callable[[int], None] = lambda _: None) -> None:
         """Wait until all consumer groups have read all records.

@@ -37,10 +37,9 @@ from standalone.embedded.backpressure import Backpressure
 from standalone.embedded.memory_broker import MemoryBroker
 from standalone.embedded.postgres import EmbeddedPostgres
 from standalone.one_process.options import UpOptions
-from standalone.one_process.outcomes import Outcomes
+from standalone.one_process.outcomes import Outcomes, print_summary, summary
 from standalone.one_process.replay import ReplayResult, replay, write_sample
 from standalone.one_process.stack import Stack, start_stack
-from standalone.one_process.summary import print_summary, summary
 from standalone.state import StateFolder
 from standalone.terminal import ANSWER_SECONDS, INTERRUPTED, DependencyLost, progress_bar
 from standalone.waiting import Dependency, broker_at, database_at, once_answered, while_answered, within
@@ -56,11 +55,15 @@ _CHECK_SECONDS: Final = 1.0
 
 
 class _Started(NamedTuple):
-    """The started services and their servers. `postgres` is None if the run uses another database."""
+    """The started services.
+
+    `postgres` is the embedded database if this run has started one. `needed` are the servers whose outage ends the run,
+    none if it serves.
+    """
 
     stack: Stack
-    bootstrap: Bootstrap
     postgres: EmbeddedPostgres | None
+    needed: Sequence[Dependency]
 
 
 async def up(options: UpOptions, console: Console, say: Say) -> dict[str, Any] | None:
@@ -76,7 +79,7 @@ async def up(options: UpOptions, console: Console, say: Say) -> dict[str, Any] |
         token = state.token(os.environ.get("AGENT_FEEDBACK_TOKEN"))
         auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
         callers = [access_token(token), *issuers_of(auth)]
-        files = [*(options.replay or ()), *([_sample_file(state)] if options.sample else [])]
+        files = _files(options, state)
         started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
         if started is None:
             return None
@@ -85,18 +88,18 @@ async def up(options: UpOptions, console: Console, say: Say) -> dict[str, Any] |
         parts.push_async_callback(server.stop)
         await server.start(_application(stack, callers, auth, http))
         url = f"http://{HOST}:{server.port}/"
-        log = {"log": "memory" if options.has_memory_log else "kafka", "broker": str(started.bootstrap)}
+        log = {"log": "memory" if options.has_memory_log else "kafka", "broker": str(stack.intake.bootstrap)}
         state.announce({"url": url, "token": token, **log, "database": stack.database_url, "groups": stack.groups})
         say(f"Ready after {time.monotonic() - began:.1f} s.")
         account = ReplayResult()
 
         async def process() -> dict[str, Any]:
             await _replay(options, files, stack, account, say)
-            return await once_answered(lambda: summary(stack, account, outcomes, time.monotonic() - began), say)
+            stored = await once_answered(stack.stored, say)
+            return summary(account, outcomes, stack.produced, stored, time.monotonic() - began)
 
-        needed = _servers(options, stack.database_url, started.bootstrap) if options.exit else []
         effect = "stopped before the end of the input"
-        work = while_answered(process(), needed, ANSWER_SECONDS, DependencyLost, effect)
+        work = while_answered(process(), started.needed, ANSWER_SECONDS, DependencyLost, effect)
         facts = await _unless(stopping, asyncio.create_task(work))
         if facts is None:
             return None
@@ -134,26 +137,44 @@ def _stopping(say: Say) -> asyncio.Event:
     return stopping
 
 
-def _application(stack: Stack, callers: Sequence[Authenticator], auth: AuthSettings, http: HttpSettings) -> ASGIApp:
-    """Return the application with the routes of all services, for `callers` and those with a key of a service."""
-    app = application(stack.not_ready, lambda: stack.warnings)
-    add_routes(app, stack.routers)
-    authenticator = AnyOf(*callers, *stack.authenticators)
-    return guarded(app, authenticator, auth.cors_origins, http.request_seconds, sign_in_url=auth.sign_in_url)
+def _files(options: UpOptions, state: StateFolder) -> list[Path]:
+    """Return the files to replay. The sample's is in the state folder, and is written if it does not exist."""
+    files = list(options.replay or ())
+    if options.sample:
+        with state.writing():
+            files.append(write_sample(state.path / "sample.jsonl", SystemClock().now()))
+    return files
 
 
-async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> None:
-    """Wait for the signal to stop.
+async def _start(
+    options: UpOptions, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say
+) -> _Started:
+    database_url, postgres = await _open_database(options, state, parts, say)
+    bootstrap = await _open_log(options, parts, say)
+    say("Starting the services ...")
+    tell = cache(say)  # several services may wait for the same database
+    traces = open_traces()
+    if traces is not None:
+        parts.push_async_callback(traces.close)
+    context = ServiceContext(bootstrap, judge_at=options.now, observers=[outcomes], say=tell, traces=traces)
 
-    Raises:
-        DependencyLost: The embedded database has ended. It is not restarted.
-    """
-    while not stopping.is_set():
-        if postgres is not None and postgres.has_ended:
-            logging.disable()  # otherwise the services' errors would hide the reason
-            raise DependencyLost("The database that this run started has ended: start the run again.")
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), _CHECK_SECONDS)
+    def make() -> Stack:
+        backpressure = Backpressure() if options.has_memory_log else None
+        # The run listens on this machine only. Its webhooks may therefore call private addresses.
+        return Stack(context, database_url, backpressure, {"private_channels": True})
+
+    database = database_at(database_url)
+    needed: list[Dependency] = []
+    if options.exit:  # a serving run waits instead
+        needed = [database] if options.has_memory_log else [database, broker_at(bootstrap)]
+    to_start = needed or ([] if postgres is None else [database])  # an embedded server does not restart
+    starting = start_stack(make, tell)
+    stack = await while_answered(starting, to_start, ANSWER_SECONDS, StartError, "the services did not start")
+    parts.push_async_callback(stack.stop)
+    tune_gc()
+    if options.has_memory_log:
+        parts.push_async_callback(_drain, stack, say)
+    return _Started(stack, postgres, needed)
 
 
 async def _open_database(
@@ -176,68 +197,9 @@ async def _open_log(options: UpOptions, parts: AsyncExitStack, say: Say) -> Boot
     return cluster
 
 
-async def _start(
-    options: UpOptions, state: StateFolder, outcomes: Outcomes, parts: AsyncExitStack, say: Say
-) -> _Started:
-    database_url, postgres = await _open_database(options, state, parts, say)
-    bootstrap = await _open_log(options, parts, say)
-    say("Starting the services ...")
-    tell = cache(say)  # several services may wait for the same database
-    traces = open_traces()
-    if traces is not None:
-        parts.push_async_callback(traces.close)
-    context = ServiceContext(bootstrap, judge_at=options.now, observers=[outcomes], say=tell, traces=traces)
-
-    def make() -> Stack:
-        backpressure = Backpressure() if options.has_memory_log else None
-        # The run listens on this machine only. Its webhooks may therefore call private addresses.
-        return Stack(context, database_url, backpressure, {"private_channels": True})
-
-    needed = [] if postgres is None else [database_at(database_url)]  # an embedded server does not restart
-    if options.exit:
-        needed = _servers(options, database_url, bootstrap)
-    starting = start_stack(make, tell)
-    stack = await while_answered(starting, needed, ANSWER_SECONDS, StartError, "the services did not start")
-    parts.push_async_callback(stack.stop)
-    tune_gc()
-    if options.has_memory_log:
-        parts.push_async_callback(_drain, stack, say)
-    return _Started(stack, bootstrap, postgres)
-
-
-def _servers(options: UpOptions, database_url: str, bootstrap: Bootstrap) -> list[Dependency]:
-    """Return the servers of the run, except an in-process log."""
-    return [database_at(database_url), *([] if options.has_memory_log else [broker_at(bootstrap)])]
-
-
 async def _drain(stack: Stack, say: Say) -> None:
     if not await stack.drain(DRAIN_SECONDS):
         say("Stopped before all records were processed; the in-process log loses them: replay their files again.")
-
-
-async def _tell_of_store(stack: Stack, say: Say) -> None:
-    """Tell the user how many stored feedback records are missing from the in-memory log."""
-    if stored := (await once_answered(lambda: stack.services["feedback"].parts.store.count(), say)).total():
-        say(
-            f"The log in memory starts empty in each run and has none of the store's {stored:,} feedback records: "
-            "`agent-feedback ledger republish` announces them again."
-        )
-
-
-async def _replay(options: UpOptions, files: Sequence[Path], stack: Stack, account: ReplayResult, say: Say) -> None:
-    if options.has_memory_log:
-        await _tell_of_store(stack, say)
-    total, is_hidden = sum(file.stat().st_size for file in files), options.as_json or not files
-    with progress_bar("Replaying", total, is_hidden, DownloadColumn()) as advance:
-        await replay(files, stack.log, account, keep_places=options.outcomes is not None, progress=advance)
-    with Console(stderr=True, quiet=is_hidden).status("Processing") as status:
-        await stack.quiet(lambda lag: status.update(f"Processing ({lag:,} records to go)"))
-
-
-def _sample_file(state: StateFolder) -> Path:
-    """Return the path of the sample file in the state folder, writing the file if it does not exist."""
-    with state.writing():
-        return write_sample(state.path / "sample.jsonl", SystemClock().now())
 
 
 async def _unless(stopping: asyncio.Event, work: asyncio.Task[T]) -> T | None:
@@ -251,3 +213,44 @@ async def _unless(stopping: asyncio.Event, work: asyncio.Task[T]) -> T | None:
     with contextlib.suppress(asyncio.CancelledError):
         await work
     return None
+
+
+def _application(stack: Stack, callers: Sequence[Authenticator], auth: AuthSettings, http: HttpSettings) -> ASGIApp:
+    """Return the application with the routes of all services, for `callers` and those with a key of a service."""
+    app = application(stack.not_ready, lambda: stack.warnings)
+    add_routes(app, stack.routers)
+    authenticator = AnyOf(*callers, *stack.authenticators)
+    return guarded(app, authenticator, auth.cors_origins, http.request_seconds, sign_in_url=auth.sign_in_url)
+
+
+async def _replay(options: UpOptions, files: Sequence[Path], stack: Stack, account: ReplayResult, say: Say) -> None:
+    if options.has_memory_log:
+        await _tell_of_store(stack, say)
+    total, is_hidden = sum(file.stat().st_size for file in files), options.as_json or not files
+    with progress_bar("Replaying", total, is_hidden, DownloadColumn()) as advance:
+        await replay(files, stack.log, account, keep_places=options.outcomes is not None, progress=advance)
+    with Console(stderr=True, quiet=is_hidden).status("Processing") as status:
+        await stack.quiet(lambda lag: status.update(f"Processing ({lag:,} records to go)"))
+
+
+async def _tell_of_store(stack: Stack, say: Say) -> None:
+    """Tell the user how many stored feedback records are missing from the in-memory log."""
+    if stored := (await once_answered(stack.services["feedback"].parts.store.count, say)).total():
+        say(
+            f"The log in memory starts empty in each run and has none of the store's {stored:,} feedback records: "
+            "`agent-feedback ledger republish` announces them again."
+        )
+
+
+async def _serve(stopping: asyncio.Event, postgres: EmbeddedPostgres | None) -> None:
+    """Wait for the signal to stop.
+
+    Raises:
+        DependencyLost: The embedded database has ended. It is not restarted.
+    """
+    while not stopping.is_set():
+        if postgres is not None and postgres.has_ended:
+            logging.disable()  # otherwise the services' errors would hide the reason
+            raise DependencyLost("The database that this run started has ended: start the run again.")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), _CHECK_SECONDS)

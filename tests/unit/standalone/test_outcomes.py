@@ -13,9 +13,8 @@ from rich.console import Console
 
 from contracts.topics import CHAT_MESSAGE, REACTION_RECEIVED, Consumer
 from servicekit.log.outcome import Observation, Outcome
-from standalone.one_process.outcomes import Outcomes
+from standalone.one_process.outcomes import Outcomes, print_summary
 from standalone.one_process.replay import Line, RejectedLine, ReplayResult
-from standalone.one_process.summary import print_summary
 
 MESSAGE, REACTION = "chat.message.ingested", "chat.message.reaction.ingested"
 
