@@ -1,11 +1,12 @@
-"""Source files that a reaction enters from its topic to its row in reporting, and those of the feedback list.
+"""Source files that a reader has to know, because a function in them is called.
 
-A reader has to know them.
+They are those of a reaction from its topic to its row in reporting, of the feedback list, and of `up --sample`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from typing import Any
 import pytest
 
 from chat_bridge.handlers import ChatHandler
+from standalone.cli.up import up
+from standalone.one_process import replay
+from tests.support.databases import server_folder
 from tests.support.running_stack import exchange, running_stack
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +38,8 @@ IS_VISIT: ContextVar[bool] = ContextVar("is_visit", default=False)
 """True in the test's request and the tasks that it starts, but not in the periodic work beside it."""
 MOST_OF_LIST = 15
 """Greatest number of reporting's files that the page with the feedback list enters. May only fall."""
+MOST_OF_UP = 14
+"""Greatest number of standalone's files that `up --sample` enters. May only fall."""
 MOST_FRAMES = 6
 """Greatest number of calls of ours between FastStream and the bridge's handler. May only fall."""
 
@@ -120,3 +126,19 @@ async def test_a_reaction_and_the_feedback_list_enter_few_files(
     assert 0 < len(names) <= MOST_OF_LIST
     assert {package for package, names in counts.items() if len(names) > MOST[package]} == set()
     assert all(counts.values())
+
+
+def test_up_with_the_sample_enters_few_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("servicekit.logging.configure_logging", lambda *_, **__: None)
+    lines = replay._SAMPLE.read_text("utf-8").splitlines(keepends=True)[:20]
+    monkeypatch.setattr(replay, "_SAMPLE", short := tmp_path / "sample.jsonl")
+    short.write_text("".join(lines), "utf-8")
+    with server_folder() as folder, entered_files(lambda: True) as files:
+        up(sample=True, exit=True, as_json=True, state=Path(folder) / "state")
+    assert json.loads(capsys.readouterr().out)["replayed"]["events"] == len(lines)
+    names = sorted(file.removeprefix("services/standalone/") for file in files if "services/standalone/" in file)
+    with capsys.disabled():
+        print(f"\nup --sample {len(names)}: {' '.join(names)}")
+    assert 0 < len(names) <= MOST_OF_UP
