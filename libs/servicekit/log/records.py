@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 from uuid import UUID
 
+from jiter import from_json
 from pydantic import ValidationError
 
 from contracts.base import RECORD_LIMIT, SHORTEST_EVENT, Envelope
@@ -225,7 +225,9 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
         event = at_log_time(event, raw.first_log_time, raw.coordinates.offset, judged_at)
     if fault := future_fault(event.occurred_at, raw.log_time if judged_at is None else judged_at):
         return Unreadable(raw, *fault)
-    if _repeats_a_key(value):
+    try:
+        from_json(value, catch_duplicate_keys=True)
+    except ValueError:  # readers would disagree about the name's value
         return Unreadable(raw, "repeated_key", "a name stands twice in the object")
     return Received(event, raw)
 
@@ -253,26 +255,6 @@ def _why(error: ValidationError) -> tuple[str, str]:
     where = ".".join(path)[:100]
     fault = first["msg"].removeprefix("Value error, ") if first["type"] in _WORDED else first["type"]
     return "invalid_event", f"{where or 'event'}: {fault[:1].lower()}{fault[1:]}"
-
-
-def _repeats_a_key(value: bytes) -> bool:
-    """Return True if an object of a valid event has one name twice: readers would disagree about its value."""
-    try:
-        json.loads(value.decode(), object_pairs_hook=_object_of, parse_int=str, strict=False)
-    except (_RepeatedKey, RecursionError):
-        return True
-    return False
-
-
-def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise _RepeatedKey
-    return fields
-
-
-class _RepeatedKey(Exception):
-    """Raised if an object has one name twice."""
 
 
 @dataclass(frozen=True, slots=True)
