@@ -1,27 +1,28 @@
 -- function: blank_messages returns setof text
 -- Blanks some messages of a person and returns their ids. An answer to a blanked message loses its question.
 declare
-    tenants text[];
-    projects text[];
-    conversations text[];
-    ids text[];
+    selected messages[];
+    blanked messages[];
 begin
-    select array_agg(tenant), array_agg(project), array_agg(conversation_id), array_agg(message_id)
-    into tenants, projects, conversations, ids from (
+    select array_agg(m::messages) into selected from (
         select * from messages
         where sender_id = :user_id::text and tenant = :tenant::text and sender_type <> 'agent' and said_at <= :until::bigint
         limit :limit::bigint
     ) m;
-    if ids is null then
+    if selected is null then
         return;
     end if;
-    {lock_conversations(conversations, array[]::text[])};
-    update messages set content = '', sender_id = '', has_text = false
-    where message_id = any(ids) and (message_id, conversation_id, tenant, project)
-            in (select * from unnest(ids, conversations, tenants, projects))
-      and sender_id = :user_id and said_at <= :until;
-    perform settle_answers(tenants, projects, conversations, ids);
-    return query select unnest(ids);
+    {lock_conversations(array(select conversation_id from unnest(selected) s), array[]::text[])};
+    with changed as (
+        update messages m set content = '', sender_id = '', has_text = false
+        where message_id = any(array(select message_id from unnest(selected) s))
+          and ({key_of(m)}) in (select {key_of(s)} from unnest(selected) s)
+          and sender_id = :user_id and said_at <= :until
+        returning m
+    )
+    select array_agg(m) into blanked from changed;
+    perform settle_answers(blanked);
+    return query select message_id from unnest(selected) s;
 end
 
 -- name: delete_feedbacks_of_person

@@ -123,8 +123,7 @@ declare
     answers messages[];
 begin
     with changed as materialized (
-        select m.* from unnest({key_arrays}) as k ({key_columns})
-        cross join {message_of(k)}
+        select * from unnest(:changed::messages[])
     ), interrupted as materialized (
         -- Conversations with an answer after a person's changed message, apart from the changed answers. Most have none.
         select c.* from (
@@ -133,28 +132,33 @@ begin
             from changed group by tenant, project, conversation_id
         ) c where exists (
             select from messages a where {is_of(c)} and a.occurred_at >= c.since and a.message_id <> all(c.ids) offset 0)
-    ), affected as (
-        select {key_of(m)} from changed m where m.sender_type = 'agent'
-        union
+    ), others as (
+        -- Only an answer that replies to a message by name may be earlier than its question.
         select p.tenant, p.project, p.conversation_id, a.message_id
         from changed p cross join lateral (
-            select a.message_id from messages a where {is_of(p)} and a.reply_to = p.message_id
-            union all
-            select a.message_id from messages a where {is_of(p)} and a.turn_id = p.turn_id
-            union all
-            select a.message_id from messages a where {is_of(p)} and a.turn_id = p.message_id
+            select a.message_id from messages a where {is_of(p)} and a.reply_to = p.message_id offset 0) a
+        where p.sender_type = 'human'
+        union all
+        select p.tenant, p.project, p.conversation_id, a.message_id
+        from interrupted join changed p using (tenant, project, conversation_id)
+        cross join lateral (
+            select a.message_id from messages a where {is_of(p)} and a.turn_id in (p.turn_id, p.message_id)
             union all
             select x.answer_id from exchanges x
             where (x.tenant, x.project, x.conversation_id, x.question_id) = ({key_of(p)})
+            union all
+            {answers_after(p.thread)} union all {answers_after(p.message_id)}
         ) a
         where p.sender_type = 'human'
-        union
-        select p.tenant, p.project, p.conversation_id, a.message_id
-        from interrupted join changed p using (tenant, project, conversation_id)
-        cross join lateral ({answers_after(p.thread)} union all {answers_after(p.message_id)}) a
-        where p.sender_type = 'human'
+        except
+        select {key_of(c)} from changed c
     )
-    select array_agg(m) into answers from affected k cross join {message_of(k)} where {is_from(m, 'agent')};
+    select array_agg(answer) into answers from (
+        -- The casts avoid a conversion to text and back.
+        select c::messages from changed c where c.sender_type = 'agent'
+        union all
+        select m::messages from others k cross join {message_of(k)} where {is_from(m, 'agent')}
+    ) a (answer);
     if answers is null then
         return;
     end if;

@@ -58,10 +58,7 @@ coalesce((
 -- Return the keys of added or changed messages, the ids and revisions of the feedback records that were stored before,
 -- and the ids of added session ratings, without a revision.
 declare
-    tenants text[];
-    projects text[];
-    conversations text[];
-    ids text[];
+    changed messages[];
 begin
     {nobody_erased};
     {lock_conversations(:changed_conversations::text[], :judged_conversations::text[])};
@@ -75,21 +72,19 @@ begin
                 {position_set_if(is_earlier, held)}
             where {is_later} or {is_earlier}
                 or (held.text_since, held.other_text_at) is distinct from ({text_stands_since}, {text_changed_at})
-            returning {key_of(held)}
+            returning held
         )
-        select array_agg(tenant), array_agg(project), array_agg(conversation_id), array_agg(message_id)
-        into tenants, projects, conversations, ids from written;
-        if ids is not null then
-            perform settle_answers(tenants, projects, conversations, ids);
-            return query
-            select array[t, p, c, m], null::uuid, null::bigint
-            from unnest(tenants, projects, conversations, ids) as w (t, p, c, m);
+        select array_agg(held) into changed from written;
+        if changed is not null then
+            perform settle_answers(changed);
+            return query select array[{key_of(m)}], null::uuid, null::bigint from unnest(changed) m;
         end if;
     end if;
     if cardinality(:feedback_feedback_id::uuid[]) > 0 then
         return query
-        select null::text[], feedback_id, revision from feedbacks
-        where feedback_id = any(:feedback_feedback_id::uuid[]) order by feedback_id for update;
+        select null::text[], f.feedback_id, f.revision
+        from (select distinct unnest(:feedback_feedback_id::uuid[]) as id order by id) k
+        cross join lateral (select * from feedbacks where feedback_id = k.id offset 0 for update) f;
         insert into feedbacks as held ({feedback_columns})
         select {judgement_given(new)}, {copies}
         from unnest({feedback_arrays_as(feedback)}) as new ({feedback_columns}) cross join {with_answer(new)}
