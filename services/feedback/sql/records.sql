@@ -12,20 +12,23 @@ begin
         left join lateral (select * from feedback f where f.feedback_id = k.known_id offset 0) stored on true
         where coalesce(stored.revision, 0) <> k.known_revision;
     end if;
-    if cardinality(:turn_tenant::text[]) > 0
-        or exists (select from feedback where feedback_id = any(:known_id) and source = 'inference') then
+    if cardinality(:turn_tenant::text[]) > 0 or cardinality(:known_id) > 0 then
         return query
-        -- The turn is in the payload of the only slot. The index `feedback_on_turn` has this expression.
+        -- The turn is in the payload of the only slot. The index `feedback_on_turn` has this expression. A subquery with an
+        -- offset is planned by itself: a join that is planned while the table is empty would read the whole table for ever.
         select null::uuid, {record_of(stored)}, null::text, null::text, null::bigint, null::boolean
         from (
             select * from unnest(:turn_tenant::text[], :turn_project::text[], :turn_conversation::text[], :turn_id::text[])
             union
-            select tenant, project, conversation_id, slots -> '' -> 'payload' ->> 'turn_id' from feedback
-            where feedback_id = any(:known_id) and source = 'inference'
+            select f.tenant, f.project, f.conversation_id, f.slots -> '' -> 'payload' ->> 'turn_id'
+            from unnest(:known_id) id cross join lateral (
+                select * from feedback where feedback_id = id and source = 'inference' offset 0) f
         ) t (of_tenant, of_project, of_conversation, of_turn)
-        join feedback stored on stored.conversation_id = of_conversation
-            and stored.slots -> '' -> 'payload' ->> 'turn_id' = of_turn
-            and stored.tenant = of_tenant and stored.project = of_project and stored.source in ('inference', {review});
+        cross join lateral (
+            select * from feedback f where f.conversation_id = of_conversation
+                and f.slots -> '' -> 'payload' ->> 'turn_id' = of_turn
+                and f.tenant = of_tenant and f.project = of_project and f.source in ('inference', {review}) offset 0
+        ) stored;
     end if;
     if cardinality(:person_id::text[]) > 0 then
         return query
