@@ -20,7 +20,7 @@ from servicekit.clock import stage
 from servicekit.log.records import Message as Record
 from servicekit.log.records import Producer
 
-PIECE: Final = 16
+PIECE: Final = 32
 """Number of messages that are judged at a time. Between two pieces, other tasks of the event loop run, such as
 heartbeats: if they are delayed beyond the session timeout, the consumer loses its partitions and cannot commit."""
 
