@@ -248,7 +248,7 @@ class Exchange:
 
     @property
     def requests(self) -> tuple[Message | None, ...]:
-        """The question behind each candidate."""
+        """For each candidate answer, the message that it responds to, or None."""
         return tuple(self.questions(index) for index, message in enumerate(self.before) if message.role == "agent")
 
     @property

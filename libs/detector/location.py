@@ -198,9 +198,9 @@ def addressed_target(x: Exchange, e: Evidence) -> Target | None:
 def older_named(x: Exchange, e: Evidence, embedder: Embedder) -> Target | None:
     """Return an older answer that the message names, or None if there is no such answer.
 
-    Such a message contains words that occur in the older answer or its request alone, and more of them than words of
-    the latest exchange. If it restates a request, which is usually about the latest answer, it contains no word of the
-    latest exchange at all, and the older exchange is on another subject.
+    The message must contain words that occur only in the older answer or its request, and more of them than words of
+    the latest exchange. If it restates a request, which is usually about the latest answer, neither the message nor the
+    older exchange may contain a topic word of the latest exchange.
     """
     if x.answered is None or x.address.rule == "named":
         return None

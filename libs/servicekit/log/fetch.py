@@ -147,7 +147,7 @@ class LogOrder:
                 await self._fetch(consumer, _STEP_SECONDS, limit)
 
     async def _fetch(self, consumer: AIOKafkaConsumer, seconds: float, limit: int) -> bool:
-        """Add fetched records of partitions without records, and return True if there are any."""
+        """Fetch for the assigned partitions that have no buffered records. Return True if any record came."""
         wanted = [partition for partition in consumer.assignment() if not self._fetched.get(partition)]
         if not wanted:
             return False

@@ -119,7 +119,7 @@ def outcomes_of(slots: Sequence[Slot]) -> list[Outcome]:
 
 
 def set_outcomes(slots: Sequence[Slot], outcomes: Sequence[Outcome]) -> None:
-    """Set the outcomes of records. Raises ValueError, and sets none, if there are more or fewer outcomes."""
+    """Set one outcome per slot. Raises ValueError, and sets none, if the numbers differ."""
     for slot, outcome in [*zip(slots, outcomes, strict=True)]:
         slot.outcome = outcome
 

@@ -148,8 +148,8 @@ def _source(
 class CountedVotes(NamedTuple):
     """Verdict counts of one origin, agent and time step.
 
-    `step` is the number of the steps' start times that have passed. `agent_version` is None unless the counts are by
-    version.
+    `step` is the number of start times that lie at or before the verdicts. `agent_version` is None unless the counts
+    are by version.
     """
 
     origin: Origin

@@ -37,8 +37,8 @@ from (
 group by grouping sets ((), (e.start), (e.agent_id), (e.agent_version), (e.origin))
 
 -- name: count_votes(source)
--- Verdict counts by origin, agent and time step: the number of `:starts`, in ascending order, that have passed. With
--- `:by_version`, by the agent's version as well.
+-- Verdict counts by origin, agent and time step: the number of `:starts`, in ascending order, at or before the verdict.
+-- With `:by_version`, by the agent's version as well.
 select origin, agent_id, case when :by_version::boolean then agent_version end as agent_version,
     width_bucket(at, :starts::bigint[]) as step, sum(ok)::bigint as ok, sum(neutral)::bigint as neutral,
     sum(not_ok)::bigint as not_ok
