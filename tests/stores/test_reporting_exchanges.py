@@ -124,6 +124,16 @@ async def test_a_judgement_of_a_deleted_placeholder_is_about_the_turns_last_answ
     assert await left_out(read_models, "kto") == {"answer_empty": 1}, "an emoji is on its message alone"
 
 
+async def test_a_judgement_that_names_an_emptied_message_of_a_person_is_about_the_turns_last_answer(
+    read_models: Database,
+) -> None:
+    thumb = verdict("f", "p", 4, kind="explicit", turn="t")
+    await take(read_models, question(turn="t"), answer(turn="t"), question("p", 3, turn="t"), thumb)
+    assert await of(read_models, "kto") == []
+    await take(read_models, question("p", 5, turn="t", content=DELETED))
+    assert await of(read_models, "kto") == [("Answer a.", True)]
+
+
 @pytest.mark.parametrize(
     "between",
     [

@@ -97,8 +97,7 @@ on conflict do nothing
 -- Draws without a review by their assignee, or by anyone if they have none. With :reviewer, only those that this
 -- reviewer is to review.
 audit_draws d
-where d.tenant = :tenant and d.project = :project
-  and (:reviewer::text is null or d.assignee in ('', :reviewer))
+where d.tenant = :tenant and d.project = :project and (:reviewer::text is null or d.assignee in ('', :reviewer))
   and not exists (select from feedbacks r where {is_review(r, d)} and d.assignee in ('', r.user_id))
   and exists (select from messages m
       where m.tenant = :tenant and m.project = :project and m.conversation_id = d.conversation_id

@@ -1,28 +1,29 @@
 -- function: blank_messages returns setof text
 -- Blanks some messages of a person and returns their ids. An answer to a blanked message loses its question.
 declare
-    selected messages[];
+    projects text[];
+    conversations text[];
+    ids text[];
     blanked messages[];
 begin
-    select array_agg(m::messages) into selected from (
+    select array_agg(project), array_agg(conversation_id), array_agg(message_id) into projects, conversations, ids from (
         select * from messages
         where sender_id = :user_id::text and tenant = :tenant::text and sender_type <> 'agent' and said_at <= :until::bigint
         limit :limit::bigint
     ) m;
-    if selected is null then
+    if ids is null then
         return;
     end if;
-    {lock_conversations(array(select conversation_id from unnest(selected) s), array[]::text[])};
+    {lock_conversations(conversations, array[]::text[])};
     with changed as (
         update messages m set content = '', sender_id = '', has_text = false
-        where message_id = any(array(select message_id from unnest(selected) s))
-          and ({key_of(m)}) in (select {key_of(s)} from unnest(selected) s)
-          and sender_id = :user_id and said_at <= :until
+        where message_id = any(ids) and sender_id = :user_id and tenant = :tenant and said_at <= :until
+          and (message_id, conversation_id, project) in (select * from unnest(ids, conversations, projects))
         returning m
     )
     select array_agg(m) into blanked from changed;
     perform settle_answers(blanked);
-    return query select message_id from unnest(selected) s;
+    return query select unnest(ids);
 end
 
 -- name: delete_feedbacks_of_person

@@ -13,8 +13,7 @@ a.conversation_id = {row}.conversation_id and a.tenant = {row}.tenant and a.proj
 -- Answers in the thread that the person's message `p` may be the question of: those up to the 24th later message of a
 -- person.
 select a.message_id from messages a
-where {is_of(p)} and {in_thread(a, thread)} and a.occurred_at >= p.occurred_at
-  and a.occurred_at <= coalesce((
+where {is_of(p)} and {in_thread(a, thread)} and a.occurred_at >= p.occurred_at and a.occurred_at <= coalesce((
     select q.occurred_at from messages q
     where q.conversation_id = p.conversation_id and q.tenant = p.tenant and q.project = p.project
       and {in_thread(q, thread)} and {is_from(q, 'human')} and q.has_text and q.occurred_at > p.occurred_at
@@ -109,8 +108,7 @@ copied.question_message_id, copied.thread_id, copied.strategy, copied.attributes
 -- fragment: lock_conversations(changed, judged)
 -- Of two writers of a conversation's messages, or of its messages and feedback, the later one waits, so that it sees
 -- what the earlier one has committed.
-perform case when is_changed then pg_advisory_xact_lock(key) else pg_advisory_xact_lock_shared(key) end
-    from (
+perform case when is_changed then pg_advisory_xact_lock(key) else pg_advisory_xact_lock_shared(key) end from (
         select hashtextextended(id, 0) as key, bool_or(is_changed) as is_changed
         from (select id, true from unnest({changed}) as c (id) union all select id, false from unnest({judged}) as c (id))
             as c (id, is_changed)
@@ -133,18 +131,19 @@ begin
         ) c where exists (
             select from messages a where {is_of(c)} and a.occurred_at >= c.since and a.message_id <> all(c.ids) offset 0)
     ), others as (
-        -- Only an answer that replies to a message by name may be earlier than its question.
+        -- Answers that name the message, by id or by turn, may be earlier. The copies in feedback depend on those of a turn.
         select p.tenant, p.project, p.conversation_id, a.message_id
         from changed p cross join lateral (
-            select a.message_id from messages a where {is_of(p)} and a.reply_to = p.message_id offset 0) a
+            select a.message_id from messages a where {is_of(p)} and a.reply_to = p.message_id
+            union all
+            select a.message_id from messages a where {is_of(p)} and a.turn_id in (p.turn_id, p.message_id)
+        ) a
         where p.sender_type = 'human'
         union all
         select p.tenant, p.project, p.conversation_id, a.message_id
         from interrupted join changed p using (tenant, project, conversation_id)
         cross join lateral (
-            select a.message_id from messages a where {is_of(p)} and a.turn_id in (p.turn_id, p.message_id)
-            union all
-            select x.answer_id from exchanges x
+            select x.answer_id as message_id from exchanges x
             where (x.tenant, x.project, x.conversation_id, x.question_id) = ({key_of(p)})
             union all
             {answers_after(p.thread)} union all {answers_after(p.message_id)}

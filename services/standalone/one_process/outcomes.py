@@ -1,4 +1,4 @@
-"""Outcomes of a run: of each replayed line, and in sum. No I/O, except for writing the file."""
+"""Outcomes of a run: of each replayed line, in a file, and in sum, on the console. No other I/O."""
 
 from __future__ import annotations
 
