@@ -214,7 +214,7 @@ def approves_in_answer(e: Evidence) -> bool:
 
 
 def builds_on_answer(e: Evidence) -> bool:
-    """Return True if the message builds on the answer with a follow-up, or asks a question after an answer."""
+    """Return True for a follow-up, or a question that rejects nothing and follows no question of the agent."""
     if "follow" in e.kinds:
         return True
     asks = "cue_ask" in e.kinds and "agent_asks" not in e.answer_kinds

@@ -232,7 +232,7 @@ class Ledger(Protocol):
 
 
 class ErasingHandler(Handler):
-    """Handler wrapper that keeps the data of erased people out of the store.
+    """Handler wrapper that carries out erasures, and keeps the data of erased people out of the store.
 
     Args:
         is_guarded: True if `inner` itself checks for erasures (see `guarded`). It must then do so in every write

@@ -83,7 +83,7 @@ def access_token(token: str) -> AccessToken:
 
 
 def authenticator_for(settings: AuthSettings, token: str | None) -> Authenticator:
-    """Return the authenticator for the configured issuers' tokens or, without issuers, for the access token.
+    """Return the authenticator for the issuers' tokens or the access token; for neither if only `keys_url` is set.
 
     Raises:
         StartError: If both are configured, because a forgotten access token would bypass the issuers. Also if there

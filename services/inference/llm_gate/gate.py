@@ -76,10 +76,10 @@ class LlmGate:
         return verdicts
 
     async def _answers_to(self, questions: Iterable[LlmQuestion], until: float, *, final: bool) -> Answers:
-        """Return the outcomes of the questions, omitting questions without an outcome.
+        """Return the model's answers to the questions, stored or new. Only questions without a stored answer are asked.
 
-        Stored outcomes are reused, and only the other questions are asked. If `final` is True, a missing answer is
-        stored as an outcome.
+        With `final`, a question that gets no answer is stored as unanswered, with None as its answer. Otherwise it is
+        left out.
         """
         distinct = {question.digest: question for question in questions}
         if not distinct:

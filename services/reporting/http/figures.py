@@ -67,7 +67,7 @@ class _Handlers:
         return await calibration(self.pool, project, question.span(self.clock.now()), question.filters)
 
     async def why(self, project: ProjectPath, question: Annotated[ListQuestion, Query()]) -> Reasons:
-        """Count the reasons of verdicts: people's tags, and correction types of the machine's."""
+        """Count the reasons of verdicts: tags of people's verdicts, and correction types of machine verdicts."""
         span = question.span(self.clock.now())
         return await reasons(self.pool, project, span, question.filters, question.limit)
 

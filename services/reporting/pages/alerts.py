@@ -115,7 +115,7 @@ async def _carry_out(administration: AlertAdministration, visit: Visit, form: Fo
 
 
 async def _set_channel(administration: AlertAdministration, visit: Visit, form: Form) -> FormOutcome:
-    """Store a channel, add it to the rules or to a first rule, and test it, as the form asks."""
+    """Store a channel. If the form asks, make a first rule for it, add it to all rules, or send a test message."""
     project, caller, address = visit.project, visit.caller, visit.request.url
     base = f"{address.scheme}://{address.netloc}"
     name, kind, url = (form.field(field).strip() for field in ("channel", "channel_kind", "url"))

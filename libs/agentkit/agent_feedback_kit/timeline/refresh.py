@@ -99,9 +99,9 @@ def _is_new(item: LatestItemJson, turn: Turn) -> bool:
 
 
 def _with_feedback(turn: Turn, items: Sequence[LatestItemJson]) -> Turn:
-    """Return the turn with a block appended for each item.
+    """Return the turn with a block appended for each item, in place of the feedback's former block.
 
-    A person has only one reaction on a turn, so an earlier block of the same person is hidden.
+    A person has only one reaction on a turn, so earlier blocks of the same person are hidden.
     """
     blocks = turn.blocks
     for item in items:
