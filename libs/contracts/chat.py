@@ -82,7 +82,7 @@ WrittenBy = Annotated[
     SenderType,
     Field(
         description="`human` if a person wrote the message, `agent`, or `system` for a line of the platform, such as "
-        '"ann joined": it is no question and no feedback, and is erased with the person `senderId`.'
+        '"ann joined": it is neither question nor feedback, and is erased with the person `senderId`.'
     ),
 ]
 

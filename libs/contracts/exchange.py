@@ -1,7 +1,7 @@
-"""The rule for which person's message an agent's message answers, and for which answer stands for a turn. No I/O.
+"""Rules that find the question behind an agent's message, and the answer of a turn. No I/O.
 
 Every index of messages reads the candidates that `question_of` needs and calls it, so that all of them pair a question
-and an answer alike. Only reporting states the rule in SQL (`sql/exchanges.sql`), and a test holds it to this one.
+and an answer alike. Only reporting has the rule in SQL (`sql/exchanges.sql`); a test compares it with this one.
 """
 
 from __future__ import annotations

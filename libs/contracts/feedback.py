@@ -166,7 +166,7 @@ class FeedbackInferredReceived(ExchangeFields, ProvenanceFields, Event):
     """The rule that decided (docs/detector.md), `learned` for the learned layer or `llm` for a language model; null in
     a retraction."""
     reasons: tuple[Label, ...] = ()
-    """The patterns and rules in English. The person's message is the subject: `says that it is wrong`."""
+    """The deciding rule in English. The person's message is the subject: `rejects the answer`."""
     decided_by: DecidedBy = "rules"
     """The part of the detector that decided: its rules, its learned layer (`learned`), or a language model (`llm`)."""
     detector: Label
@@ -223,14 +223,14 @@ class FeedbackErasureConfirmed(Envelope):
 
 
 class FeedbackSessionCreated(Envelope):
-    """Event sent when a person ends a session, with or without a rating. It contains no text."""
+    """Event sent when a person rates a session at its end, or skips the rating. It contains no text."""
 
     id: UUID
     """The id of the rating."""
     session_id_opaque: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     """SHA-256 of the session's thread id, in hexadecimal."""
     user_id_or_null: Id | None
-    """The person who rated the session; null in an incognito session."""
+    """The person who rated the session; null if the person was erased before the rating was announced."""
     recorded_at: Instant
     """The time at which the rating was recorded."""
     label: Literal["positive", "negative", "skip"]
@@ -273,8 +273,8 @@ class FeedbackCreated(ExchangeFields, ProvenanceFields, Event):
     """`implicit`: a reply. `reaction`: an emoji. `explicit`: a judgement or a rating of the answer. `inferred`: a
     verdict inferred from a message."""
     source: Label
-    """The source of the feedback: `chat` (replies and emoji), `api` (judgements), `review` (a reviewer's judgement of
-    another person's turn) or `inference`."""
+    """The source of the feedback: `chat` or `post` (replies and emoji), `api` (judgements), `review` (a reviewer's
+    judgement of another person's turn) or `inference`."""
     source_id: Annotated[str, Field(min_length=1, max_length=512)]
     """The item of `source` that the feedback came from: the id of the reply, of the message with the emoji, of the
     judged turn, or of the message with an inferred verdict, with the detector's name."""

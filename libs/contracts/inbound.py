@@ -40,7 +40,7 @@ def _instant(value: object, info: ValidationInfo) -> int:
 
 
 def _digits(limit: int) -> CoreSchema:
-    """Return the schema of an integer that becomes its decimal digits, at most `limit` of them."""
+    """Return the schema of an integer that is converted to a text of at most `limit` decimal digits."""
 
     def digits(value: int) -> str:
         text = str(value)

@@ -110,7 +110,7 @@ class PostCommented(AuthoredEvent):
 
     @property
     def as_reply(self) -> ChatMessageReplyIngested:
-        """The comment as a reply to the post or to the other comment."""
+        """The comment as a reply to the post or to the parent comment."""
         return ChatMessageReplyIngested.model_construct(
             **_envelope(self),
             message_id=self.message_id,

@@ -89,7 +89,7 @@ class Topic:
 
     @property
     def compacted(self) -> bool:
-        """True if the topic keeps only the last record of each key, and that forever.
+        """True if the topic keeps the last record of each key without a time limit.
 
         Only the tombstones of `feedback.created` have a meaning for consumers (`FeedbackErased`). Tombstones of other
         topics have the outcome `tombstone` and reach no handler.
@@ -126,7 +126,7 @@ CHAT_REACTION = _conversation(
     ChatMessageReactionIngested,
     "chat services",
     ("chat_bridge",),
-    "an emoji was put on a message or removed",
+    "an emoji was put on a message or removed, or a message was judged",
 )
 POST_PUBLISHED = _conversation(
     "post.published",
@@ -150,7 +150,7 @@ POST_REACTED = _conversation(
     "an emoji was put on a post or a comment, or removed",
 )
 REPLY_RECEIVED = _conversation(
-    "feedback.reply.received", FeedbackReplyReceived, "chat_bridge", ("feedback",), "a message to an agent was a reply"
+    "feedback.reply.received", FeedbackReplyReceived, "chat_bridge", ("feedback",), "an agent's message got a reply"
 )
 REACTION_RECEIVED = _conversation(
     "feedback.reaction.received",

@@ -82,7 +82,7 @@ def version_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> bytes:
 
 
 def position_of(event: MessageEvent, logged: LogPosition = UNLOGGED) -> bytes:
-    """Return a 36-byte sort key for the messages of a conversation, of which a message has the least of its versions'.
+    """Return a 36-byte sort key for the messages of a conversation. A message has the lowest key of its versions.
 
     It consists of occurredAt, the sequence (-1 for a missing one) and the position in the log.
     """

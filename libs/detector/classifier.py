@@ -53,7 +53,7 @@ class Opinion(NamedTuple):
 
     @property
     def gate(self) -> GateCall:
-        """The most probable of not_ok, ok and neutral. A message that only goes on counts as neutral."""
+        """The most probable of not_ok, ok and neutral. A message that only continues counts as neutral."""
         options: tuple[tuple[float, GateCall], ...] = (
             (self.none + self.continuation, "neutral"),
             (self.approval, "ok"),
@@ -63,7 +63,7 @@ class Opinion(NamedTuple):
 
     @property
     def correction_type(self) -> CorrectionType | None:
-        """The most probable kind of rejection, or None if the message is no rejection."""
+        """The most probable kind of rejection, or None if the message is not a rejection."""
         if self.feedback != "rejected":
             return None
         return max(zip((self.explicit, self.rephrased, self.abandonment), _TYPES, strict=True))[1]

@@ -18,13 +18,13 @@ from detector.word_layer import WordLayer
 
 #: Maximum number of characters of the message that a verdict quotes.
 QUOTE: Final = 10_000
-#: Share that the reader gives to rejections from which it does not contradict a rule's rejection.
+#: Minimum probability of a rejection, by the reader, at which it does not contradict a rule's rejection.
 NOT_CONTRADICTED: Final = 0.5
-#: Confidence of a rejection that asks again, if the message asks for something else than the request.
+#: Maximum confidence of a `rephrased` rejection if the message asks for something other than the request.
 NOT_ANNOUNCED: Final = 0.69
 
 _REACTION: Final[dict[Feedback, Reaction | None]] = {"rejected": "not_ok", "accepted": "ok", "neutral": None}
-#: Rules of the specification that decide although there is a reader.
+#: Rules of the specification that decide even if there is a reader.
 _CERTAIN: Final = frozenset(
     {"nothing_to_judge", "silence", "declines_offer", "other_request", "same_request", "agrees", "closes"}
     | {"closes_with_thanks", "acknowledges", "takes"}
@@ -127,9 +127,9 @@ class Detector:
     def _opinion(self, x: Exchange, evidence: Evidence, rule: Rule) -> Opinion | None:
         """Return the classifier's opinion, or None if the rule decides.
 
-        In English, a certain rule decides, and a rejection by a rule that the reader does not contradict. Without a
-        reader, any rule decides that does not leave the verdict open, and any rule if the agent asked something. In
-        other languages the rule always decides.
+        The rule decides outside English, if it is in _CERTAIN, if a short message gives up, or if the reader does not
+        contradict its rejection. Without a reader, it also decides unless it is in _OPEN, and always if the agent asked
+        or suggested something.
         """
         is_reply, rejects = "agent_asks" in evidence.answer_kinds, rule.verdict.feedback == "rejected"
         gives_up = rule.name == "gives_up" and evidence.is_short

@@ -78,7 +78,7 @@ class Evidence:
 
     @property
     def asks_otherwise(self) -> bool:
-        """True if the message asks for something else than the request, in similar words (see `requests`)."""
+        """True if the message asks for something other than the request, in similar words (see `requests`)."""
         return asks_otherwise(self.message, self.request, self.answer)
 
     @property

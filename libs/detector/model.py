@@ -83,7 +83,7 @@ class Verdict:
         confidence: Estimated probability that `feedback` is right.
         user_said: The message, truncated to `detector.QUOTE` characters.
         rules: Names of the rule and the patterns that match the message.
-        decided_by: What decided. For "rules", the confidence is a constant from the specification. For "learned", it is
+        decided_by: Deciding part. For "rules", the confidence is a constant of the specification. For "learned", it is
             a probability from the classifier (that of an approval if `gate` is ok). For "llm", it is the value given by
             the language model.
         gate: Stricter verdict on the same message.

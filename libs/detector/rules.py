@@ -89,9 +89,9 @@ def approves_and_rejects(e: Evidence) -> bool:
 
 
 def _rejections(e: Evidence) -> list[str]:
-    """Return the explicit rejections in the message.
+    """Return the names of the patterns and rules by which the message rejects the answer explicitly.
 
-    A single rejection does not count if a veto makes it harmless, or if it answers an open question of the agent.
+    A veto cancels a single rejection. A stated rejection (`reject_stated`) does not count after an open question.
     """
     kinds: Kinds = frozenset({"reject", "abandon"} if e.asks_openly else {"reject", "reject_stated"})
     if e.asks_openly:
@@ -141,7 +141,7 @@ def is_unread(e: Evidence) -> bool:
 
 
 def asks_again(e: Evidence) -> bool:
-    """Return True if the message asks for the same as the previous request, and takes up nothing of the answer."""
+    """Return True if the message repeats the previous request and uses no words that only the answer has."""
     return (
         min(len(e.message.words), len(e.request.words)) >= REWORDED_WORDS
         and e.repeats_request

@@ -78,7 +78,7 @@ def prepare(text: str) -> Prepared:
 
 
 def may_contain(text: str, words: Iterable[str]) -> bool:
-    """Return False if the text has none of the words when it is prepared, which takes 20 times as long to see."""
+    """Return False only if the prepared text cannot contain any of the words. Preparing it takes 20 times as long."""
     return not text.isascii() or any(map(text.lower().__contains__, words))
 
 

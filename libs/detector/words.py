@@ -45,5 +45,5 @@ TOPICLESS: Final = {language: JUDGING | frozenset(words.split()) for language, w
 
 
 def names_in(words: frozenset[str], language: str) -> frozenset[str]:
-    """Return the words that may name a topic, of words in the given language."""
+    """Return those of `words`, in the given language, that may name a topic."""
     return words - TOPICLESS.get(language, JUDGING)

@@ -131,7 +131,7 @@ class ServiceDefinition(Generic[P]):
 
 
 class _Nothing:
-    """Stands for a service's parts while its routes are described."""
+    """Stand-in for a service's parts while its routes are described."""
 
     def __getattr__(self, _: str) -> Self:
         return self

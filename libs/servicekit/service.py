@@ -108,7 +108,7 @@ class Service:
     ) -> None:
         """Subscribe `group` when the service starts, and pass its batches to `handler` or to the topics' handlers.
 
-        The batches of a prompt group wait a quarter as long for further records as those of other groups.
+        A prompt group waits only a quarter of the usual time for a batch to grow.
         """
         handler = handler if isinstance(handler, Handler) else TopicHandlers(handler)
         delivery = Delivery(

@@ -20,7 +20,7 @@ S = TypeVar("S", bound=BaseSettings)
 FROM_FILE = "_FILE"
 """Suffix of a variable that names a file with the value, such as a mounted secret."""
 SHARED = {"broker": "BROKER", "database_url": "DATABASE_URL", "store_url": "DATABASE_URL"}
-"""Variables of the addresses that all services share, by field. A variable with the prefix of a service goes first."""
+"""Variables of the addresses that all services share, by field. A variable with a service's prefix takes precedence."""
 _JSON_RULES = {"dict_type": 'must be a JSON object, such as {"name": "value"}', "list_type": "must be a JSON array"}
 """Error messages for settings that are given as JSON, by pydantic's error type."""
 
@@ -97,7 +97,7 @@ class ReadSettings(Settings):
 
 
 class FileSettings(BaseModel):
-    """Base class of settings that are read from a TOML file: of the file itself and of its tables.
+    """Base class for the settings in a TOML file and for the tables in it.
 
     Unknown names are rejected. A setting may name an environment variable that contains a secret.
     """

@@ -118,9 +118,9 @@ def ingest_router(intake: Intake, rejected: RefusedEvents) -> Routes:
         """Write chat and post events to the log, one JSON object per line.
 
         Each line is validated on its own: valid lines are written, and invalid lines are listed in the response with
-        their errors. An event of an erased person, dated before the end of the fifth minute after the erasure, is
-        rejected with the reason `erased`. An event dated more than five minutes ahead of the log's time is written too,
-        but consumers reject it, and it becomes a dead letter. The response lists it with the reason `future`.
+        their errors. An erased person's event that is dated up to five minutes after the erasure is rejected with the
+        reason `erased`. An event dated more than five minutes ahead of the log's time is written too, but consumers
+        reject it, and it becomes a dead letter. The response lists it with the reason `future`.
         """
         body = await read_body(request, NDJSON_READERS)
         accepted, refused = await intake.take(IngestProject(tenant, project), body)

@@ -61,7 +61,7 @@ class ChatHandler(Handler):
         return [outcomes[event] for event in events]
 
     async def _with_rated_answers(self, events: Sequence[BatchedEvent]) -> list[BatchedEvent]:
-        """Return the events, in which judgements that name no message name the agent's last answer, if there is one."""
+        """Add the id of the agent's last answer, if there is one, to judgements that name no message."""
         ratings = {event: event.rating for event in events if event.rating is not None}
         answers = dict(zip(ratings, await self._store.last_answers([*ratings.values()]), strict=True))
         return [
@@ -72,7 +72,7 @@ class ChatHandler(Handler):
         ]
 
     async def _translate(self, events: Sequence[BatchedEvent]) -> dict[BatchedEvent, Translated | Outcome]:
-        """Convert replies and reactions to feedback events, or find out that they are none.
+        """Convert replies and reactions to feedback events, or to the outcomes of ignored ones.
 
         Events whose original is neither in the index nor copied into the event are missing in the result.
         """

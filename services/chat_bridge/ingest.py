@@ -152,7 +152,7 @@ class Intake:
         return Taken(len(lines) - len(future), dict(sorted((refused | future).items())))
 
     async def drop(self, project: IngestProject, source: str, reasons: Sequence[str]) -> None:
-        """Store the reasons for which a source made no chat events from a payload. Equal reasons share a row."""
+        """Store the reasons why a source derived no chat event from a payload. Equal reasons share a row."""
         await self.note_refused([EventRefusal(*project, "", "", reason, source) for reason in reasons])
 
     async def _erased(self, project: IngestProject, lines: Mapping[int, ValidLine]) -> dict[int, EventRefusal]:

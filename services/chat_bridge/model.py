@@ -90,7 +90,7 @@ class IndexedMessage:
         )
 
     def answering(self, candidates: Iterable[ExchangeMessage]) -> IndexedMessage:
-        """Return a copy with the question that the message answers; a person's message is returned unchanged.
+        """Return a copy with the message id of its question. A person's message is returned unchanged.
 
         Args:
             candidates: People's messages of the conversation, among them those that `question_of` needs.
@@ -166,7 +166,7 @@ class ParkedEvent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchedEvent:
-    """A chat event of a batch. Two objects are equal only if they are the same one.
+    """A chat event of a batch, compared by identity.
 
     Attributes:
         message: The message or post. None for a reaction.
@@ -294,7 +294,7 @@ def without_copy(event: Event) -> bytes:
 
 
 def _is_in_own_thread(about: About | None) -> bool:
-    """Return True for a person's reply to the root of its thread, as some chats send every message of a thread."""
+    """Return True for a person's reply to its thread's root. Some chats send every message of a thread as one."""
     return (
         isinstance(about, ChatMessageReplyIngested)
         and about.sender_type == "human"
@@ -406,7 +406,7 @@ def _about(event: About, original: IndexedMessage, agent: str, topic: Topic) -> 
 
 
 def _subject_of(event: About) -> tuple[str, ...]:
-    """Return the conversation, the message and the person of an event; of a reaction, also what it is and its action.
+    """Return the ids of conversation, message and person, and of a reaction also the emoji or judgement and the action.
 
     The event id identifies the event only together with these values, because some chat services number the events of
     each conversation or person "1", "2" and so on.

@@ -11,9 +11,9 @@ from chat_bridge.sources.registry import SourceSettings
 class ChatBridgeSettings(SourceSettings):
     """Settings of the bridge. `broker` is host:port[,host:port]; `database_url` is a PostgreSQL URL.
 
-    `log_seconds` is the timeout for writing the events of an HTTP request to the log.
-
-    Retention periods in days (0: unlimited): `message_days` for messages, and `refused_days` for rejected events.
+    `log_seconds` is the timeout for writing the events of an HTTP request to the log. Retention periods in days (0:
+    unlimited): `message_days` for messages, and `refused_days` for rejected events. A reply or reaction waits for its
+    message for `parked_days`; a tenant's waiting events have at most `parked_bytes`.
 
     Settings of individual sources are in their modules (`sources/`).
     """

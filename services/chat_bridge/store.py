@@ -90,7 +90,7 @@ class MessageStore:
         return {MessageKey(*row[:4]): MessageKey(row[0], row[1], row[2], row["answer_id"]) for row in rows}
 
     async def last_answers(self, ratings: Sequence[ChatMessageReactionIngested]) -> Sequence[str | None]:
-        """Return the message id of the last answer before each rating, by the agent that it names, if any, in order."""
+        """Return the id of the last answer before each rating, or None. A named agent must have given the answer."""
         keys = [
             (rating.tenant, rating.project, rating.conversation_id, rating.agent_id or "", rating.occurred_at)
             for rating in ratings
@@ -107,7 +107,7 @@ class MessageStore:
             events: At most one event per key.
 
         Returns:
-            The cause of the event that is stored under each key. Keys without a stored event are missing.
+            The log position (cause) of the event stored under each key. Keys without a stored event are missing.
         """
         rows = [_PARKED_VALUES(event) for event in sorted(events, key=lambda event: event.key)]
         stored = await Database.call(self._pool, SQL.park, rows, most_bytes=self._parked_bytes)

@@ -25,7 +25,7 @@ class PersonLimit:
         self._limit = limit
 
     async def take(self, person: Person) -> None:
-        """Take one token from the person's bucket. Database errors are raised unchanged.
+        """Take one token from the person's bucket. Errors of the database are raised.
 
         Raises:
             RequestRefused: 429 if the bucket is empty, with the seconds until the next token is available.

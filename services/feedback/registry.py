@@ -162,8 +162,8 @@ class PostgresRegistry:
     async def count(self, tenant: str, project: str | None, conversation_id: str, user_id: str) -> tuple[int, bool]:
         """Return the number of known turns in a conversation, in all projects if `project` is None.
 
-        Also returns True if people wrote in every known turn of the conversation, in any project, but not `user_id`,
-        and False if it has no known turns.
+        Also returns True if the conversation has known turns, in any project, and in each of them only people other
+        than `user_id` wrote.
         """
         statement = SQL.count_turns(tenant=tenant, project=project, conversation_id=conversation_id, user_id=user_id)
         [row] = await self._pool.fetch(*statement)

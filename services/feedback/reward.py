@@ -1,6 +1,6 @@
 """Conversion of received events to changes of feedback records, with the rewards of emojis. No I/O.
 
-The reward constants of replies, judgements and verdicts are from the specification.
+The rewards of replies, judgements and verdicts are given by the project's specification.
 """
 
 from __future__ import annotations
@@ -102,10 +102,9 @@ _CODED = re.compile(r"([0-9a-f]{4,5}(?:-[0-9a-f]{4,5})*)_[a-z0-9_-]*")
 def normalise(written: str) -> str:
     """Return an emoji without skin tone, gender, variation selector and surrounding spaces.
 
-    Accepts emojis, platforms' names (`emoji_names.py`) of one or several words, and `:shortcodes:` with or without
-    colons. All variants of the
-    red heart become the same emoji. An unknown ASCII name is returned in lower case between colons: `Foo` becomes
-    `:foo:`. Any other text is only stripped of surrounding spaces.
+    Accepts emojis, platforms' names (`emoji_names.py`) of one or several words, and shortcodes with or without colons.
+    All variants of the red heart become the same emoji. An unknown ASCII name is returned in lower case between
+    colons: `Foo` becomes `:foo:`. Any other text is only stripped of surrounding spaces.
     """
     text = written.strip()
     if text.isascii():

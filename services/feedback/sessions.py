@@ -74,7 +74,7 @@ class GivenEnd(BaseModel):
 
 
 async def announce_ratings(ratings: PostgresSessions, producer: Producer) -> None:
-    """Publish all ratings that were not announced, and mark them. Database and log errors are raised unchanged.
+    """Publish all ratings that are not marked as announced, and mark them. Errors of the database and log are raised.
 
     After a crash before the mark, a rating is published again with the same event id.
     """

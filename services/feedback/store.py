@@ -50,8 +50,8 @@ class RecordChanges(NamedTuple):
     Attributes:
         records: The changed records by id. None stands for a record that is no longer stored.
         ledger: The entries of the given people in the erasure ledger.
-        on_turns: The machine's verdicts and the reviews on the given turns and on those of the given records that are
-            verdicts, except erased ones.
+        on_turns: Machine verdicts and reviews, without erased ones, on the given turns and on the turns of the given
+            records that are verdicts.
     """
 
     records: Mapping[UUID, Record | None]
@@ -81,8 +81,8 @@ class Store(Protocol):
         Args:
             revisions: The known revisions by feedback id. 0 means that the record was not stored.
             people: People whose entries in the erasure ledger are also returned. These are read after the records.
-            turns: Turns whose verdicts and reviews are also returned, in addition to those of stored verdicts among
-                the given records.
+            turns: Turns whose verdicts and reviews are also returned. The turns of the given records that are verdicts
+                are always included.
         """
         ...
 

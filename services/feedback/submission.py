@@ -136,9 +136,9 @@ def explicit_event(
 
     Pure except for the random event id.
 
-    The event has the time given in the judgement, but at most `now` and `judge_at`. Consumers replace this time with
-    the log's time (`contracts/log_time.py`), unless the log has no times. If the event's time is earlier than `now`,
-    its sequence is `now`, otherwise None.
+    The event has the time given in the judgement, but at most `now` and `judge_at`. If the log has times, consumers
+    use the given time, capped by the log time, or otherwise the log time (`contracts/log_time.py`). If the event's
+    time is earlier than `now`, its sequence is `now`, otherwise None.
 
     A retraction drops rating, text, tags and correction.
     """

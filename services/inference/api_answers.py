@@ -72,9 +72,9 @@ class FeedbackResult(Answer):
     gate: GateCall
     """The gate's classification of the message."""
     decided_by: DecidedBy
-    """What decided: `rules`, the reader (`learned`), or a language model (`llm`)."""
+    """The part that decided: `rules`, the learned layer (`learned`), or a language model (`llm`)."""
     reasons: Annotated[list[str], BeforeValidator(reason_in_words)] = Field(validation_alias="rules")
-    """The rule that matched, in words."""
+    """The deciding rule in words, as the predicate of a sentence about the message."""
     rules: list[str]
     """The names of the patterns and rules that matched."""
     encoder: str | None
@@ -197,7 +197,7 @@ class TurnMetadata(KnownTurn):
     correction: str | None = Field(validation_alias=AliasPath("feedback", "correction"))
     """The correct answer, in the person's words."""
     judged_by_user: bool
-    """True if a person judged the turn explicitly; false if the status is derived from a message."""
+    """True if a person's judgement or emoji determines the status; false if it is derived from a message."""
     track_id: str | None
     """The platform's track that the answer belongs to."""
     bundle_id: str | None

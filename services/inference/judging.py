@@ -28,9 +28,9 @@ heartbeats: if they are delayed beyond the session timeout, the consumer loses i
 class Judging:
     """Judge of indexed messages, using a detector and optionally a language model.
 
-    Verdicts and announcements are stored in one transaction, which holds a lock on the conversations and returns the
-    earlier ones. Of two processes that judge the same message, the later one therefore sees the other's announcement,
-    and the verdict with the lower stamp is not announced.
+    Verdicts and announcements are stored in one transaction, which locks the conversations and returns the previous
+    verdicts. If two processes judge the same message, the later one therefore sees the other's announcement, and the
+    verdict with the lower stamp is not announced.
     """
 
     def __init__(self, turns: TurnIndex, producer: Producer, detector: Detector, gate: LlmGate | None = None) -> None:

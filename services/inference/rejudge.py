@@ -1,4 +1,4 @@
-"""Repeated judgement of the messages whose verdicts have a lower stamp than those of the current detector."""
+"""Repeated judgement of messages whose verdicts have a lower release or mode than the current detector."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ OutdatedMessage = Mapping[str, Any]
 class Rejudging:
     """Loop over the messages with outdated verdicts.
 
-    A batch is committed after the log has acknowledged its announcements. An interrupted batch is therefore outdated
-    still, and judging it again produces the same events.
+    A batch is committed after the log has acknowledged its announcements. An interrupted batch is therefore still
+    outdated, and judging it again produces the same events.
 
     Args:
         connection: Connection that `judging` uses to store verdicts, so that the loop controls its transactions.

@@ -42,8 +42,8 @@ class MessageRange:
     def questions(self) -> list[Facts]:
         """Find the question of each turn to which a dependent message belongs.
 
-        It is the question of the turn's last answer in the range. Without a question, the result says so, because the
-        turn may have had one before; unless the range lacks the people's messages of the turn.
+        It is the question of the turn's last answer in the range. If the answer has no question any more, the facts say
+        so, unless the question may be outside of the range.
         """
         parts = [exchange_message(row.message, number) for number, row in enumerate(self.rows)]
         numbers = {part.message_id: number for number, part in enumerate(parts)}

@@ -44,7 +44,7 @@ export interface Agreement {
   disagreements: SecondReview[];
 }
 
-/** An alert, either open or over. */
+/** An open or ended alert. */
 export interface AlertShown {
   /** Name of the alert's rule. */
   rule: string;
@@ -377,9 +377,9 @@ export interface FeedbackResult {
   reaction: "ok" | "not_ok" | null;
   /** The gate's classification of the message. */
   gate: "ok" | "not_ok" | "neutral";
-  /** What decided: `rules`, the reader (`learned`), or a language model (`llm`). */
+  /** The part that decided: `rules`, the learned layer (`learned`), or a language model (`llm`). */
   decided_by: "rules" | "learned" | "llm";
-  /** The rule that matched, in words. */
+  /** The deciding rule in words, as the predicate of a sentence about the message. */
   reasons: string[];
   /** The names of the patterns and rules that matched. */
   rules: string[];
@@ -473,7 +473,7 @@ export interface FoundFeedback {
   correction_type: "explicit" | "rephrased" | "abandonment" | null;
   /** The emoji of a reaction. */
   emoji: string | null;
-  /** Source: `chat`, `post` (comments on and reactions to an agent's posts and comments), `api`, `inference`, `review` or `rating`. */
+  /** Source: `chat`, `post` (comments on and reactions to an agent's posts and comments), `api`, `inference` or `review`. */
   source: string;
   /** For a review: the reviewed machine verdict or turn; otherwise null. */
   reviews: string | null;
@@ -1247,7 +1247,7 @@ export interface SearchBody {
   sort?: "newest" | "oldest";
 }
 
-/** A drawn turn on which reviewers differ. */
+/** A sampled turn on which reviewers disagree. */
 export interface SecondReview {
   /** The conversation. */
   conversation_id: string;
@@ -1390,7 +1390,7 @@ export interface TurnMetadata {
   tags: string[];
   /** The correct answer, in the person's words. */
   correction: string | null;
-  /** True if a person judged the turn explicitly; false if the status is derived from a message. */
+  /** True if a person's judgement or emoji determines the status; false if it is derived from a message. */
   judged_by_user: boolean;
   /** The platform's track that the answer belongs to. */
   track_id: string | null;

@@ -43,7 +43,7 @@ class PairPacker:
         self._start, self._end = (self._tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
 
     def pack(self, message: str, answer: str, request: str) -> tuple[list[int], int]:
-        """Return the ids of the word pieces, and how many of them at the beginning are the message's."""
+        """Return the ids of the word pieces, and the number of leading ids that belong to the message."""
         first = [self._start, *self._ends(message, MESSAGE), self._end]
         rest = [*self._ends(answer, ANSWER), self._end, *self._ends(request, REQUEST), self._end]
         return first + rest, len(first)

@@ -130,7 +130,7 @@ def _difference(name: str, sides: Sequence[Sequence[RowOutcome]], drawn: NDArray
 def _share(
     figure: _Share, side: Sequence[RowOutcome], drawn: NDArray[np.int64]
 ) -> tuple[float | None, NDArray[np.float64]]:
-    """Return the rate of one measurement (`side`), over all its rows and in each resample.
+    """Return the rate `figure` of a measurement `side` over all its rows, and over each resample in `drawn`.
 
     The rate over all rows is None if its denominator is 0.
     """

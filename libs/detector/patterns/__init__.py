@@ -106,7 +106,7 @@ def _patterns_for(role: Role, language: str) -> tuple[Pattern, ...]:
 
 
 def human_hits(message: Prepared, language: str = "en") -> tuple[Pattern, ...]:
-    """Return the patterns that match a person's message. Most need not be tried, since a required string is missing."""
+    """Return the patterns that match a person's message. Patterns without a required string in it are not tried."""
     possible = frozenset[int]().union(*[_possible(word, language) for word in message.excerpt.split(" ")])
     patterns = map(_patterns_for("human", language).__getitem__, sorted(possible))
     return tuple(p for p in patterns if p.regex.search(message.excerpt))
@@ -119,7 +119,7 @@ def agent_kinds(answer: Prepared, language: str = "en") -> Kinds:
 
 @lru_cache(maxsize=16_384)
 def _possible(word: str, language: str) -> frozenset[int]:
-    """Return the indexes of the patterns of which a word has a required string."""
+    """Return the indexes of the patterns with a required string that occurs in `word`."""
     strings, length = _strings(language), len(word)
     spans = [(start, min(length, start + LONGEST) + 1) for start in range(length)]
     parts = ["", *[word[start:end] for start, last in spans for end in range(start + 1, last)]]

@@ -14,7 +14,7 @@ _NOTHING: Final = frozenset({""})
 
 
 def required(source: str) -> frozenset[str]:
-    """Return strings without spaces. Each text in which the regular expression `source` matches has one of them.
+    """Return strings without spaces, at least one of which is in every text that the expression `source` matches.
 
     The expression may have groups without a name and look-arounds, but no flags.
     """
@@ -22,7 +22,7 @@ def required(source: str) -> frozenset[str]:
 
 
 def _required(pieces: Iterator[str]) -> frozenset[str]:
-    """Read a group up to its end, and return the strings of the part of each alternative whose strings are longest."""
+    """Read a group up to its end. Return the strings of each alternative's part with the longest strings."""
     strings: set[str] = set()
     parts, literal = [_NOTHING], ""
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Connection pool for a service's schema, with batched lookups, a choice of query plans, and measured connections."""
+"""Connection pool for a service's schema, with batched lookups and measured connections, and the erasure ledger."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ Reply = TypeVar("Reply")
 
 
 class Database(asyncpg.Pool):
-    """Connection pool for the schema of a service, which measures the waits for its connections as those of `name`."""
+    """Connection pool for the schema of a service, which reports waits for connections in metrics under `name`."""
 
     __slots__ = ("_name",)
 
@@ -151,7 +151,7 @@ class Database(asyncpg.Pool):
         self._name = name
 
     def acquire(self, *, timeout: float | None = None) -> Any:
-        """Return an async context manager for a connection. asyncpg's own methods of the pool use it, too."""
+        """Return an async context manager for a connection. asyncpg's pool methods use it, too."""
         return MeasuredConnection(super().acquire(timeout=timeout), self._name)
 
     @property

@@ -102,7 +102,7 @@ class Statement(NamedTuple):
         return self(**values, **dict(zip(columns, columns_of(rows, len(columns)), strict=True)))
 
     def columns(self, prefix: str, rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
-        """Return the values of a second set of rows: those whose names begin with `prefix`, with one array per column.
+        """Return the values whose names begin with `prefix`, for a second set of rows, with one array per column.
 
         The columns of `rows` must be in the order in which their names first occur in the SQL.
         """

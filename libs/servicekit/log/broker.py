@@ -28,7 +28,7 @@ def build_broker(
     """Create a broker with the given subscriptions, without connecting it.
 
     Args:
-        unread: Wait for records in a log whose fetches do not wait for them (see `Polling`).
+        unread: Function that waits for records, if fetches from the log do not wait for them (see `Polling`).
     """
     bound_fetching()
     broker = KafkaBroker(

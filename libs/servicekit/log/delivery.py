@@ -59,11 +59,11 @@ async def _no_outage() -> None:
 
 
 async def ignore_dead_letters(_: Sequence[Slot]) -> None:
-    """Do nothing. This is the default for handlers of dead letters."""
+    """Default of `note_dead_letters`: does nothing."""
 
 
 class GroupOutcomes:
-    """Report of a consumer group's outcomes in dead letters, metrics and log lines, and to observers.
+    """Recorder of a consumer group's outcomes: dead letters, metrics, log lines and observers.
 
     A service also reports those outcomes here that become known only after a record's batch.
     """
@@ -191,7 +191,7 @@ class Delivery:
         """Start of the current batch, in seconds of the monotonic clock."""
 
     async def deliver(self, records: Sequence[RawRecord], commit: Commit) -> None:
-        """Process and commit `records`; while the group is held, a single record per minute.
+        """Process and commit `records`. While the breaker holds the group, only one record per minute is attempted.
 
         Raises Interrupted if the records that are not committed yet must be delivered again.
         """

@@ -35,7 +35,7 @@ ONE_FETCH_SECONDS = 0.1
 IDLE_SECONDS = 2.0
 """Maximum time between fetches from a log that announces its records, in seconds."""
 UNASSIGNED_SECONDS = 0.05
-"""Time between two looks at the assignment while there is none, in seconds."""
+"""Time between checks of the assignment while no partition is assigned, in seconds."""
 GAP_MS = 10
 """Minimum time between the last record of a full batch and the next record, in milliseconds, if there is such a gap in
 the last tenth of the batch. Simultaneous events may be written in any order, so they should be in one batch."""
@@ -48,7 +48,7 @@ Timed = tuple[int, ConsumerRecord]
 
 
 class Polling:
-    """Source of a subscription's batches, instead of FastStream's.
+    """Source of a subscription's batches that replaces FastStream's.
 
     FastStream's own `get_msg` sleeps after an empty result, even if records have arrived since. `Subscription.attach`
     therefore replaces it, for which FastStream has no option.
@@ -71,7 +71,7 @@ class Polling:
     async def get_msg(self, consumer: AIOKafkaConsumer) -> tuple[ConsumerRecord, ...]:
         """Return the available records. If there are none, wait for some, up to two seconds.
 
-        After a full batch, or while fetched records are held, the next batch is fetched in parallel with the processing
+        After a full batch, or while records are buffered, the next batch is fetched in parallel with the processing
         of this one. Otherwise the next fetch begins only when this batch has been processed, and returns all records
         that have arrived meanwhile. An earlier fetch would return only the first of them.
         """
@@ -147,7 +147,7 @@ class LogOrder:
                 await self._fetch(consumer, _STEP_SECONDS, limit)
 
     async def _fetch(self, consumer: AIOKafkaConsumer, seconds: float, limit: int) -> bool:
-        """Fetch for the assigned partitions that have no buffered records. Return True if any record came."""
+        """Fetch from the assigned partitions that have no buffered records. Return True if any record arrived."""
         wanted = [partition for partition in consumer.assignment() if not self._fetched.get(partition)]
         if not wanted:
             return False
@@ -170,8 +170,8 @@ class LogOrder:
     async def _bounds(self, consumer: AIOKafkaConsumer) -> Mapping[int, float]:
         """Return the time up to which records may be returned, by partition number.
 
-        A partition with records that are not fetched yet determines the time. Numbers without one have no bound. The
-        others wait for a partition for at most HOLD_SECONDS, and again once its position has advanced.
+        The bound is the time of the last record fetched from a partition that has unfetched records. A number without
+        such a partition has no bound. A partition delays others for at most HOLD_SECONDS after its last progress.
         """
         unread = await self._unread(consumer)
         now = self._monotonic()
@@ -189,7 +189,7 @@ class LogOrder:
     async def _unread(self, consumer: AIOKafkaConsumer) -> dict[TopicPartition, int | None]:
         """Return the partitions that may have records which are not fetched yet, with their positions if known.
 
-        Only partitions of related topics are returned, with the numbers of partitions that have fetched records.
+        Only related topics are considered, and only partition numbers for which records have been fetched.
         """
         numbers = {partition.partition for partition, records in self._fetched.items() if records}
         related = [lane for lane in consumer.assignment() if lane.topic in IN_LOG_ORDER and lane.partition in numbers]
@@ -224,7 +224,7 @@ class LogOrder:
 
 
 def _end(records: list[Timed], limit: int) -> int:
-    """Return the number of records of a batch: all, or up to the last gap in the last tenth of the limit."""
+    """Return the size of a batch: all records, or `limit`, or less to end at a gap (GAP_MS) in the last tenth of it."""
     if len(records) <= limit:
         return len(records)
     gaps = (number for number in range(limit, limit - limit // 10, -1) if _has_gap(records, number))

@@ -1,4 +1,4 @@
-"""Limits on what a fetch may cost, and placeholders for batches that cannot be read.
+"""Limits on the memory of a fetch, and placeholders for batches that cannot be read.
 
 A few kilobytes may decompress to gigabytes, and the broker accepts batches that aiokafka cannot read, for example
 because a header name is not UTF-8. Such a batch would exhaust the memory, or block the consumer at its offset, so it
@@ -35,7 +35,7 @@ _FULL = "failed to write whole buffer"
 
 
 class FetchFailure(NamedTuple):
-    """Value of a placeholder for records that must be fetched again, with the error. It has no offset of its own."""
+    """Value of a placeholder record (offset -1) for records that must be fetched again, with the error."""
 
     error: Exception
 

@@ -12,9 +12,9 @@ from servicekit.clock import Clock
 WINDOW: Final = 1_000
 """Number of a topic's latest records that are counted."""
 MOST_BUGS: Final = 100
-"""Maximum number of bugs among them, 10 %, before the group is held."""
+"""Maximum number of bugs within WINDOW (10 %) before the group is held."""
 IN_A_ROW: Final = 20
-"""Number of a topic's consecutive records with bugs that hold the group."""
+"""Number of consecutive records of a topic with bugs after which the group is held."""
 PROBE_SECONDS: Final = 60.0
 """Seconds between two records that a held group attempts."""
 

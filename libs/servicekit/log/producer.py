@@ -161,7 +161,7 @@ class BatchProducer:
 
 
 async def _update_metadata(producer: AIOKafkaProducer) -> None:
-    """Look for partitions that were added. Raises LogUnavailable if the log does not respond."""
+    """Refresh the metadata, to find added partitions. Raises LogUnavailable if the log does not respond."""
     if not await producer.client.force_metadata_update():
         raise LogUnavailable("its partitions are unknown")
 

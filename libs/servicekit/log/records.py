@@ -1,4 +1,4 @@
-"""Records of the log: raw ones with a parser that never raises, and those to write. No I/O."""
+"""Kafka records: raw records with a parser that never raises, and messages to write. No I/O."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def _in_words(refused: RefusedBatch) -> str:
 def _why(error: ValidationError) -> tuple[str, str]:
     """Return the dead-letter reason for a validation error, with a description of the first invalid field.
 
-    A sender can choose field names only within `attributes`, so the description contains no name behind it.
+    A sender can choose field names only within `attributes`, so the description contains no name below it.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":

@@ -24,7 +24,7 @@ class KafkaSettings(Settings):
     `ssl_key` are the files with the client's certificate and key.
 
     A consumer group waits up to `batch_wait_ms` milliseconds after its last fetch, so that the next batch contains more
-    records. A full batch does not wait, and prompt groups wait a quarter as long.
+    records. After a full batch it does not wait, and a prompt group (`Service.consume`) waits a quarter of this time.
     """
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_")

@@ -328,7 +328,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
     def not_ready(self) -> str | None:
         """Return the reason why this group is not reading the log, or None if it is.
 
-        A group without partitions is not reading. A group that neither processes a batch nor has looked for records
+        A group without partitions is not reading. A group that neither processes a batch nor has polled the log
         within the last minute is not reading either.
         """
         if not self.assigned:

@@ -153,7 +153,7 @@ async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
 async def _create(
     admin: AIOKafkaAdminClient, copies: int | None, partitions: int | None, extend: bool, say: Say
 ) -> dict[str, int]:
-    """Create the missing topics and return their numbers of partitions by name."""
+    """Create the missing topics, and return the number of partitions of each created topic."""
     replication = copies or min(COPIES, await _brokers(admin))
     existing = await _partitions(admin)
     # Events of one conversation should be in equally numbered partitions of all topics, so that one process reads them

@@ -96,7 +96,7 @@ def _health(not_ready: NotReady, warnings: Warnings) -> Routes:
 
 
 def _add_failures(app: FastAPI) -> None:
-    """Add the responses to requests that no route admits, and to errors of routes."""
+    """Add the exception handlers for rejected requests and for errors of routes."""
 
     @app.exception_handler(RequestValidationError)
     async def unreadable(_: Request, error: RequestValidationError) -> JSONResponse:

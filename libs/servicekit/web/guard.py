@@ -1,4 +1,4 @@
-"""Permission that a route declares, and the guard that authenticates callers and authorises each call by it.
+"""Permissions that routes declare, and the guard that authenticates callers and authorises requests.
 
 For example:
 
@@ -129,8 +129,8 @@ class Guard:
     def _is_foreign(self, request: Request) -> bool:
         """Return True for a change that a page of another site may have sent.
 
-        A cookie authenticates a change only if the request names this server as its origin. With a token of its own, a
-        page may be of the origins that the operator names, and a program names none.
+        With the sign-in cookie, the origin must be this server. With a bearer token, it may also be one of `origins`,
+        or missing, as in the requests of programs.
         """
         if request.method in ("GET", "HEAD") or _is_own_origin(request):
             return False

@@ -84,7 +84,7 @@ class Issuer(FileSettings):
         return self._member(claims) if self.group else self._person(claims)
 
     def _member(self, claims: Mapping[str, Any]) -> Caller | None:
-        """Return the colleague with the rights of the first group of the file that they are in.
+        """Return the caller for a colleague, with the rights of the first group in the file that they belong to.
 
         Groups are never combined: a reader of one project who administers another would administer both.
         """

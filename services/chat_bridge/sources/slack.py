@@ -1,6 +1,6 @@
 """Conversion of Slack events to chat events. No I/O.
 
-- A channel is a conversation of the workspace in which the app is installed, also if other workspaces share it.
+- A channel is a conversation of the workspace in which the app is installed, even if other workspaces share it.
 - The id of a message is its `ts`, which is unique in the channel.
 - The thread id of a message in a thread is the `ts` of the thread's root. Reactions have no thread id.
 - Bots listed in the settings are agents. Messages of other bots are dropped.
@@ -142,7 +142,7 @@ def _written(
 
 
 def _own_root(reply: ChatEvent) -> ChatEvent:
-    """Return the root of a thread whose author also wrote the reply, without its words."""
+    """Return a copy, without text, of the thread's root, which the author of `reply` also wrote."""
     return {
         "messageId": reply["originalMessageId"],
         "conversationId": reply["conversationId"],

@@ -39,7 +39,7 @@ Where = Annotated[
     BeforeValidator(_parts),
     WithJsonSchema({"type": "string", "format": "path"}),
 ]
-"""Path in a payload: names, or list indexes from 0, separated by dots. Below a text, the path is that of its JSON.
+"""Path in a payload: names, or list indexes from 0, separated by dots. It may continue in a text that is JSON.
 
 A leading `@` stands for the current item of the rule's list.
 """
@@ -129,7 +129,7 @@ class Rule(FileSettings):
     writers: Literal["anyone", "agents", "system"] = Field(
         default="anyone",
         description="`agents`: ignore authors that are not in `[agents]`, such as staff. `system`: the platform wrote "
-        "the message, which is no question and no feedback; the author is the person whom it names.",
+        "the message, which is neither question nor feedback; the author is the person whom it names.",
     )
     conversation: Paths = Field(
         default_factory=list, description="One path or several: parts of the conversation's id after the map's name."
@@ -165,13 +165,13 @@ class Rule(FileSettings):
     )
     reply_unless: When | None = Field(
         default=None,
-        description="Conditions under which the message is no reply, although it names one: the platform's mark of a "
+        description="Conditions under which the message is not a reply despite `reply_to`: the platform's mark of a "
         "thread or topic.",
     )
     thread: Where | None = Field(default=None, description="The id of the thread inside the conversation, if any.")
     thread_when: When = Field(default_factory=dict)
     emoji: Where | None = Field(default=None, description="The emoji of a reaction, or its name in `[emojis]`.")
-    judgement: Where | None = Field(default=None, description="The name in `[judgements]` of a judgement.")
+    judgement: Where | None = Field(default=None, description="The judgement, by its name in `[judgements]`.")
     action: Literal["added", "removed"] = Field(
         default="added", description="The change of a reaction or judgement. See also the map's `reactions`."
     )

@@ -26,7 +26,7 @@ from inference.turns.vectors import TurnVectors
 NEAREST, LATEST = 45, 5
 """Number of a person's turns that are compared word by word: the nearest by vector, and the latest."""
 SCANNED_TURNS_LIMIT: Final = 10_000
-"""Maximum number of vectors that are compared: of a person's turns the latest, of each status the best with a strategy.
+"""Maximum number of compared vectors: those of a person's latest turns, or of each status's best turns with a strategy.
 
 It bounds the cost of user ids shared by many people, such as `guest`. A vector has about 500 bytes.
 """

@@ -23,7 +23,7 @@ _NO_REPLY: Final = (None,) * 11
 
 
 class TurnIndex(TurnSearch):
-    """Turn index with verdicts and people's reactions, for which it also searches."""
+    """Writes to the turn index (facts, verdicts and people's reactions), in addition to the inherited searches."""
 
     async def take(
         self, facts: Collection[Facts], judged: Collection[tuple[IndexedMessage, Verdict]], detector: DetectorVersion

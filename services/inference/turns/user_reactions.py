@@ -21,8 +21,8 @@ class UserReactionHandler(Handler, tombstones=True):
     """Handler of the consumer group `inference_status`, which stores explicit feedback and emojis on turns.
 
     They determine the status of the turns. Only the highest revision of a feedback record counts, so records may arrive
-    repeatedly and in any order. An erased revision that is read after a tombstone from another partition is deleted by
-    the copy of the tombstone in its own partition.
+    repeatedly and in any order. If an erased revision is read after the tombstone in another partition, the copy of the
+    tombstone in its own partition deletes it.
     """
 
     def __init__(self, index: TurnIndex) -> None:

@@ -20,7 +20,7 @@ Cosines = npt.NDArray[np.float64]
 class TurnVectors:
     """Vectors of texts for the turn index, and their cosines.
 
-    A stored vector is a mark of its embedder, and numbers of half precision.
+    A stored vector consists of a mark of its embedder and of half-precision numbers.
     """
 
     def __init__(self, embedder: Embedder) -> None:

@@ -23,7 +23,7 @@ MOST_ENTRIES: Final = 100
 class AccessLog:
     """Access log in the database.
 
-    Each entry is committed before the response that it describes is sent. Which routes write entries stands in
+    Each entry is committed before the response that it describes is sent. The routes that write entries are listed in
     docs/decisions/tenants-and-access.md.
     """
 
@@ -43,7 +43,7 @@ class AccessLog:
         """Add an entry to the log.
 
         Repeated reads of a conversation, and repeated searches, by the same caller are stored only once per clock hour.
-        Each access is also a log line, for who collects those.
+        Each access is also written as a log line, for operators who collect log lines.
 
         Args:
             project: The project, or None if the entry is about the whole tenant.

@@ -45,7 +45,7 @@ prints an address that contains its access token, and stores the token in its st
 _PROVIDER: Final = '<p><a href="%s">Sign in with your organisation</a></p><h2>Or with a key</h2>'
 _WRONG: Final = '<p role="alert">This key does not work: it is wrong, has expired, or may not read these pages.</p>'
 _REMEMBERED_SECONDS: Final = 400 * 86_400
-"""Lifetime of the cookie, as long as browsers allow. The key ends earlier, and then the cookie opens nothing."""
+"""Lifetime of the cookie in seconds, the longest that browsers allow. Once the key has expired, it is useless."""
 _TO_OVERVIEW: Final = '<p><a href="/">To the overview</a></p>'
 _FAILURES: Final = {500: "This page failed", 503: "This page is not available at the moment"}
 _MOST_BYTES: Final = 16_384
@@ -129,7 +129,7 @@ def sign_in_page(request: Request, target: str, *, wrong: bool = False, status: 
     """Return the page with the sign-in form and, if there is an identity provider, the link to it.
 
     Args:
-        wrong: True to say that the key does not work.
+        wrong: True to state that the submitted key is invalid.
     """
     url = request.state.guard.sign_in_url
     link = "" if url is None else _PROVIDER % escape(f"{url}?{urlencode({'rd': target})}")

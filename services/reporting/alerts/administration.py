@@ -54,9 +54,9 @@ class AlertAdministration:
         self._tests: dict[Project, list[int]] = {}
 
     async def overview(self, project: Project) -> dict[str, Any]:
-        """Return the `alerts`, `rules` and `channels` of a project, the channels with the counts of their messages.
+        """Return the `alerts`, `rules` and `channels` of a project.
 
-        The channels are without their URLs and keys.
+        A channel has the counts of its messages, but neither its URL nor its signing key.
         """
         counts = await Deliveries(self._reads).counts(*project)
         channels = [

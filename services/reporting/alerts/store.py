@@ -79,7 +79,7 @@ class AlertTransaction:
         await self._connection.execute(*SQL.end_alert(id=row.id, now=now))
 
     async def announce(self, announcement: Announcement, channels: Sequence[str]) -> None:
-        """Queue an announcement for each of the channels. The end of an alert follows its beginning."""
+        """Queue an announcement for each of the channels. An alert's end is announced after its start."""
         event, key = json.dumps(asdict(announcement)), announcement.key
         deliveries = [
             OutboxMessage(

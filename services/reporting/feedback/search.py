@@ -63,7 +63,7 @@ class FoundFeedback(ResponseModel):
         str,
         Field(
             description="Source: `chat`, `post` (comments on and reactions to an agent's posts and comments), `api`,"
-            " `inference`, `review` or `rating`."
+            " `inference` or `review`."
         ),
     ]
     reviews: Annotated[

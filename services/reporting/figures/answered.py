@@ -25,8 +25,8 @@ async def answered_by_agent(
 ) -> dict[str, AnsweredTurns]:
     """Count the answered turns by agent.
 
-    A turn belongs to the agent of its last answer. Return nothing if a filter other than agent, version and model is
-    set, because answers cannot be filtered by it.
+    A turn belongs to the agent of its last answer. The result is empty if a filter other than agent, version and
+    model is set, because answers cannot be filtered by it.
     """
     if filters != Filters(agent_id=filters.agent_id, agent_version=filters.agent_version, model=filters.model):
         return {}

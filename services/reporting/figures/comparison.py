@@ -89,8 +89,8 @@ async def _sizes(
 ) -> dict[Origin, float]:
     """Return the effective sample size of the verdicts on a value, by origin.
 
-    The query reads the window from its end backwards, so the window ends a day after the last verdict on the value:
-    many rows without this value may follow.
+    The query reads the window backwards. Many rows without the value may follow the last verdict on it, so the window
+    is cut a day after this verdict.
     """
     span = TimeSpan(max(span.start, votes.first_at), min(span.end, votes.last_at + DAY))
     if not votes.people.total + votes.machine.total or span.start >= span.end:

@@ -148,7 +148,7 @@ def _source(
 class CountedVotes(NamedTuple):
     """Verdict counts of one origin, agent and time step.
 
-    `step` is the number of start times that lie at or before the verdicts. `agent_version` is None unless the counts
+    `step` is the number of start times at or before the time of the verdicts. `agent_version` is None unless the counts
     are by version.
     """
 

@@ -16,7 +16,7 @@ from servicekit.web.routes import Routes
 
 
 class AlertShown(ResponseModel):
-    """An alert, either open or over."""
+    """An open or ended alert."""
 
     rule: Annotated[str, Field(description="Name of the alert's rule.", examples=["support-bot-low"])]
     kind: Annotated[str, Field(description="Kind of the alert's rule.", examples=["satisfaction_below"])]

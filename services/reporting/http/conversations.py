@@ -99,7 +99,7 @@ class _Handlers:
     async def _note(
         self, caller: Caller, scope: Project | ConversationScope, texts: Sized, action: AccessAction, about: str
     ) -> None:
-        """Record the caller unless the response has no texts."""
+        """Record the caller if the response contains texts."""
         if self.access_log is not None and texts:
             await self.access_log.note(caller.subject, scope.tenant, scope.project, action, about)
 
@@ -114,7 +114,7 @@ def conversations_router(
     """Return the query routes for conversations, turns and their feedback.
 
     Args:
-        access_log: Log in which callers are recorded who get texts of messages or feedback.
+        access_log: Log of the callers who get texts of messages or feedback.
         current: Connection pool for queries that return watermarks or must see the latest writes. Defaults to `pool`.
     """
     router, handlers = (

@@ -32,7 +32,7 @@ from servicekit.logging import configure_logging, frames
 LIFE_SECONDS: Final = 300.0
 """Time in seconds after which the process ends, which frees its memory.
 
-With two seconds of processor time for a start that groups turns, starts cost at most .7 % of a core.
+A start that groups turns takes two seconds of processor time, so starts cost at most 0.7 % of a core.
 """
 PAUSE_SECONDS: Final = 10.0
 """Time between two runs of the job in the process, in seconds."""
@@ -43,7 +43,7 @@ DEADLINE_SECONDS: Final = 1800.0
 NICENESS: Final = 10
 """Niceness added to the parent's. On busy cores, the parent gets nine times the processor time of this process."""
 _OOM_SCORE: Final = "500"
-"""Added to the process's score if memory runs out, so that the kernel ends this process rather than its parent."""
+"""Value added to the process's OOM score, so that the kernel kills this process rather than its parent."""
 _ROLLBACK_SECONDS: Final = 1.0
 """Maximum time for the rollback after the parent has ended or stopped this process, in seconds."""
 log = structlog.get_logger(part="issue process")
@@ -91,7 +91,7 @@ async def run_process(
 
 
 async def work(database_url: str, encoder: EncoderChoice, life: float, pause: float = PAUSE_SECONDS) -> None:
-    """Run the job again and again for `life` seconds, with `pause` seconds between two runs.
+    """Run the job repeatedly for `life` seconds, with `pause` seconds between two runs.
 
     Raises StartError if the tables are those of another release, which was installed while the service was running.
     """

@@ -23,7 +23,7 @@ _AT_ONCE: Final = 200
 _MEMBERS: Final = 500
 """Maximum number of an issue's turns from which its centre and words are computed. The newest turns are used."""
 _ENCODED_AGAIN: Final = 2_000
-"""Maximum number of an agent's turns that get vectors of another encoder. The newest turns are used."""
+"""Maximum number of an agent's turns, the newest, that are encoded again after a change of the encoder."""
 _PLACED_AT_ONCE: Final = 5_000
 _COHERENCE: Final = 0.3
 """Minimum mean pairwise similarity of the turns of a new issue.
@@ -137,7 +137,7 @@ class IssueWorker:
         log.info("issues_grouped", turns=len(rows), issues=len(issues), waiting=waiting)
 
     async def _encode_again(self, agent: AgentScope) -> None:
-        """Encode the agent's newest turns that have vectors of another encoder."""
+        """Encode again those of the agent's newest turns whose vectors come from another encoder."""
         of = agent._asdict()
         others = await self._connection.fetch(
             *SQL.turns_of_other_encoders(**of, encoder=self._encoder.name, limit=_ENCODED_AGAIN)

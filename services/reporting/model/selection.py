@@ -42,7 +42,7 @@ WIDTHS: Final[dict[Bucket, int]] = {"hour": HOUR, "day": DAY, "week": 7 * DAY}
 SHIFTS: Final[dict[Bucket, int]] = {"hour": 0, "day": 0, "week": 4 * DAY}
 """Offset of the first full bucket from the epoch, in microseconds. Weeks begin on Monday; the epoch was a Thursday."""
 FoundType = FeedbackType | Literal["verdict"]
-"""Type of feedback to list; `verdict` is every type except `implicit` and `rating`, which are not verdicts."""
+"""Type of feedback to list; `verdict` is every type except `implicit`, which is not a verdict."""
 GivenBy = Literal["person", "agent"]
 """Author of the feedback, or of the message that the machine judged: a person, or an agent (user type `agent`)."""
 

@@ -19,7 +19,7 @@ _RESERVED: Final = tuple(
         *("2001::/23", "2001:db8::/32", "3fff::/20"),
     )
 )
-"""Networks of IANA's registries of special addresses. A table of our own, because Python's differs by its release."""
+"""Networks in IANA's registries of special addresses. Python's own table depends on the Python release."""
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 

@@ -28,7 +28,7 @@ log = structlog.get_logger(part="deliveries")
 
 
 class Courier:
-    """Delivers messages with one task per receiver, so that a slow receiver does not delay the others.
+    """Sender of due messages with one task per receiver, so that a slow receiver does not delay the others.
 
     Args:
         endpoints: Webhook endpoints to serve.

@@ -72,7 +72,7 @@ async def show_alerts(sources: PageSources, visit: Visit, outcome: FormOutcome |
 
 
 async def change_alerts(sources: PageSources, visit: Visit) -> Response:
-    """Carry out a submitted form, and render the alerts page with the outcome.
+    """Process a submitted form, and render the alerts page with the outcome.
 
     If the request is refused or the form is invalid, the outcome states the reason.
     """

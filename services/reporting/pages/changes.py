@@ -1,4 +1,4 @@
-"""Changes that the overview begins with: open alerts, agents that fell or rose, and issues that are new or growing."""
+"""Changes at the top of the overview: open alerts, and new or growing issues."""
 
 from __future__ import annotations
 

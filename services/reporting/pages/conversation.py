@@ -70,8 +70,8 @@ class ConversationPage:
     """Data of the conversation page.
 
     Attributes:
-        newer: The next newer record about another turn in the feedback list, if the viewer opened one from the list.
-        older: The next older record about another turn in the feedback list, likewise.
+        newer: Next newer record in the feedback list that is about another turn, if the viewer came from the list.
+        older: Next older record in the feedback list that is about another turn, if the viewer came from the list.
         reviewer: The viewer's user id if the viewer may review, otherwise None.
     """
 

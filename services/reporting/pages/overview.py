@@ -64,8 +64,8 @@ class AgentRow:
         enough: True if there are enough of these verdicts to rank the agent.
         versions: The agent's versions with the most verdicts.
         more_versions: Number of further versions.
-        answered: Answered turns among the newest answers of the project, and those with feedback by people. None if
-            the agent gave none of these answers, or if answers cannot be filtered as the verdicts are.
+        answered: Counts of the agent's turns among the project's newest answers: all, and those with people's verdicts.
+            None if there are none, or if a filter does not apply to answers.
     """
 
     agent_id: str

@@ -111,7 +111,7 @@ async def queue_at(pool: asyncpg.Pool, visit: Visit, span: TimeSpan, row: Mappin
     """Return the viewer's position in the queue defined by the view's filters.
 
     Args:
-        row: Feedback record that the viewer is at.
+        row: Feedback record that is shown.
     """
     view, last = visit.view, await last_reviewed(pool, visit)
     position, turn, filters = (row["occurred_at"], row["feedback_id"]), (view.id, row["turn_id"]), _waiting(view)

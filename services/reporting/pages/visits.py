@@ -149,7 +149,7 @@ class PageSources:
 
 
 Show = Callable[[PageSources, Visit], Awaitable[Response]]
-"""Function that renders a page, or carries out a form."""
+"""Function that renders a page or processes a submitted form."""
 
 
 async def visit_of(sources: PageSources, request: Request) -> Visit | None:

@@ -22,7 +22,7 @@ class SampledShare(ResponseModel):
 
 
 class SecondReview(ResponseModel):
-    """A drawn turn on which reviewers differ."""
+    """A sampled turn on which reviewers disagree."""
 
     conversation_id: Annotated[str, Field(description="The conversation.")]
     turn_id: Annotated[str, Field(description="The turn.")]

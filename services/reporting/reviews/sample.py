@@ -90,7 +90,7 @@ async def pending(
 
 
 async def pending_count(pool: asyncpg.Pool, project: Project, reviewer: str | None = None) -> int:
-    """Return the number of drawn answers without a review; with `reviewer`, of those that this reviewer may take."""
+    """Return the number of drawn answers without a review, or only of those that `reviewer` may review."""
     return int(await pool.fetchval(*SQL.count_pending_reviews(**project._asdict(), reviewer=reviewer)))
 
 

@@ -102,7 +102,7 @@ def _write_manifest(out: Path, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_manifest(path: Path) -> tuple[dict[str, Any], Counter[str]]:
-    """Return the format, tenant, project and filters of an earlier export, and the number of each of its rows."""
+    """Return the format, tenant, project and filters of an earlier export, and its number of rows by row digest."""
     try:
         manifest = json.loads(path.read_text("utf-8"))
         return {name: manifest[name] for name in ("format", "tenant", "project", "filters")}, Counter(manifest["rows"])

@@ -111,7 +111,7 @@ def _reader(lines: _Lines, delimiter: str) -> Any:
 
 
 def _csv(file: BinaryIO) -> Iterator[FileRow]:
-    """Yield the rows up to the end or up to a row that cannot be parsed: its end, and thus the next row, is unknown."""
+    """Yield the rows up to the first one that cannot be parsed, because its end, and so the next row, is unknown."""
     lines = _Lines(file)
     reader = _reader(lines, _delimiter(file))
     names: list[str] | None = None

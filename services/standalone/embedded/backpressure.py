@@ -149,7 +149,7 @@ class Backpressure:
     async def unread(self, group: Consumer, seconds: float) -> None:
         """Wait until this process has written records that `group` has not committed, for at most `seconds`.
 
-        A fetch from the in-process log waits for its full timeout, also if records arrive meanwhile.
+        A fetch from the in-process log waits for its full timeout, even if records arrive meanwhile.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

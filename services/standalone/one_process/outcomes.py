@@ -1,4 +1,4 @@
-"""Outcomes of a run: of each replayed line, in a file, and in sum, on the console. No other I/O."""
+"""Outcomes of a run: each replayed line in a file, and totals on the console. No other I/O."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Stack:
     A stack can be started only once. `stop` also closes whatever a failed start has opened.
 
     Args:
-        backpressure: Account of the in-process log; None for a Kafka.
+        backpressure: Backpressure of the in-process log, or None if the log is a Kafka cluster.
         defaults: Settings by field, for services that have the field and whose environment does not set it.
     """
 

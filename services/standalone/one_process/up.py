@@ -47,7 +47,7 @@ from standalone.waiting import Dependency, broker_at, database_at, once_answered
 Say = Callable[[str], None]
 T = TypeVar("T")
 HOST: Final = "127.0.0.1"
-"""The address to listen on. The access token alone does not protect an address of a network."""
+"""Address to listen on. On an address that other machines reach, the access token alone is not enough protection."""
 DRAIN_SECONDS = 6.0
 """Time limit in seconds for processing the rest of the in-process log at shutdown."""
 _CHECK_SECONDS: Final = 1.0
@@ -57,8 +57,8 @@ _CHECK_SECONDS: Final = 1.0
 class _Started(NamedTuple):
     """The started services.
 
-    `postgres` is the embedded database if this run has started one. `needed` are the servers whose outage ends the run,
-    none if it serves.
+    `postgres` is the embedded database if this run has started one. `needed` are the servers whose outage ends the run;
+    it is empty if the run serves.
     """
 
     stack: Stack
@@ -216,7 +216,7 @@ async def _unless(stopping: asyncio.Event, work: asyncio.Task[T]) -> T | None:
 
 
 def _application(stack: Stack, callers: Sequence[Authenticator], auth: AuthSettings, http: HttpSettings) -> ASGIApp:
-    """Return the application with the routes of all services, for `callers` and those with a key of a service."""
+    """Return the application with the routes of all services. It accepts `callers` and the services' own API keys."""
     app = application(stack.not_ready, lambda: stack.warnings)
     add_routes(app, stack.routers)
     authenticator = AnyOf(*callers, *stack.authenticators)
