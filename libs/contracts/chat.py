@@ -112,7 +112,7 @@ class ChatMessageIngested(ProducerProvenance, ProducerEvent):
     """Event sent when a message is written or edited.
 
     If a conversation has several events with the same `messageId`, the latest one counts: the one with the highest
-    `occurredAt`, which is the time of the edit, then the highest `sequence`. Among events of one time without a
+    `occurredAt`, which is the time of the edit, then the highest `sequence`. Among events with the same time and no
     `sequence`, the one that was logged last counts.
     """
 
@@ -151,7 +151,7 @@ class OriginalMessage(ProducerProvenance):
     conversation_id: ProducerId
     """The conversation, such as a channel or a chat session; its events stay in order."""
     turn_id: OptionalId = None
-    """The turn of that message. A message without a turn is its own turn."""
+    """The turn of the message. A message without a turn is its own turn."""
     sender_id: SenderId
     sender_type: WrittenBy
     agent_id: OptionalId = None
@@ -171,8 +171,8 @@ class ChatMessageReplyIngested(ProducerEvent):
     The reply is an ordinary message, and the chat service may also send it as `chat.message.ingested`. A later event
     with the same `messageId` edits the reply. The content `(message deleted)` deletes it.
 
-    A reply to the root of its thread is a reply to the agent's last message in the thread, if the author of the reply
-    began the thread, according to the copy of the root in `original`, and only this person and one agent write in it.
+    A reply to the root of its thread counts as a reply to the agent's last message in the thread if its author also
+    wrote the root, according to the copy in `original`, and only this person and one agent write in the thread.
     """
 
     message_id: MessageId
@@ -200,16 +200,16 @@ class ChatMessageReactionIngested(ProducerEvent):
     """
 
     message_id: OptionalId = None
-    """The message with the emoji. A judgement may omit it, such as a rating of a whole conversation: it is then about
-    the last answer before it."""
+    """The message with the emoji or the judgement. A judgement without it, such as a rating of a whole conversation, is
+    about the last answer before the judgement."""
     conversation_id: ConversationId
     thread_id: ThreadId = None
     agent_id: OptionalId = None
     """For a judgement without `messageId`: the agent that is judged; by default the agent of the last answer."""
     user_id: ProducerId
-    """The person who put or removed the emoji."""
+    """The person who added or removed the emoji, or judged the message."""
     user_type: Role = None
-    """The platform's own name for that person's role. Only `agent` has a meaning: it marks another agent."""
+    """The platform's own name for the person's role. Only `agent` has a meaning: it marks another agent."""
     emoji: OptionalEmoji = None
     action: EmojiAction = "added"
     replaces: Replaces = False

@@ -56,7 +56,7 @@ class Erasure:
 
 
 class TrainingChoice(NamedTuple):
-    """A person's choice about training on their data, at a time in microseconds. Of several, the greatest counts."""
+    """A person's choice about training on their data. `chosen_at` is in microseconds. The greatest choice counts."""
 
     person: Person
     chosen_at: int
@@ -107,7 +107,7 @@ def is_erased(occurred_at: int, erased_at: int | None, log_time: int | None = No
 
 
 def author_of(event: Envelope | None) -> Person | None:
-    """Return the person who caused an event, for example the author of a message, or whom a system line names.
+    """Return the person who caused an event, such as the author of a message, or the person whom a system line names.
 
     Returns None for an agent's message, and for types of events that have no author.
     """

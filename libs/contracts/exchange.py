@@ -40,7 +40,7 @@ class ExchangeMessage(NamedTuple):
         thread: The thread, or an empty string for a message in the channel. A thread's root is in the channel.
         is_person: False for an agent's message.
         has_text: False if the message is empty or deleted.
-        text: The answer's text; not needed of a person's message.
+        text: Text of an agent's message. May be empty for a person's message.
     """
 
     message_id: str
@@ -77,7 +77,7 @@ def question_of(answer: ExchangeMessage, messages: Iterable[ExchangeMessage]) ->
     - the latest message by a person in the answer's turn
     - the latest message by the person whom the answer addresses by name, in the answer's thread or, outside of threads,
       in the channel
-    - the latest message by a person there
+    - the latest message by any person in the same thread or channel
 
     Agents' messages, empty and deleted ones are never questions. "Latest" means the last one before the answer. If
     messages have the answer's time, and no sequence numbers settle the order, one of them is the question: the last one

@@ -125,11 +125,11 @@ class InferenceTarget(Model):
     score: float
     """The score of the target: 0.85 * similarity + 0.15 * recency."""
     similarity: float
-    """Similarity of that turn to the person's message, 0 to 1."""
+    """Similarity of the target's turn to the person's message, 0 to 1."""
     recency: float
-    """Recency of that turn, 0 to 1."""
+    """Recency of the target's turn, 0 to 1."""
     turns_back: Annotated[int, Field(ge=1)]
-    """Number of agent messages from that turn to the person's message; 1 is the latest answer."""
+    """Number of agent messages from the target to the person's message; 1 is the latest answer."""
     rule: Literal["named", "thread", "own_latest", "older_named"] | None = None
     """The rule that found the target. `named`: the message is a reply to it. `thread`, `own_latest`: the latest
     answer to the writer of the message, in the thread or in the channel. `older_named`: the message contains words

@@ -128,9 +128,9 @@ class PostReacted(PostEvent):
     comment_id: OptionalPartId = None
     """The comment with the emoji; null if it is on the post."""
     user_id: ProducerId
-    """The person who put or removed the emoji."""
+    """The person who added or removed the emoji."""
     user_type: Role = None
-    """The platform's own name for that person's role. Only `agent` has a meaning: it marks another agent."""
+    """The platform's own name for the person's role. Only `agent` has a meaning: it marks another agent."""
     emoji: EmojiField
     action: EmojiAction = "added"
 

@@ -1,6 +1,6 @@
 """Provenance of an agent's answer, such as its model and version, as reported by the agent's platform.
 
-All feedback on the answer includes a copy of it.
+All feedback on an answer includes a copy of the answer's provenance.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ FOREVER = -1
 DEAD_LETTER_PARTITIONS = 1
 """Number of partitions of each dead-letter topic."""
 KAFKA_PARTITIONS = 24
-"""Default number of partitions of a topic that is created in a Kafka of the operator's own.
+"""Default number of partitions of a topic that is created in the operator's own Kafka cluster.
 
 Each partition is read by one process of a service. 2, 3, 4, 6, 8, 12 or 24 processes share 24 partitions evenly.
 """

@@ -19,7 +19,7 @@ COPY: Final = b"\x00"
 """Version of a message that is known only from a copy in another event. Every other version is greater."""
 _REPLY, _MESSAGE = b"\x01", b"\x02"
 FROM_MESSAGES: Final = _MESSAGE
-"""Bound between kinds of events. Versions from message events are greater, versions from reply events are less."""
+"""Bound between two kinds of versions: those from message events are greater, those from reply events are less."""
 
 
 class LogPosition(NamedTuple):

@@ -74,8 +74,8 @@ def questions_of(before: Sequence[Message]) -> Questions:
     """Return a function that returns the question behind a message of `before`, given its index.
 
     The question is the person's message that an agent's message answers (see `contracts.exchange`), or None for a
-    person's message. Few are read, so each is found when it is first read. The messages must all come from the same
-    thread, or all from the channel (see `in_scope`).
+    person's message. Few questions are read, so each one is found when it is first read. The messages must all come
+    from the same thread, or all from the channel (see `in_scope`).
     """
     people = [exchange_message(message, number) for number, message in enumerate(before) if message.role == "human"]
 
@@ -143,9 +143,9 @@ def _named(message: Message, before: Sequence[Message], questions: Questions, an
     """Find the answer that a reply is addressed to.
 
     A reply to an agent's message is addressed to that message. A reply to the author's own question is addressed to the
-    latest answer to that question. A reply to a message that is not there, such as a platform's notice that a topic was
-    opened, is addressed to the latest answer that replies to the same message, if that was for the author. All other
-    replies are addressed to nobody.
+    latest answer to that question. A reply to a message outside of `before`, such as a platform's notice that a topic
+    was opened, is addressed to the latest answer that replies to the same message, if this answer was for the author.
+    All other replies are addressed to nobody.
     """
     named = next((earlier for earlier in before if earlier.message_id == message.reply_to), None)
     if named is None:

@@ -92,7 +92,7 @@ class Classifier:
         """Read the committed weights, for features with or without the reader's.
 
         Raises:
-            ValueError: They belong to other features or classes.
+            ValueError: The weights belong to other features or classes.
         """
         content = json.loads(path.read_text("utf-8"))
         mode, names = ("reader", NAMES) if with_reader else ("words", WORDS)

@@ -32,7 +32,7 @@ _CERTAIN: Final = frozenset(
 #: Rules that leave the verdict to the classifier if there is no reader.
 _OPEN: Final = frozenset({"for_and_against", "follows", "hints", "nothing_said"})
 _ASKS: Final = frozenset({"agent_asks", "agent_suggests"})
-#: Rules whose verdict a language model may replace, and the probabilities of a rejection about which it is asked.
+#: Rules whose verdict a language model may replace, and the range of rejection probabilities in which it is asked.
 _UNSETTLED: Final = _OPEN | {"language", "other_request", "new_topic", "approves_in_answer"}
 DOUBTFUL: Final = (0.35, 0.85)
 

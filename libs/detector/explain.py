@@ -66,7 +66,7 @@ def weighty_words(detector: Detector, item: Neighbourhood, verdict: Verdict) -> 
     """Return up to `WORDS_SHOWN` words of a message that the verdict depends on, with their weights, greatest first.
 
     The weight of a word is the confidence that the verdict loses if the word is left out. If another feedback is then
-    more probable, it is the whole confidence. Only the first `WORDS_LEFT_OUT` words are left out, one at a time.
+    more probable, the weight is the whole confidence. Only the first `WORDS_LEFT_OUT` words are tried, one at a time.
     """
     words = item.message.text.split()
     shorter = [

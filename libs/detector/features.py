@@ -1,4 +1,4 @@
-"""Features of the classifier: the word layer, the kinds of patterns that match, overlaps, and the reader's shares."""
+"""Features of the classifier: the word layer, the kinds of matching patterns, overlaps, the reader's probabilities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Vector = npt.NDArray[np.float64]
 
 
 def shares(logits: Logits) -> Vector:
-    """Return the reader's shares of the classes, which sum to 1 and are not calibrated."""
+    """Return the reader's probabilities of the classes, which sum to 1 and are not calibrated."""
     raised: Vector = np.exp(logits.astype(np.float64) - float(logits.max()))
     total = float(raised.sum())
     return raised / total

@@ -33,7 +33,7 @@ MAX_AGE_US: Final = 365 * 24 * 3600 * 1_000_000
 WORDS: Final = 0.8
 #: Weight of a word that judges (`JUDGING`) relative to other words. It is not 0, because such a word may be in a title.
 JUDGED: Final = 0.75
-#: Minimum share of common topic words from which an answer revises another, relative to the answer with fewer.
+#: Minimum share of common topic words, relative to the answer with fewer, at which an answer revises another.
 REVISED: Final = 0.4
 
 #: Restatements of the writer's own request, which are usually about the latest answer.
@@ -141,7 +141,7 @@ def named_alone(
 ) -> frozenset[str]:
     """Return the words of `names` that occur in an older answer, but not in the latest request and answer.
 
-    The result is empty if as many words of `names` occur in the latest request and answer.
+    The result is empty unless it has more words than the latest request and answer have words of `names`.
 
     Args:
         names: The words of the message that may name a topic.
@@ -174,7 +174,7 @@ def ranked(
 ) -> tuple[Target, ...]:
     """Return the `top_k` best candidates as targets, ranked by a score that combines similarity and recency.
 
-    With the ids `names`, only these candidates are embedded, and the other targets have no cosine.
+    With `names`, only the candidates with these ids are embedded, and the other targets have no cosine.
     """
     texts = [candidate.text for candidate in x.candidates]
     requests = [request.text if request else "" for request in x.requests]

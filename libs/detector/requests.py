@@ -34,9 +34,9 @@ _DIRECTIONS: Final = ("from", "to", "into", "as", "with", "by")
 def asks_otherwise(message: Prepared, request: Prepared, answer: Prepared) -> bool:
     """Return True if a message in similar words asks for something other than the request.
 
-    That is the case if it opens as a further request ("and ..."), if it has another number, day or month, the opposite
-    of a word, the same words in another direction ("from Porto to Lisbon"), or if it replaces a word that the answer
-    took up.
+    That is the case if it begins like a further request ("and ..."), if it has another number, day or month, the
+    opposite of a word, the same words in another direction ("from Porto to Lisbon"), or if it replaces a word that the
+    answer took up.
     """
     words, requested = frozenset(message.words), frozenset(request.words)
     only_said, only_asked = words - requested, requested - words

@@ -15,7 +15,7 @@ from detector.model import CorrectionType, Feedback, GateCall
 from detector.patterns import Kinds
 from detector.requests import swaps_word
 
-#: Microseconds after an answer from which only an explicit rejection is feedback on it.
+#: Time after an answer, in microseconds, beyond which only an explicit rejection is feedback on the answer.
 SESSION_TIMEOUT_US: Final = 30 * 60 * 1_000_000
 #: Similarity to the previous exchange below which a message may be a new topic.
 UNRELATED: Final = 0.2
@@ -26,7 +26,7 @@ CONTINUED: Final = 0.7
 UNSURE: Final = 0.5
 #: Confidence of a hint, which is not announced.
 HINT: Final = 0.62
-#: Minimum number of words of a request asked again.
+#: Minimum number of words of both the message and the request for a message to ask again.
 REWORDED_WORDS: Final = 3
 
 _OBJECTION: Final[Kinds] = frozenset({"reject", "abandon", "cue_but", "cue_ask", "cue_other", "cue_repeat"})

@@ -23,7 +23,7 @@ _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]{0,3}>[^\n]*$")
 _URL = re.compile(r"https?://[^\s]{1,500}")
-#: Characters of which code, markup, quotations and URLs have one.
+#: Characters, at least one of which is in any code, markup, quotation or URL.
 _MARK = re.compile(r"[`~<>/]")
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s|\n+")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")

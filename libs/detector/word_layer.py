@@ -49,7 +49,7 @@ class WordLayer:
         """Read the committed weights.
 
         Raises:
-            ValueError: They belong to other classes.
+            ValueError: The weights belong to other classes.
         """
         content = json.loads(path.read_text("utf-8"))
         if tuple(content["classes"]) != CLASSES:

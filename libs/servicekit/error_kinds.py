@@ -43,7 +43,7 @@ _OUTAGES: tuple[type[BaseException], ...] = (
 def is_outage(error: BaseException) -> bool:
     """Return True for an error that no record can cause, such as a full or read-only disk or a refused login.
 
-    A test query may succeed although there is such an error: a full disk, for example, can still be read.
+    A test query may succeed despite such an error: a full disk, for example, can still be read.
     """
     return isinstance(error, _OUTAGES)
 

@@ -75,8 +75,8 @@ async def run_program(program: ServiceDefinition[Any], host: str, port: int, tok
     """Run the service until SIGINT or SIGTERM, and stop within 20 seconds of the signal.
 
     Args:
-        token: The access token. By default, it is read from the file that AGENT_FEEDBACK_TOKEN_FILE names. With
-            neither, callers need tokens of one of AUTH_ISSUERS.
+        token: The access token. By default, it is read from the file that AGENT_FEEDBACK_TOKEN_FILE names. Without
+            either, callers need tokens of an issuer in AUTH_ISSUERS.
 
     Raises:
         StartError: If the service cannot start.

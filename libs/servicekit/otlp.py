@@ -92,7 +92,7 @@ class ServiceTracing:
         return BatchTrace(self._tracer, group, span, slots) if span.is_recording() else None
 
     def _sampled(self, traceparent: str) -> SpanContext | None:
-        """Return the trace context of a record if its producer sampled it and its id is within our share."""
+        """Return the trace context of a record if its producer sampled it and `TracingSettings.share` covers its id."""
         context = _parsed(traceparent)
         if context is None or not context.trace_flags.sampled:
             return None
@@ -157,5 +157,5 @@ def _parsed(traceparent: str) -> SpanContext | None:
 
 
 def _context_of(parent: SpanContext | None) -> Context:
-    """Return the context for a new span: below `parent`, or an empty one."""
+    """Return a context that makes `parent` the parent of a new span, or an empty context without a parent."""
     return Context() if parent is None else set_span_in_context(NonRecordingSpan(parent), Context())

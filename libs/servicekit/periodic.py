@@ -65,7 +65,7 @@ class PeriodicTasks:
             _, left = await asyncio.wait(left, timeout=CANCEL_SECONDS / 8)
 
     async def run(self, periodic: Periodic) -> None:
-        """Run the work again and again, until it is cancelled."""
+        """Run the work repeatedly, until the task is cancelled."""
         wake = self._wakes[periodic.name]
         await asyncio.sleep(periodic.delay)
         while True:

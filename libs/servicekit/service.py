@@ -52,8 +52,8 @@ class ServiceContext:
     """Resources that every service gets when it is created.
 
     An event is rejected if its time is too far ahead of the log time, or of `judge_at` (in microseconds) if that is
-    set. `room` returns True if the log has room for the given number of bytes; a log on disk always has. `unread` waits
-    for records in a log whose fetches do not wait for them.
+    set. `room` returns True if the log has room for the given number of bytes; a log on disk always has room. `unread`
+    waits for records in a log whose fetches do not wait for them.
     """
 
     bootstrap: Bootstrap

@@ -74,7 +74,7 @@ class ChatHandler(Handler):
     async def _translate(self, events: Sequence[BatchedEvent]) -> dict[BatchedEvent, Translated | Outcome]:
         """Convert replies and reactions to feedback events, or to the outcomes of ignored ones.
 
-        Events whose original is neither in the index nor copied into the event are missing in the result.
+        Events whose original is neither in the index nor copied into the event are missing from the result.
         """
         answers = await self._store.thread_answers(follow_ups(events))
         about = {event: event.about for event in events if event.about is not None}

@@ -81,10 +81,10 @@ class MessageStore:
         return {message.key: message for message in map(_message, rows)}
 
     async def thread_answers(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, MessageKey]:
-        """Return the keys of the answers that people's messages follow, by the key of the person's message.
+        """Return the key of the answer before each person's message in a thread, by the key of the person's message.
 
-        Only messages in a thread of one person, who began it, and one agent are included. The answer is the agent's
-        last message before the person's message.
+        A message is included only if one person, who began the thread, and one agent write in the thread. The answer is
+        the agent's last message before the person's message.
         """
         rows = await self._pool.fetch(*SQL.thread_answers.bulk(sorted(set(keys)))) if keys else []
         return {MessageKey(*row[:4]): MessageKey(row[0], row[1], row[2], row["answer_id"]) for row in rows}
@@ -101,7 +101,7 @@ class MessageStore:
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         """Park events until their original messages arrive, and commit.
 
-        Events that are already parked are not changed. Events for which their tenant has no room are not parked.
+        Events that are already parked are not changed. An event that would exceed `parked_bytes` is not parked.
 
         Args:
             events: At most one event per key.

@@ -25,8 +25,8 @@ from contracts.sources import REVIEW
 from servicekit.log.outcome import Outcome
 
 ONLY_SLOT = ""
-"""The single slot of a record. A reaction has one slot per emoji, unless a person's new emoji replaces the previous. A
-removal in this slot also removes all earlier emojis in other slots."""
+"""Name of a record's only slot. Emoji reactions have a slot per emoji instead, unless the platform keeps only a
+person's last emoji. A removal in this slot also removes all earlier emojis in other slots."""
 
 
 class Key(NamedTuple):
@@ -68,8 +68,8 @@ LedgerEntries = Mapping[Person, LedgerEntry]
 class Stamp(NamedTuple):
     """Sort key of the changes to a slot. The change with the highest stamp is effective.
 
-    Stamps are comparable only within one detector. At equal times and sequences, a removal sorts after an
-    addition. `event_id` and `digest` break ties, so different events never have equal stamps.
+    Stamps of verdicts are compared only within a detector's release and mode. At equal times and sequences, a removal
+    sorts after an addition. `event_id` and `digest` break ties, so different events never have equal stamps.
 
     Attributes:
         evaluation: 0 except for inferred feedback.

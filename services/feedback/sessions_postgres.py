@@ -23,7 +23,7 @@ class PostgresSessions(PostgresBackend):
     A rating is marked after the log has acknowledged its announcement.
 
     Without an idempotency key, a person has one rating per end of a session: a later rating replaces it, unless the
-    session has been resumed, which is visible by its turns. Within a minute, a later rating replaces it in any case,
+    session has been resumed, which its number of turns shows. Within a minute, a later rating replaces it in any case,
     because a retry may count turns that were not known at first.
     """
 

@@ -76,7 +76,7 @@ class Store(Protocol):
     async def changes(
         self, revisions: Mapping[UUID, int], people: Collection[Person], turns: Collection[TurnKey]
     ) -> RecordChanges:
-        """Return the records whose stored revision differs from the given one, including erased records.
+        """Return the records of `revisions` whose stored revision is not the known one, including erased records.
 
         Args:
             revisions: The known revisions by feedback id. 0 means that the record was not stored.

@@ -23,7 +23,7 @@ from servicekit.errors import RequestRefused
 from servicekit.log.records import Message, Producer
 
 LookUntilRead = Callable[[Callable[[], Awaitable[TurnFacts | None]]], Awaitable[tuple[TurnFacts | None, bool]]]
-"""Function that calls another one until that returns facts, the registry has read the log, or the time is up.
+"""Function that calls a look-up until it returns facts, the registry has caught up with the log, or the time is up.
 
 It returns the facts, and True if the registry had read all records that were in the log at the start.
 """

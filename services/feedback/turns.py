@@ -22,7 +22,7 @@ TURN_TOPICS: Final = (CHAT_MESSAGE, CHAT_REPLY, POST_PUBLISHED, POST_COMMENTED)
 class TurnHandler(Handler):
     """Handler of messages, posts and comments, which merges them into the registry.
 
-    An erased person's message is stored with the name that replaces the person's id, and without the person's role.
+    An erased person's message is stored with the pseudonym, if there is one, and without the person's role.
 
     Writes are guarded by the erasure ledger (`ErasureLedger.guard`). If the guard finds an erased person, the ledger is
     read before and after the write. If a batch and an erasure overlap, at least one of them therefore sees the other.

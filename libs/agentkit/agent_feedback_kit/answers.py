@@ -267,13 +267,13 @@ class DetectOptions(TypedDict, total=False):
     reply_to_message_id: str | None
     """The message that this one replies to. It helps to find the answer if several people take part."""
     thread_id: str | None
-    """The thread of the message, which helps likewise."""
+    """The thread of the message. It also helps to find the answer."""
     previous: PreviousAnswer | None
     """The previous answer."""
     wait_seconds: float | None
     """Maximum wait for the log to be indexed, in seconds."""
     strategies: int | None
-    """Maximum number of strategies to return, by default 0: those with positive feedback on similar questions."""
+    """Maximum number of strategies with positive feedback on similar questions to return, by default 0."""
     intent: str | None
     """The intent that the strategies must have."""
     agent_id: str | None

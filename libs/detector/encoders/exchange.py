@@ -21,11 +21,11 @@ from detector.encoders.onnx_part import part
 #: Classes of messages, in the order of the reader's outputs.
 CLASSES: Final = ("explicit", "rephrased", "abandonment", "approval", "continuation", "none")
 WEIGHTS: Final = Path(__file__).parent.parent / "weights" / "reader.onnx"
-#: Number of word pieces read of the beginning and the end of the message and of the answer, and of the request.
+#: Numbers of word pieces that are read at the beginning and the end of the message, the answer and the request.
 MESSAGE: Final = (72, 24)
 ANSWER: Final = (20, 44)
 REQUEST: Final = (24, 0)
-#: Characters of a text that are tokenised, at its beginning and at its end.
+#: Number of characters that are tokenised at the beginning and at the end of a text.
 SHOWN: Final = 1500
 
 _EMBEDDED: Final = "/embeddings/LayerNorm/Add_1_output_0"

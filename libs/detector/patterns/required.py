@@ -22,7 +22,7 @@ def required(source: str) -> frozenset[str]:
 
 
 def _required(pieces: Iterator[str]) -> frozenset[str]:
-    """Read a group up to its end. Return the strings of each alternative's part with the longest strings."""
+    """Read a group up to its end. Return, for each alternative, the strings of the part whose strings are longest."""
     strings: set[str] = set()
     parts, literal = [_NOTHING], ""
     for piece in pieces:

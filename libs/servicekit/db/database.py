@@ -110,7 +110,7 @@ class ErasureLedger:
     async def note_choices(self, choices: Collection[TrainingChoice]) -> set[Person]:
         """Write choices about training to the table `training_choices`, and return the people whose choices changed.
 
-        A later choice stays unchanged.
+        A stored choice that is later stays unchanged.
 
         Args:
             choices: The choices, at most one per person.

@@ -1,7 +1,7 @@
 """Creation of a service's tables and functions (`Statements.schema`).
 
-The table `schema_version` has the digest of the SQL that created them. A program uses only tables that its own SQL has
-created: before the first release, no schema is upgraded.
+The table `schema_version` has the digest of the SQL that created the schema. A program uses only tables that its own
+SQL has created: before the first release, no schema is upgraded.
 """
 
 from __future__ import annotations

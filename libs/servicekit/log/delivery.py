@@ -121,11 +121,11 @@ class GroupOutcomes:
                 observer(Observation(self._group, slot.topic, slot.cause, outcome, position, ids))
 
     async def set_aside(self, late: Sequence[Late]) -> None:
-        """Write dead letters for the records that cannot be processed, and wait until the log acknowledges them."""
+        """Write dead letters for records, and wait until the log acknowledges them."""
         await self.write_letters([Slot(received.raw, received, outcome) for received, outcome in late])
 
     async def note(self, late: Sequence[Late]) -> None:
-        """Count the outcomes, and pass them to the observers."""
+        """Count late outcomes, and pass them to the observers."""
         slots = [Slot(received.raw, received, outcome) for received, outcome in late]
         self.observe(slots, {slot.topic for slot in slots}, late=True)
 

@@ -110,7 +110,7 @@ class LogOrder:
         self._latest: dict[TopicPartition, int] = {}
         """Log time of each partition's last fetched record; all later records have the same time or a later one."""
         self._waits: dict[TopicPartition, tuple[int | None, float]] = {}
-        """Position and start of the wait for each partition for which records wait."""
+        """Position and start of the delay, for each partition that delays the records of others."""
 
     @property
     def is_empty(self) -> bool:

@@ -96,12 +96,12 @@ class Slot:
 
     @property
     def ids(self) -> RecordIds | None:
-        """Ids of the record's event, also if the event is invalid (see `ids_of`)."""
+        """Ids of the record's event, even if the event is invalid (see `ids_of`)."""
         return ids_of(self.raw.value)
 
     @property
     def conversation(self) -> Conversation:
-        """Tenant, project and conversation id of the event, or only the feedback id of an erasure."""
+        """Tenant, project and conversation id of the event, or only the feedback id of an erased record."""
         event = self.event
         if isinstance(event, FeedbackErased):
             return (str(event.feedback_id),)

@@ -178,7 +178,7 @@ def is_tombstone(raw: RawRecord) -> bool:
 
 
 def read_tombstone(raw: RawRecord) -> Received[Any] | None:
-    """Return the erasure of a feedback record for which a tombstone stands, or None for any other tombstone.
+    """Return the erasure that a feedback record's tombstone represents, or None for any other tombstone.
 
     A tombstone without a revision erases all revisions up to the time at which the tombstone was logged.
     """

@@ -41,7 +41,7 @@ def configured_redactor() -> Redactor:
 
 
 async def beside_the_loop(size: int, work: Callable[[], T]) -> T:
-    """Return the result of `work`, which redacts `size` bytes; in a thread if it takes long."""
+    """Return the result of `work`, which redacts `size` bytes. If these are many, it runs in a thread."""
     return work() if size <= _AT_ONCE else await asyncio.to_thread(work)
 
 

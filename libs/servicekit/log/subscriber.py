@@ -80,7 +80,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
         self._epoch = 0
         self._committed: dict[TopicPartition, int] = {}
         self._log_times: dict[TopicPartition, int] = {}
-        """Log time of each partition's last committed record, in microseconds; at first, the time of its assignment."""
+        """Log time of each partition's last committed record, in microseconds; initially the time of assignment."""
         self._deleted: Counter[str] = Counter()
         """Number of records by topic that were deleted from the log before they were read."""
         self._subscriber: Any = None

@@ -131,7 +131,7 @@ async def _no_route(app: FastAPI, request: Request) -> Response:
 def add_routes(app: FastAPI, routers: Iterable[APIRouter]) -> None:
     """Add the routes of services to the application, and discard cached documents that describe the routes.
 
-    Raises ValueError if a route declares no access, because nobody could say who may call it, or if two routes are the
+    Raises ValueError if a route declares no access, because its callers would be undefined, or if two routes are the
     same.
     """
     for router in routers:

@@ -160,7 +160,7 @@ class Guard:
 
 
 class Entrance:
-    """ASGI middleware that gives routes the guard, and the path as it was sent.
+    """ASGI middleware that passes the guard and the undecoded path to the routes.
 
     Log writes of the request carry its trace. While the services start, `is_starting` returns True, and requests to
     anything but the process's own routes get 503.

@@ -21,7 +21,7 @@ TOKEN_LIMIT: Final = 16_384
 KEEP_SECONDS: Final = 600.0
 """Cache lifetime of an issuer's keys, in seconds."""
 PAUSE_SECONDS: Final = 10.0
-"""Pause after a fetch of an issuer's keys, in seconds, whatever tokens callers send."""
+"""Minimum time between two fetches of an issuer's keys, in seconds, even if callers send unknown tokens."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 log = logger("tokens")
 

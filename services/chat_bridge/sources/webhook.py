@@ -38,7 +38,7 @@ def answer_to(payload: Mapping[str, Any], source: MappedWebhook) -> SourceAnswer
 
 
 def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[str, Any] | Dropped]:
-    """Return the chat events in a payload, each with its `topic`, and a reason for each item without one.
+    """Return the chat events in a payload, each with its `topic`, and a reason for each item that gives no event.
 
     The rules are applied in order, up to the first matching rule of the kind `ignore`.
 

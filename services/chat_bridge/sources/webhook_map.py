@@ -96,7 +96,7 @@ class Signature(FileSettings):
         """Split `signed` at its placeholders.
 
         Returns:
-            Literal strings and placeholder names in turn, starting with a literal string.
+            Literal strings and placeholder names alternately, starting with a literal string.
         """
         return _PLACEHOLDER.split(self.signed)
 
