@@ -136,7 +136,7 @@ async def _new_message(
 ) -> tuple[Message, bytes | None]:
     """Return the message of a request, and its position if the message was published already.
 
-    The request's own thread and time count more than those of the published message.
+    The thread and time in the request take precedence over those of the published message.
     """
     published, thread = None, body.thread_id
     if body.message_id is not None and thread is None:

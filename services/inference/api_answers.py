@@ -38,9 +38,9 @@ class FoundTarget(Answer):
     score: float
     """The score of the target: 0.85 * similarity + 0.15 * recency."""
     similarity: float
-    """Similarity between that turn and the new message, 0 to 1."""
+    """Similarity between the target's turn and the new message, 0 to 1."""
     recency: float
-    """Recency of that turn, 0 to 1."""
+    """Recency of the target's turn, 0 to 1."""
     turns_back: int
     """Number of answers back, counted from 1 for the latest answer."""
     rule: TargetRule

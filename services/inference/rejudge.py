@@ -78,9 +78,9 @@ def _key(row: OutdatedMessage) -> MessageKey:
 
 
 def _headers(page: Iterable[OutdatedMessage]) -> Callable[[IndexedMessage], Headers]:
-    """Return the function that computes headers of an announcement.
+    """Return a function that computes the headers of a message's announcement.
 
-    The time of a text is the time when it was stored, so that a later erasure covers the announcement.
+    Their log time is the time at which the message was stored, so that a later erasure covers the announcement.
     """
     stored_at = {_key(row): row["stored_at"] for row in page}
     return lambda message: derived_headers(log_time=stored_at[message.key])

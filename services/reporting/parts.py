@@ -77,7 +77,7 @@ class ReportingParts:
         return AccessLog(self.pool, self.service.context.clock)
 
     async def catch_up_with_issues(self) -> None:
-        """Do the work of the issue job, in a child process unless it needs no encoder."""
+        """Do the work of the issue job. Work that needs the sentence encoder is done in a child process."""
         if await self.issues.tidy():
             await run_process(self.settings.database_url, self.settings.sentence_encoder)
 

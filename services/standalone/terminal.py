@@ -33,7 +33,7 @@ State = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Running = Annotated[
-    str | None, typer.Option("--broker", help="HOST:PORT,... of a Kafka; default: that of the running `up`.")
+    str | None, typer.Option("--broker", help="HOST:PORT,... of a Kafka cluster; default: that of the running `up`.")
 ]
 Database = Annotated[
     str | None, typer.Option(help="The services' PostgreSQL URL; default: that of the running `up`, or the settings.")

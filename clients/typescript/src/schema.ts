@@ -423,9 +423,9 @@ export interface FoundCandidate {
   agent_id: string;
   /** The score of the target: 0.85 * similarity + 0.15 * recency. */
   score: number;
-  /** Similarity between that turn and the new message, 0 to 1. */
+  /** Similarity between the target's turn and the new message, 0 to 1. */
   similarity: number;
-  /** Recency of that turn, 0 to 1. */
+  /** Recency of the target's turn, 0 to 1. */
   recency: number;
   /** Number of answers back, counted from 1 for the latest answer. */
   turns_back: number;
@@ -548,9 +548,9 @@ export interface FoundTarget {
   agent_id: string;
   /** The score of the target: 0.85 * similarity + 0.15 * recency. */
   score: number;
-  /** Similarity between that turn and the new message, 0 to 1. */
+  /** Similarity between the target's turn and the new message, 0 to 1. */
   similarity: number;
-  /** Recency of that turn, 0 to 1. */
+  /** Recency of the target's turn, 0 to 1. */
   recency: number;
   /** Number of answers back, counted from 1 for the latest answer. */
   turns_back: number;

@@ -44,7 +44,7 @@ class Asking:
 
     Args:
         seconds: Timeout of a single question.
-        at_once: Maximum number of questions in flight for batches, and again for interactive callers.
+        at_once: Maximum number of questions in flight for batches, and separately for interactive callers.
     """
 
     def __init__(

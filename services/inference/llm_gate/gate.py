@@ -34,8 +34,8 @@ class PendingVerdict(NamedTuple):
 class LlmGate:
     """Gate that asks a language model for verdicts.
 
-    An outcome is stored before its verdict is published and never changes afterwards. Redeliveries, restarts and other
-    processes therefore arrive at the same verdict.
+    The outcome of a question is stored before the verdict is published, and never changes afterwards. Redeliveries,
+    restarts and other processes therefore arrive at the same verdict.
 
     Args:
         answers: Store of outcomes. None to store none, for a measurement.

@@ -21,9 +21,9 @@ class Question(NamedTuple):
 
     If several questions are known for a turn, the one with the highest (version, message_id, text) is used.
 
-    `version` is that of the person's message as long as the turn has no answer. The question of the answer has the
-    version `looked_up(evaluation)`, which is greater, with the evaluation of the answer. If the answer has no question,
-    all other fields are None.
+    As long as the turn has no answer, `version` is that of the person's message. The question of an answer has the
+    greater version `looked_up(evaluation)`, with the evaluation of the answer. If the answer has no question, all other
+    fields are None.
     """
 
     version: bytes
@@ -71,7 +71,7 @@ class Facts:
     def joined(self, other: Facts) -> Facts:
         """Merge these facts with other facts about the same turn.
 
-        If both have the same rank, the facts of this object are kept.
+        The earlier time and the later question and answer are kept.
         """
         times = [time for time in (self.at, other.at) if time is not None]
         return replace(

@@ -85,8 +85,8 @@ class Turn:
     def feedback(self) -> TurnFeedback:
         """The feedback that counts: a person's reaction, otherwise the detector's verdict.
 
-        A verdict with the status of the reaction explains it: it adds its correction type, and its message if the
-        person did not comment.
+        A verdict with the same status as the reaction adds its correction type, and its message if the person did not
+        comment.
         """
         machine, user = self.machine, self.user
         if user is None:

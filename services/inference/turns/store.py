@@ -30,8 +30,8 @@ class TurnIndex(TurnSearch):
     ) -> Mapping[MessageKey, PreviousVerdict]:
         """Merge facts into the turn index, apply verdicts to their turns, and commit.
 
-        A verdict replaces the earlier verdict on the same message unless that one has a higher stamp. Neutral verdicts
-        and verdicts without a turn do not change the status of any turn.
+        A verdict replaces the earlier verdict on the same message unless the earlier one has a higher stamp. Neutral
+        verdicts and verdicts without a turn do not change the status of any turn.
 
         Args:
             facts: At most one item per turn.

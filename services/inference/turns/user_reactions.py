@@ -20,9 +20,9 @@ NO_REACTION = Outcome.ignored("no_reaction_of_a_person")
 class UserReactionHandler(Handler, tombstones=True):
     """Handler of the consumer group `inference_status`, which stores explicit feedback and emojis on turns.
 
-    They determine the status of the turns. Only the highest revision of a feedback record counts, so records may arrive
-    repeatedly and in any order. If an erased revision is read after the tombstone in another partition, the copy of the
-    tombstone in its own partition deletes it.
+    Such feedback determines the status of a turn. Only the highest revision of a feedback record counts, so records may
+    arrive repeatedly and in any order. If an erased revision is read after the tombstone in another partition, the copy
+    of the tombstone in its own partition deletes it.
     """
 
     def __init__(self, index: TurnIndex) -> None:

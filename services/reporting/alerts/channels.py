@@ -1,6 +1,6 @@
 """Alert channels: Slack, Microsoft Teams, and signed webhooks. Operators of a project set them on the alerts page.
 
-The role that reads for callers cannot see the table with the URLs, and no page, route or log shows a URL again.
+The database role for HTTP reads cannot see the table with the URLs, and no page, route or log shows a URL again.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class AlertFinding:
 
     @property
     def difference(self) -> float:
-        """Return `share` minus `reference`, or 0 for a finding without a share."""
+        """`share` minus `reference`, or 0 for a finding without a share."""
         return 0.0 if self.share is None or self.reference is None else self.share - self.reference
 
 

@@ -49,7 +49,7 @@ class ShareTest:
 
     @property
     def is_below(self) -> bool:
-        """Return True if the share is significantly below the reference."""
+        """True if the share is significantly below the reference."""
         return self.bound < 0
 
     def could_show(self, difference: float) -> bool:

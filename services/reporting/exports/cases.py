@@ -45,7 +45,7 @@ async def cases(
 async def _deciding(
     pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record], filters: Filters
 ) -> list[asyncpg.Record]:
-    """Omit machine verdicts if the same person's own or newer verdict on the answer is exported instead."""
+    """Omit a machine verdict if the person's own verdict on the answer, or a newer machine verdict, is exported."""
     machine = [(n, *_JUDGED(row)) for n, row in enumerate(rows) if row["origin"] == "machine"]
     statement = SQL.replaced_verdicts.bulk(machine, **project._asdict(), origins=filters.origins)
     replaced = {row["n"] for row in await pool.fetch(*statement)} if machine else set()

@@ -66,7 +66,7 @@ class FeedbackCase:
 
     @property
     def complete(self) -> bool:
-        """Return True if both the request and the answer are known. Only `events` uses incomplete cases."""
+        """True if both the request and the answer are known. Only `events` uses incomplete cases."""
         return self.exchange["missing"] is None
 
     @property

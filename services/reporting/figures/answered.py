@@ -1,4 +1,4 @@
-"""Answered turns of agents, and how many of them people have judged."""
+"""Number of agents' answered turns, and number of those that people have judged."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class ClusteredShare:
 
     @property
     def sure(self) -> Interval:
-        """Return the proportion's 95 % confidence interval."""
+        """The proportion's 95 % confidence interval."""
         good, size = self._scaled
         return wilson(good, size) if size else Interval(0.0, 1.0)
 

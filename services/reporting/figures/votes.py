@@ -25,12 +25,12 @@ class Votes:
 
     @property
     def satisfaction(self) -> float | None:
-        """Return ok / (ok + not_ok + neutral), or None if there are no votes."""
+        """Proportion ok / (ok + not_ok + neutral), or None if there are no votes."""
         return self.ok / self.total if self.total else None
 
     @property
     def sure(self) -> Interval:
-        """Return the 95 % confidence interval of the satisfaction."""
+        """The 95 % confidence interval of the satisfaction."""
         return wilson(self.ok, self.total)
 
     def since(self, before: Votes) -> SatisfactionChange | None:
@@ -57,12 +57,12 @@ class SatisfactionChange:
 
     @property
     def points(self) -> float:
-        """Return the change in percentage points."""
+        """The change in percentage points."""
         return 100 * (self.now - self.was)
 
     @property
     def certain(self) -> bool:
-        """Return True if the change is significant at the 5 % level."""
+        """True if the change is significant at the 5 % level."""
         return self.bounds.low > 0 or self.bounds.high < 0
 
 

@@ -95,8 +95,8 @@ class _Handlers:
         question or to a later question with the same text. `sft` examples consist of a prompt and a completion, which
         come from accepted answers and corrections. `events` contains the verdicts themselves. An export has one row per
         judged answer and person, even if a turn has several answers. `GET …/exports/{wanted}/counts` tells which judged
-        answers are left out. Erased feedback is omitted, and so
-        are people who forbid training. An unknown project gives 404.
+        answers are left out. Erased feedback is omitted, and so are people who forbid training. An unknown project
+        gives 404.
         """
         stream = as_jsonl(await self._cases(project, wanted, question), wanted)
         if self.access_log is not None:

@@ -53,7 +53,7 @@ class Issue:
 
     @property
     def title(self) -> str:
-        """Return the issue's distinctive words, or a title with its id if there are none."""
+        """The issue's distinctive words, or a title with its id if there are none."""
         return ", ".join(self.words) or f"Issue {self.id}"
 
 

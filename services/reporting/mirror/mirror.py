@@ -54,7 +54,7 @@ class ArtifactReplicator:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """Return a warning for the operator if the last replication failed. It contains the size of the backlog."""
+        """A warning for the operator if the last replication failed. It contains the size of the backlog."""
         return [self._failure] if self._failure else []
 
     async def catch_up(self) -> int:

@@ -41,7 +41,7 @@ class Dimension:
 
     @property
     def filter(self) -> str:
-        """Return the name of the filter for values of this dimension."""
+        """The name of the filter for values of this dimension."""
         return self.column or self.name
 
 

@@ -180,7 +180,7 @@ class Filters(ListFilter):
 
     @property
     def of_dimension(self) -> tuple[str, str, str] | None:
-        """Return the field, dimension and value of the filter on a dimension with its own roll-ups.
+        """The field, dimension and value of the filter on a dimension with its own roll-ups.
 
         Returns None if there is no such filter, or more than one.
         """
@@ -194,24 +194,24 @@ class Filters(ListFilter):
 
     @property
     def view(self) -> str:
-        """Return the name of the database view from which to read verdicts with these filters."""
+        """The name of the database view from which to read verdicts with these filters."""
         return "effective_or_overruled" if self.judged else "effective"
 
     @property
     def list_view(self) -> str:
-        """Return the database view from which to list feedback, replies included, with these filters."""
+        """The database view from which to list feedback, replies included, with these filters."""
         if self.judged:
             return "effective_or_overruled"
         return f"live_feedback({self.by_answer})"
 
     @property
     def scans(self) -> bool:
-        """Return True if a query with these filters must scan records, because no index finds the matches."""
+        """True if a query with these filters must scan records, because no index finds the matches."""
         return self.words is not None
 
     @property
     def has_replies(self) -> bool:
-        """Return True if replies may match these filters.
+        """True if replies may match these filters.
 
         Replies have no verdict, reason or detector.
         """

@@ -40,7 +40,7 @@ async def open_alerts(pool: asyncpg.Pool, project: Project, filters: Filters) ->
 async def growing_issues(
     pool: asyncpg.Pool, project: Project, span: TimeSpan, before: TimeSpan | None, filters: Filters
 ) -> list[GrowingIssue]:
-    """Return at most six unsolved issues whose rejections that match the filters grew, those that grew most first."""
+    """Return at most six unsolved issues with more matching rejections than before, greatest growth first."""
     if before is None or filters.reaction not in (None, "not_ok"):
         return []
     filters = filters.replace(reaction="not_ok")

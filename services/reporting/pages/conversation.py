@@ -70,9 +70,9 @@ class ConversationPage:
     """Data of the conversation page.
 
     Attributes:
-        newer: Next newer record in the feedback list that is about another turn, if the viewer came from the list.
-        older: Next older record in the feedback list that is about another turn, if the viewer came from the list.
-        reviewer: The viewer's user id if the viewer may review, otherwise None.
+        newer: Next newer record about another turn in the feedback list, if the viewer came from the list.
+        older: Next older record about another turn in the feedback list, if the viewer came from the list.
+        reviewer: User id of the viewer, or None if the viewer may not review.
     """
 
     conversation: ConversationScope

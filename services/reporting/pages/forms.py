@@ -47,7 +47,7 @@ class Form(dict[str, list[str]]):
 
     @property
     def filled(self) -> dict[str, str]:
-        """Return the first value of each field that is not empty."""
+        """The first value of each field that is not empty."""
         return {name: values[0] for name, values in self.items() if values[0]}
 
     def field(self, name: str) -> str:

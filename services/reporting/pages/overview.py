@@ -118,7 +118,7 @@ class Overview:
 
     @property
     def moved_by_version(self) -> dict[Version, list[Moved]]:
-        """Return the changes by agent or version, those with the greatest change first."""
+        """The changes by agent or version, those with the greatest change first."""
         grouped: dict[Version, list[Moved]] = {}
         for change in self.moved:
             grouped.setdefault(change.what, []).append(change)

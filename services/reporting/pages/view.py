@@ -152,17 +152,17 @@ class View(ListFilter):
 
     @property
     def filters(self) -> Filters:
-        """Return the filters, except search words: only the feedback list is searched."""
+        """The filters, except search words: only the feedback list is searched."""
         return self.listed.replace(words=None)
 
     @property
     def listed(self) -> Filters:
-        """Return the filters of the feedback list."""
+        """The filters of the feedback list."""
         return filters_of(self)
 
     @property
     def chips(self) -> list[FilterChip]:
-        """Return the filters that are set, in the order of the form."""
+        """The filters that are set, in the order of the form."""
         chips = []
         for name, field in FILTERS.items():
             value = getattr(self, name)
@@ -228,7 +228,7 @@ class View(ListFilter):
 
     @property
     def filter_parameters(self) -> dict[str, Any]:
-        """Return the filters as URL parameters of a page or of the API."""
+        """The filters as URL parameters of a page or of the API."""
         filters = self.model_dump(exclude_none=True, mode="json", include=_FILTERS)
         return filters | {f"{ATTRIBUTES}{name}": value for name, value in (self.attributes or {}).items()}
 

@@ -54,7 +54,7 @@ class Rollups:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """Return a warning if a long transaction delays the counting of hours."""
+        """A warning if a long transaction delays the counting of hours."""
         minutes = int(self._clock.monotonic() - self._looked_at) // 60
         if self._looked is None or minutes < WARNING_MINUTES:
             return ()

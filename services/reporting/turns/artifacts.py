@@ -76,13 +76,13 @@ class ArtifactsBody(RequestBody):
 
     @property
     def wanted_kinds(self) -> list[Kind]:
-        """Return the kinds to find; none if `roles` excludes artifacts."""
+        """The kinds to find; none if `roles` excludes artifacts."""
         kinds = KINDS if self.kinds is None else [_kind(name) for name in self.kinds]
         return [kind for kind in KINDS if kind in kinds and (self.roles is None or "artifact" in self.roles)]
 
     @property
     def tags(self) -> list[str]:
-        """Return the tags as they are stored."""
+        """The tags as they are stored."""
         return [f"artifact:{_kind(tag)}" if tag.startswith("kind:") else tag for tag in self.all_tags]
 
 

@@ -79,7 +79,7 @@ def import_feedback(options: _Options) -> None:
     no --verdict is rejected, because verdicts are never guessed; --dry-run prints all values with their verdicts.
     Scores given by models are skipped. Annotations by the other tool's own users become reviews.
 
-    It is safe to repeat an import, also one that was killed: rows that were already imported change nothing. The exit
+    It is safe to repeat an import, even one that was killed: rows that were already imported change nothing. The exit
     code is 1 if any row was rejected or if two rows judge one answer for one person; all other rows are imported.
     """
     from servicekit.clock import SystemClock

@@ -14,7 +14,7 @@ from standalone.terminal import run as run_work
 
 def topics(
     broker: Annotated[
-        str | None, typer.Option(help="HOST:PORT,... of a Kafka, to check or create topics there.")
+        str | None, typer.Option(help="HOST:PORT,... of a Kafka cluster, to check or create topics there.")
     ] = None,
     create: Annotated[bool, typer.Option("--create", help="Create the missing topics.")] = False,
     replication: Annotated[
@@ -62,7 +62,7 @@ def topics(
 
 
 def topic_rows() -> list[dict[str, Any]]:
-    """Return one row per topic, in the order of the topic table. `partitions` is the default number in a Kafka."""
+    """Return one row per topic, in the order of the topic table. `partitions` is the default in a Kafka cluster."""
     from contracts.topics import DEAD_LETTER_PARTITIONS, KAFKA_PARTITIONS, TOPICS
 
     return [

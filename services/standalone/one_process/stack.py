@@ -38,11 +38,11 @@ SILENT_SECONDS: Final = 5.0
 class Stack:
     """The services of one process, which are started and stopped concurrently.
 
-    A stack can be started only once. `stop` also closes whatever a failed start has opened.
+    A stack can be started only once. `stop` also closes everything that a failed start has opened.
 
     Args:
         backpressure: Backpressure of the in-process log, or None if the log is a Kafka cluster.
-        defaults: Settings by field, for services that have the field and whose environment does not set it.
+        defaults: Values of settings by field, for services that have the field, unless their environment sets it.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Access to a Kafka and a feedback store, given by options or by a running `up`."""
+"""Access to a Kafka cluster and a feedback store, given by options or by a running `up`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class LogTarget:
-    """Addresses of a Kafka and a feedback store.
+    """Addresses of a Kafka cluster and a feedback store.
 
     If the log is in memory, writers must not get too far ahead of the consumer groups in `groups`.
     """
@@ -87,7 +87,7 @@ def target_of(broker: str | None, state: Path, store: str | None = None) -> LogT
 
 
 def log_of(facts: Mapping[str, Any]) -> Bootstrap:
-    """Return the Kafka of a run from its `run.json`. An external one has the credentials in KAFKA_*.
+    """Return the Kafka cluster of a run from its `run.json`. An external cluster has the credentials in KAFKA_*.
 
     Raises:
         StartError: The settings KAFKA_* are invalid.

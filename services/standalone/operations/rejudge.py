@@ -25,7 +25,7 @@ OpenProgress = Callable[[int], Callable[[int], None]]
 async def rejudge_database(
     settings: InferenceSettings, target: LogTarget, since: int, *, say: Say, open_progress: OpenProgress
 ) -> tuple[str, int]:
-    """Judge the messages again whose verdicts are by an earlier detector.
+    """Judge the messages again whose verdicts come from a lower release or mode of the detector.
 
     Args:
         since: Earliest time of the messages in microseconds.

@@ -53,7 +53,7 @@ def service_databases(url: str | None) -> list[ServiceDatabase]:
 
 
 async def migrate_all(database_url: str | None, *, say: Callable[[str], None]) -> dict[str, bool]:
-    """Create the missing tables of all services, and return by service if any were created.
+    """Create the missing tables of all services. Return, by service, True if any were created.
 
     Args:
         database_url: Database to use instead of those in the services' settings, or None.

@@ -85,7 +85,7 @@ class AsyncClient:
 
     @property
     def project(self) -> ProjectPlace:
-        """Return the tenant and the project of the client."""
+        """The tenant and the project of the client."""
         return self._settings.project
 
     async def send(self, call: Call[T], within: float | None = None) -> T:

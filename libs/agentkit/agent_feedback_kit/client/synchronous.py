@@ -77,7 +77,7 @@ class Client:
 
     @property
     def project(self) -> ProjectPlace:
-        """Return the tenant and the project of the client."""
+        """The tenant and the project of the client."""
         return self._settings.project
 
     def send(self, call: Call[T], within: float | None = None) -> T:
