@@ -94,6 +94,14 @@ async def test_the_job_runs_again_until_its_time_is_over(issues: Issues) -> None
     working.cancel()
 
 
+async def test_the_process_computes_with_one_thread(issues: Issues, blocked: Connection) -> None:
+    running = asyncio.create_task(issues.run())
+    await issues.is_blocked()
+    environment = _child(psutil.Process()).environ()
+    running.cancel()
+    assert (environment["OMP_NUM_THREADS"], environment["OPENBLAS_NUM_THREADS"]) == ("1", "1")
+
+
 async def test_a_killed_process_is_an_error(issues: Issues, blocked: Connection) -> None:
     running = asyncio.create_task(issues.run())
     await issues.is_blocked()

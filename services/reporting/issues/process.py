@@ -73,6 +73,7 @@ async def run_process(
         *(sys.executable, "-P", "-m", __name__),
         stdin=asyncio.subprocess.PIPE,
         start_new_session=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},  # waiting threads would spin
     )
     assert process.stdin is not None
     level = logging.getLevelName(logging.getLogger().level)
