@@ -76,7 +76,7 @@ def _reason(payload: Mapping[str, Any], agents: Agents) -> ChatEvent | Dropped:
         text_in(about, "channel"),
         text_in(about, "message_ts"),
         about["judgement"],
-        f"{opened_at}.000000",
+        f"{opened_at}.999999",  # the click that opened the modal may be in the same second
     )
     reason = "\n".join(_inputs(view.get("state"))).replace("\x00", "").strip()[:TEXT_LIMIT]
     return event | ({"text": reason} if reason else {})

@@ -333,8 +333,9 @@ def test_a_click_on_slacks_feedback_buttons_is_a_judgement(value: str, judgement
     }
 
 
-def test_the_reason_in_a_modal_belongs_to_the_judgement() -> None:
-    event = judged(MODAL)
+@pytest.mark.parametrize("opened_at", ["1360782804", "1360782809"])  # in the second of the click, or later
+def test_the_reason_in_a_modal_belongs_to_the_judgement(opened_at: str) -> None:
+    event = judged(MODAL | {"view": MODAL["view"] | {"hash": f"{opened_at}.Ab1"}})
     assert (event["judgement"], event["text"], event["messageId"], event["conversationId"]) == (
         "not_ok",
         "It is closed on Sunday.",
