@@ -14,7 +14,7 @@ from chat_bridge.sources.content import unescaped
 from contracts.base import CONTENT_LIMIT
 
 _LINK: Final = re.compile(r"<(?:(?P<mark>[@#!])(?P<id>[^<|>]*)|(?P<url>[^<|>]*))(?:\|(?P<label>[^<>]*))?>")
-_CONTROLS: Final = frozenset({"actions", "context_actions", "input", "divider"})
+_CONTROLS: Final = ("actions", "context_actions", "input", "divider")  # a type may be unhashable
 """Blocks without words of the writer."""
 _ADDED_BY_SLACK: Final = ("from_url", "original_url", "is_msg_unfurl", "is_app_unfurl", "is_share")
 _NESTED: Final = (
@@ -32,7 +32,7 @@ _NESTED: Final = (
     "alt_text",
 )
 """Fields of blocks that contain words or further blocks, in the order in which Slack shows them."""
-_INLINE: Final = frozenset({"rich_text_section", "rich_text_quote", "rich_text_preformatted"})
+_INLINE: Final = ("rich_text_section", "rich_text_quote", "rich_text_preformatted")
 _PREFIXES: Final = {"user_id": "@", "usergroup_id": "@", "channel_id": "#", "team_id": "@"}
 
 

@@ -253,6 +253,7 @@ def rich(*elements: dict[str, Any], kind: str = "rich_text_section") -> list[dic
             "Hours:\nSunday\nfrom\nnine",
         ),
         ({"text": ANSWER, "attachments": [{"from_url": "https://x.example", "text": "A page"}]}, ANSWER),
+        ({"blocks": [{"type": ["section"], "text": mrkdwn(ANSWER)}]}, ANSWER),
     ],
 )
 def test_an_answers_words_are_wherever_slack_shows_them(shown: dict[str, Any], content: str) -> None:
