@@ -193,6 +193,11 @@ async def test_a_form_goes_back_to_a_page_of_the_dashboard_alone(service: Servic
     assert (target, rest[36:]) == (page, "#here")
 
 
+async def test_a_page_does_not_wait_for_a_retracted_review_to_appear(service: Service) -> None:
+    answer = await service.fill_in(("reaction", "none"), ("next", HOME + "at=acme%2Fsupport&id=c1"))
+    assert answer.headers["location"] == HOME + "at=acme%2Fsupport&id=c1#here"
+
+
 @pytest.mark.parametrize("piece", ["next=/dashboard/conversation?", "a", "%", "=&", "reaction=ok&"])
 def test_an_endless_form_is_read_in_proportion_to_its_length(piece: str) -> None:
     def read(length: int) -> None:
