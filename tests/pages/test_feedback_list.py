@@ -125,7 +125,15 @@ async def test_a_reply_is_listed_as_a_reply_and_counts_for_nothing(read_models: 
 async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models: asyncpg.Pool, take: Take) -> None:
     await some(take)
     async with visitor(read_models) as http:
-        for query in ("reaction=great", "tz=Nowhere/Land", "from=soon", "cursor=x", "cursor=1-2-x", "min_confidence=7"):
+        for query in (
+            "reaction=great",
+            "tz=Nowhere/Land",
+            "from=soon",
+            "to=9999-12-31",
+            "cursor=x",
+            "cursor=1-2-x",
+            "min_confidence=7",
+        ):
             answer = await http.get(f"/dashboard/feedback?{query}")
             assert answer.status_code == 400
             assert "does not work" in answer.text

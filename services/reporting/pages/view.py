@@ -39,7 +39,7 @@ def _zone(value: object) -> object:
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
 _PROJECT: Final = r"^[A-Za-z0-9._-]{1,64}/[A-Za-z0-9._-]{1,64}$"
-_Day = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$")]
+_Day = Annotated[str, Field(pattern=r"^[12]\d{3}-\d\d-\d\d(T\d\d:\d\d)?$")]  # years that no time zone exceeds
 _Row = Annotated[int, Field(ge=0, lt=2**63)]
 
 
