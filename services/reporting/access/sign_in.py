@@ -39,7 +39,7 @@ _FORM: Final = f"""<form method="post" action="{SIGN_IN}"><input type="hidden" n
 autocapitalize="none" spellcheck="false" maxlength="100"><label for="token">Key or access token</label>
 <input id="token" name="token" type="password" required autofocus autocomplete="current-password" spellcheck="false">
 <button>Sign in</button></form>
-<p>Whoever administers your projects makes a key for you on the page Access. At start, <code>agent-feedback</code>
+<p>Whoever administers your projects makes a key for you on the page Operations. At start, <code>agent-feedback</code>
 prints an address that contains its access token, and stores the token in its state folder
 (<code>.agent-feedback/token</code>).</p>"""
 _PROVIDER: Final = '<p><a href="%s">Sign in with your organisation</a></p><h2>Or with a key</h2>'
