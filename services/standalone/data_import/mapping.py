@@ -251,7 +251,7 @@ class ImportMapping:
                 raise ValueError("its time is a number: name the unit with --time-unit seconds or milliseconds")
             moment = int(Decimal(number) * _MICROSECONDS[unit])
             if moment > LAST:
-                raise ValueError("its time is after the year 9999: is --time-unit right?")
+                raise ValueError("its time is after the year 9999: check --time-unit")
             return moment
         try:
             return parse_loose_instant(text)

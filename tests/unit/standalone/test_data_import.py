@@ -159,7 +159,7 @@ def test_an_export_of_open_webui_needs_no_options() -> None:
         ("milliseconds", 1740981333768, "2025-03-03T05:55:33.768000Z"),
         ("seconds", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"),
         (None, 1740981400, "its time is a number: name the unit with --time-unit seconds or milliseconds"),
-        ("seconds", 1740981333768, "its time is after the year 9999: is --time-unit right?"),
+        ("seconds", 1740981333768, "its time is after the year 9999: check --time-unit"),
         ("seconds", -5, "its time has no offset: name the time zone with --time-zone"),
     ],
 )
