@@ -16,8 +16,8 @@ from contracts.feedback import (
     FeedbackCreated,
     FeedbackErasureConfirmed,
     FeedbackErasureRequested,
-    FeedbackKeeper,
     FeedbackTrainingChosen,
+    ServiceName,
 )
 from contracts.ids import derived_id
 from contracts.instants import MINUTE
@@ -139,7 +139,7 @@ _AUTHORS: Final[Mapping[type, Callable[[Any], Person | None]]] = {
 }
 
 
-def confirmation(erasure: Erasure, service: FeedbackKeeper, removed: int) -> FeedbackErasureConfirmed:
+def confirmation(erasure: Erasure, service: ServiceName, removed: int) -> FeedbackErasureConfirmed:
     """Build the event with which a service confirms an erasure.
 
     If the same request is confirmed again, the event has the same id.

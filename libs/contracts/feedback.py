@@ -205,8 +205,8 @@ class FeedbackTrainingChosen(PersonRequest):
     """False if no model may be trained on the person's data. The person's latest choice counts."""
 
 
-FeedbackKeeper = Literal["chat_bridge", "feedback", "inference", "reporting"]
-"""Service that stores people's messages or feedback."""
+ServiceName = Literal["chat_bridge", "feedback", "inference", "reporting"]
+"""Name of a service. Each service stores people's messages or feedback."""
 
 
 class FeedbackErasureConfirmed(Envelope):
@@ -216,7 +216,7 @@ class FeedbackErasureConfirmed(Envelope):
     """The person."""
     request_id: Id
     """The id of the erasure request."""
-    service: FeedbackKeeper
+    service: ServiceName
     """The service that confirms the erasure."""
     removed: Annotated[int, Field(ge=0)]
     """The number of rows that the service changed or deleted."""

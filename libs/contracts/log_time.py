@@ -37,7 +37,7 @@ def future_fault(occurred_at: int, log_time: int) -> tuple[str, str] | None:
     return _FUTURE if occurred_at > log_time + FUTURE_LIMIT else None
 
 
-def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = None) -> E:
+def at_log_time(event: E, log_time: int, offset: int, reference_time: int | None = None) -> E:
     """Return the event with its times replaced or capped by the log's clock.
 
     Most types of events are returned unchanged.
@@ -46,15 +46,15 @@ def at_log_time(event: E, log_time: int, offset: int, judged_at: int | None = No
         event: The event.
         log_time: Time at which the event first appeared in the log, in microseconds.
         offset: Offset of the event's record, which orders judgements in the same millisecond.
-        judged_at: Upper limit for the times of judgements, in microseconds.
+        reference_time: Upper limit for the times of judgements, in microseconds.
     """
     rule = _BY_LOG.get(type(event))
-    changes = None if rule is None else rule(event, log_time, offset, judged_at)
+    changes = None if rule is None else rule(event, log_time, offset, reference_time)
     return event.model_copy(update=changes) if changes else event
 
 
 def _judgement(
-    event: FeedbackExplicitReceived, log_time: int, offset: int, judged_at: int | None
+    event: FeedbackExplicitReceived, log_time: int, offset: int, reference_time: int | None
 ) -> dict[str, int] | None:
     """Return the time and the sequence of a judgement, as determined by the log's clock.
 
@@ -63,7 +63,7 @@ def _judgement(
     """
     if not event.timed_by_log:
         return None
-    latest = log_time if judged_at is None else min(log_time, judged_at)
+    latest = log_time if reference_time is None else min(log_time, reference_time)
     occurred_at = latest if event.given_at is None else min(event.given_at, latest)
     return {"occurred_at": occurred_at, "sequence": log_time // _LOG_RESOLUTION * _OFFSETS + offset % _OFFSETS}
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
 import asyncpg
 from fastapi import APIRouter
 
-from contracts.feedback import FeedbackKeeper
+from contracts.feedback import ServiceName
 from servicekit.db.retention import Expiry
 from servicekit.db.statements import Statement
 from servicekit.service import Service, ServiceContext
@@ -85,7 +85,7 @@ class Keeps:
 class ServiceDefinition(Generic[P]):
     """Definition of a service."""
 
-    name: FeedbackKeeper
+    name: ServiceName
     settings: type[Any]
     opens: Callable[[Any, Service], Awaitable[P]]
     """Function that opens the service's resources. Its arguments are the settings and the service that is being built.

@@ -16,7 +16,7 @@ from faststream.kafka import KafkaBroker
 
 from agent_feedback_kit.deadlines import within
 from contracts.erasure import Person
-from contracts.feedback import FeedbackKeeper
+from contracts.feedback import ServiceName
 from contracts.topics import Consumer, Topic
 from redaction.redactor import Redactor
 from servicekit import metrics
@@ -51,14 +51,14 @@ PROBE_SECONDS = 2.0
 class ServiceContext:
     """Resources that every service gets when it is created.
 
-    An event is rejected if its time is too far ahead of the log time, or of `judge_at` (in microseconds) if that is
-    set. `room` returns True if the log has room for the given number of bytes; a log on disk always has room. `unread`
-    waits for records in a log whose fetches do not wait for them.
+    An event is rejected if its time is too far ahead of the log time, or of `reference_time` (in microseconds) if that
+    is set. `room` returns True if the log has room for the given number of bytes; a log on disk always has room.
+    `unread` waits for records in a log whose fetches do not wait for them.
     """
 
     bootstrap: Bootstrap
     clock: Clock = field(default_factory=SystemClock)
-    judge_at: int | None = None
+    reference_time: int | None = None
     observers: Sequence[Observer] = ()
     say: Callable[[str], None] = lambda _: None
     wrap_producer: Callable[[Producer], Producer] = lambda producer: producer
@@ -74,8 +74,8 @@ NoteLetters = Callable[[Sequence[tuple[str, RecordIds | None, Outcome]]], Awaita
 class Service:
     """Running service with its subscriptions, producer, resources, periodic work and HTTP routes."""
 
-    def __init__(self, name: FeedbackKeeper, context: ServiceContext) -> None:
-        self.name: FeedbackKeeper = name
+    def __init__(self, name: ServiceName, context: ServiceContext) -> None:
+        self.name: ServiceName = name
         self.context = context
         self.tracing: ServiceTracing | None = None if context.traces is None else context.traces.of(name)
         """Traces of this service, None while they are off."""
@@ -116,7 +116,7 @@ class Service:
             handler,
             self.context.wrap_producer(self._letters),
             clock=self.context.clock,
-            judge_at=self.context.judge_at,
+            reference_time=self.context.reference_time,
             observers=self.context.observers,
             probe=self._probe,
             note_dead_letters=self._tell_dead_letters,

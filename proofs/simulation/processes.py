@@ -12,7 +12,7 @@ from typing import Any
 from chat_bridge.handlers import ChatHandler
 from chat_bridge.parking import Parking
 from contracts.erasure import ErasedAt, Erasure, Person
-from contracts.feedback import FeedbackKeeper
+from contracts.feedback import ServiceName
 from contracts.instants import DAY
 from contracts.topics import Consumer
 from contracts.versions import MessageEvent
@@ -229,7 +229,7 @@ class NoRegistry(Handler):
         return [Outcome.UNCHANGED] * len(batch)
 
 
-def _erasing(process: Process, service: FeedbackKeeper, handler: Handler) -> Handler:
+def _erasing(process: Process, service: ServiceName, handler: Handler) -> Handler:
     return ErasingHandler(handler, NoErasures(), _erase_nothing, process.producer, service)
 
 

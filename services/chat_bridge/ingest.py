@@ -121,14 +121,14 @@ class Intake:
 
     Attributes:
         clock: Provides the time if the log does not timestamp its records. Consumers then run in this process.
-        judge_at: Reference time in microseconds for the check for future event times. None means the log's time.
+        reference_time: Reference time in microseconds for the check for future event times. None means the log's time.
         erased_at: Function that returns the erasures of people.
         note_refused: Function that stores rejected events.
     """
 
     log: Producer
     clock: Clock
-    judge_at: int | None
+    reference_time: int | None
     erased_at: Callable[[Collection[Person]], Awaitable[ErasedAt]]
     note_refused: Callable[[Collection[EventRefusal]], Awaitable[None]]
 
@@ -180,6 +180,6 @@ class Intake:
         The result is in microseconds. `log_time` is the time at which the event was written to the log, or None if the
         log has no timestamps.
         """
-        if self.judge_at is not None:
-            return self.judge_at
+        if self.reference_time is not None:
+            return self.reference_time
         return self.clock.now() if log_time is None else log_time

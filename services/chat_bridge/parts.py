@@ -57,7 +57,7 @@ async def open_parts(settings: ChatBridgeSettings, service: Service) -> ChatBrid
         store=store,
         refused=refused,
         sources=open_sources(settings),
-        intake=Intake(log, context.clock, context.judge_at, pool.ledger.erased_at, refused.note),
+        intake=Intake(log, context.clock, context.reference_time, pool.ledger.erased_at, refused.note),
         parking=parking,
         events=ChatHandler(store, service.producer, parking, context.clock),
     )

@@ -9,7 +9,7 @@ import asyncpg
 from pydantic import BaseModel, Field
 
 from contracts.erasure import erasure_of, latest
-from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, FeedbackKeeper
+from contracts.feedback import FeedbackErasureConfirmed, FeedbackErasureRequested, ServiceName
 from contracts.instants import format_instant
 from feedback.sql import SQL
 from feedback.turn_erasures import TurnErasures
@@ -21,7 +21,7 @@ from servicekit.log.records import Received
 class ErasureReceipt(BaseModel):
     """Confirmation by a service that it has removed the person's data from its store."""
 
-    service: FeedbackKeeper = Field(description="The service.", examples=["reporting"])
+    service: ServiceName = Field(description="The service.", examples=["reporting"])
     confirmed_at: str = Field(description="Time of the confirmation, in UTC.", examples=["2026-11-20T09:30:00.000000Z"])
     removed: int = Field(description="Number of rows that the service changed or deleted.", examples=[12])
 
@@ -34,7 +34,7 @@ class ErasureProgress(BaseModel):
     requested_at: str = Field(description="Time of the request, in UTC.", examples=["2026-11-20T09:29:59.000000Z"])
     complete: bool = Field(description="True if every service has confirmed.", examples=[False])
     receipts: list[ErasureReceipt] = Field(description="The services that have confirmed.")
-    missing: list[FeedbackKeeper] = Field(description="The services that have not confirmed.", examples=[["inference"]])
+    missing: list[ServiceName] = Field(description="The services that have not confirmed.", examples=[["inference"]])
 
 
 async def progress_of(pool: asyncpg.Pool, tenant: str, request_id: str) -> ErasureProgress | None:
@@ -48,7 +48,7 @@ async def progress_of(pool: asyncpg.Pool, tenant: str, request_id: str) -> Erasu
         if row["service"]
     ]
     confirmed = {receipt.service for receipt in receipts}
-    missing = [service for service in get_args(FeedbackKeeper) if service not in confirmed]
+    missing = [service for service in get_args(ServiceName) if service not in confirmed]
     return ErasureProgress(
         request_id=request_id,
         user_id=rows[0]["user_id"],

@@ -53,9 +53,9 @@ def _connect(parts: FeedbackParts, service: Service) -> None:
 def _routers(parts: FeedbackParts) -> list[APIRouter]:
     context, settings, reads = parts.service.context, parts.settings, parts.reads
     progress = parts.service.progress("feedback", TURN_TOPICS, seconds=settings.log_seconds)
-    look = partial(progress.look_until_read, settings.turn_seconds)
+    look = partial(progress.poll_until_caught_up, settings.turn_seconds)
     intake = ExplicitIntake(
-        PostgresRegistry(reads), look, parts.log, context.clock, parts.rate_limit, judge_at=context.judge_at
+        PostgresRegistry(reads), look, parts.log, context.clock, parts.rate_limit, reference_time=context.reference_time
     )
     return [
         intake_router(intake),

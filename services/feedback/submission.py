@@ -22,7 +22,7 @@ from servicekit.clock import Clock
 from servicekit.errors import RequestRefused
 from servicekit.log.records import Message, Producer
 
-LookUntilRead = Callable[[Callable[[], Awaitable[TurnFacts | None]]], Awaitable[tuple[TurnFacts | None, bool]]]
+PollUntilCaughtUp = Callable[[Callable[[], Awaitable[TurnFacts | None]]], Awaitable[tuple[TurnFacts | None, bool]]]
 """Function that calls a look-up until it returns facts, the registry has caught up with the log, or the time is up.
 
 It returns the facts, and True if the registry had read all records that were in the log at the start.
@@ -62,27 +62,27 @@ class ExplicitIntake:
     """Intake of judgements.
 
     Args:
-        look_until_read: Waits for the turn registry to catch up with the log if a turn is unknown.
-        judge_at: Upper bound for event times in microseconds. Consumers must use the same value, because they reject
+        poll_until_caught_up: Waits for the turn registry to catch up with the log if a turn is unknown.
+        reference_time: Upper bound for event times in microseconds. Consumers must use the same value: they reject
             later times.
     """
 
     def __init__(
         self,
         registry: PostgresRegistry,
-        look_until_read: LookUntilRead,
+        poll_until_caught_up: PollUntilCaughtUp,
         log: Producer,
         clock: Clock,
         rate_limit: PersonLimit | None = None,
         *,
-        judge_at: int | None,
+        reference_time: int | None,
     ) -> None:
         self._registry = registry
-        self._look_until_read = look_until_read
+        self._poll_until_caught_up = poll_until_caught_up
         self._log = log
         self._clock = clock
         self._rate_limit = rate_limit
-        self._judge_at = judge_at
+        self._reference_time = reference_time
 
     async def take(self, key: TurnKey, judgement: TurnJudgement, *, limited: bool = True) -> AcceptedFeedback:
         """Publish the judgement, and wait for the acknowledgement.
@@ -102,14 +102,14 @@ class ExplicitIntake:
             await self._rate_limit.take(Person(key.tenant, judgement.user_id))
         facts = await self._facts(key, judgement.user_id)
         now = self._clock.now()
-        event = explicit_event(key, facts, judgement, now, self._judge_at)
+        event = explicit_event(key, facts, judgement, now, self._reference_time)
         if facts.erased_at is not None and is_erased(event.occurred_at, facts.erased_at, now):
             until = facts.erased_at + ERASURE_MARGIN
             sentence = f"This person was erased: feedback of a time until {format_instant(until)} is not stored."
             raise RequestRefused(409, f"{sentence} Send it later.", max(1, -(-(until - now) // SECOND)))
         [written] = await self._log.send([Message.of(EXPLICIT_RECEIVED, event)])
         if written.log_time is not None:
-            event = at_log_time(event, written.log_time, written.offset, self._judge_at)
+            event = at_log_time(event, written.log_time, written.offset, self._reference_time)
         return AcceptedFeedback(feedback_id=explicit_key(event).feedback_id, ts=format_instant(event.occurred_at))
 
     async def _facts(self, key: TurnKey, user_id: str) -> TurnFacts:
@@ -121,7 +121,7 @@ class ExplicitIntake:
 
         if facts := await answered():
             return facts
-        facts, has_caught_up = await self._look_until_read(answered)
+        facts, has_caught_up = await self._poll_until_caught_up(answered)
         if facts:
             return facts
         if has_caught_up:
@@ -130,21 +130,21 @@ class ExplicitIntake:
 
 
 def explicit_event(
-    key: TurnKey, facts: TurnFacts, judgement: TurnJudgement, now: int, judge_at: int | None = None
+    key: TurnKey, facts: TurnFacts, judgement: TurnJudgement, now: int, reference_time: int | None = None
 ) -> FeedbackExplicitReceived:
     """Return the event for a judgement of an answered turn that was received at `now` (microseconds).
 
     Pure except for the random event id.
 
-    The event has the time given in the judgement, but at most `now` and `judge_at`. If the log has times, consumers
-    use the given time, capped by the log time, or otherwise the log time (`contracts/log_time.py`). If the event's
-    time is earlier than `now`, its sequence is `now`, otherwise None.
+    The event has the time given in the judgement, but at most `now` and `reference_time`. If the log has times,
+    consumers use the given time, capped by the log time, or otherwise the log time (`contracts/log_time.py`). If the
+    event's time is earlier than `now`, its sequence is `now`, otherwise None.
 
     A retraction drops rating, text, tags and correction.
     """
     answer = facts.answer
     assert answer is not None
-    latest = now if judge_at is None else min(now, judge_at)
+    latest = now if reference_time is None else min(now, reference_time)
     occurred_at = latest if judgement.ts is None else min(judgement.ts, latest)
     retraction = TurnJudgement(judgement.user_id, None, reviews=judgement.reviews)
     content = retraction if judgement.reaction is None else judgement

@@ -38,11 +38,11 @@ class TurnErasures:
         for person, erased_at in sorted(erased.items()):
             async with self._pool.acquire() as connection, connection.transaction():
                 await connection.execute(*SQL.await_ratings(**person._asdict()))
-                await connection.execute(*SQL.unname_ratings(**person._asdict()))
+                await connection.execute(*SQL.anonymise_ratings(**person._asdict()))
             await self._pool.execute(*SQL.delete_bucket(**person._asdict()))
             name, until = self.pseudonym_of(person), erased_at + ERASURE_MARGIN
-            unname = SQL.unname_messages(**person._asdict(), until=until, pseudonym=name, limit=_AT_ONCE)
-            while await self._pool.execute(*unname) != "UPDATE 0":
+            rename = SQL.pseudonymise_messages(**person._asdict(), until=until, pseudonym=name, limit=_AT_ONCE)
+            while await self._pool.execute(*rename) != "UPDATE 0":
                 pass
 
     async def erase_since(self, people: Collection[Person], before: ErasedAt) -> None:

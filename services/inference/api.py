@@ -64,7 +64,7 @@ def inference_router(
     detection: Detection,
     turns: TurnSearch,
     clock: Clock,
-    index_read_up: Callable[[float | None], Awaitable[bool]] | None = None,
+    wait_for_index: Callable[[float | None], Awaitable[bool]] | None = None,
     redact: Callable[[bytes, str], bytes] = lambda body, _: body,
 ) -> Routes:
     """Build the HTTP routes of the inference service.
@@ -72,7 +72,7 @@ def inference_router(
     The routes publish nothing. They store nothing except the language model's answers.
 
     Args:
-        index_read_up: Waits until the index contains every record that was in the log at the time of the call. Takes
+        wait_for_index: Waits until the index contains every record that was in the log at the time of the call. Takes
             the maximum wait in seconds (None for the service's own limit) and returns False on timeout. None if the
             index is not filled from a log.
         redact: Redacts a request body with the rules of a project (`tenant/project`), as messages are redacted before
@@ -93,7 +93,7 @@ def inference_router(
         body = await read_body(request, {JSON: lambda sent: NewMessage.model_validate_json(redact(sent, scope))})
         where = ConversationKey(tenant, project, conversation_id)
         previous = body.previous
-        unseen = previous is None and index_read_up is not None and not await index_read_up(body.wait_seconds)
+        unseen = previous is None and wait_for_index is not None and not await wait_for_index(body.wait_seconds)
         message, position = await _new_message(detection, where, body, caller.subject, clock.now())
         detected = await detection.detect(
             where, message, position, body.look_back, previous, names_writer=body.user_id is not None

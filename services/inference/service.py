@@ -31,8 +31,8 @@ def _connect(parts: InferenceParts, service: Service) -> None:
 
 def _routers(parts: InferenceParts) -> list[APIRouter]:
     service = parts.service
-    read_up = partial(service.progress("inference").read_up, parts.settings.index_seconds)
-    return [inference_router(parts.detection, parts.search, service.context.clock, read_up, service.redact)]
+    wait = partial(service.progress("inference").wait_until_caught_up, parts.settings.index_seconds)
+    return [inference_router(parts.detection, parts.search, service.context.clock, wait, service.redact)]
 
 
 PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(

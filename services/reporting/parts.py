@@ -78,7 +78,7 @@ class ReportingParts:
 
     async def catch_up_with_issues(self) -> None:
         """Do the work of the issue job. Work that needs the sentence encoder is done in a child process."""
-        if await self.issues.tidy():
+        if await self.issues.prepare():
             await run_process(self.settings.database_url, self.settings.sentence_encoder)
 
 

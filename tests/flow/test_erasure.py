@@ -62,7 +62,7 @@ async def test_an_erased_persons_chat_events_are_refused_over_http(stack: Runnin
 
 async def test_what_an_erased_person_says_later_is_taken_in_again(postgres_url: str) -> None:
     in_a_year = SystemClock().now() + 365 * DAY
-    async with running_stack(postgres_url, lambda around: replace(around, judge_at=in_a_year)) as stack:
+    async with running_stack(postgres_url, lambda around: replace(around, reference_time=in_a_year)) as stack:
         await erased(stack, "fay")
         said = {"senderId": "fay", "content": "fay is back", "occurredAt": format_instant(in_a_year)}
         await stack.publish(message("e-later", "e-later", **said))

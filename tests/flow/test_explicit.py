@@ -182,7 +182,7 @@ async def test_what_is_said_now_counts_for_the_day_of_the_files(postgres_url: st
     assert SystemClock().now() > parse_instant(day)
     path = "/conversations/acme/support/c1/turns/t1/feedback"
     async with (
-        running_stack(postgres_url, lambda around: replace(around, judge_at=parse_instant(day))) as running,
+        running_stack(postgres_url, lambda around: replace(around, reference_time=parse_instant(day))) as running,
         running.client("ann") as http,
     ):
         await running.publish(*exchange("c1", "t1"))

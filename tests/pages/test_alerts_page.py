@@ -221,7 +221,7 @@ async def test_all_rules_with_room_announce_in_a_channel(site: Site, read_models
         rule = json.dumps({"kind": "silence", "name": name, "channels": chosen})
         await read_models.execute("insert into alert_rules values ('acme', 'support', $1, $2)", name, rule)
     for _ in range(2):
-        assert await site.administration.announce_all_in(AT, "team", "ann") == 3
+        assert await site.administration.add_channel_to_all_rules(AT, "team", "ann") == 3
         rules = {rule.name: rule.channels for rule in (await site.administration.overview(AT))["rules"]}
         assert rules == {"few": ("team",), "gone": ("c1", "team"), "full": tuple(full), "has": ("team",)}
     noted = await read_models.fetch("select about from access_log where about not like 'channel %' order by about")

@@ -74,7 +74,7 @@ def no_encoder() -> TopicEncoder:
 
 
 async def has_work(pool: asyncpg.Pool, now: int = NOW) -> bool:
-    return await IssueJob(pool, FixedClock(now), no_encoder).tidy()
+    return await IssueJob(pool, FixedClock(now), no_encoder).prepare()
 
 
 async def test_changed_turns_and_due_agents_are_work(read_models: asyncpg.Pool, take: Take) -> None:

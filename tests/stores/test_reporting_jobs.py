@@ -69,7 +69,7 @@ async def test_all_jobs_end_on_a_pool_of_one_connection(postgres_url: str, tmp_p
 
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await asyncio.gather(
-                    issues[0].tidy(),
+                    issues[0].prepare(),
                     issues[1].catch_up(),
                     ArtifactReplicator(pool, ObjectStore(store), receipts, clock, turn_logs=True).catch_up(),
                     AlertEvaluator(pool, clock, waiting).evaluate(),

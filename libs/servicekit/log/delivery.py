@@ -162,7 +162,7 @@ class Delivery:
         letters: Producer,
         *,
         clock: Clock,
-        judge_at: int | None = None,
+        reference_time: int | None = None,
         observers: Sequence[Observer] = (),
         backoff: Backoff | None = None,
         probe: Callable[[], Awaitable[None]] = _no_outage,
@@ -181,7 +181,7 @@ class Delivery:
         self._redactor = redactor
         self._tracing = tracing
         self._clock = clock
-        self._judge_at = judge_at
+        self._reference_time = reference_time
         self.backoff = backoff or Backoff()
         self.repair_backoff = Backoff(pick=self.backoff.pick)
         """Backoff of repairs; only a stop ends it, since a repair continues after the partitions are revoked."""
@@ -233,7 +233,7 @@ class Delivery:
                 slot.received = read_tombstone(slot.raw) if self._handler.takes_tombstones else None
                 slot.outcome = TOMBSTONE if slot.received is None else None
                 continue
-            result = read(slot.raw, self._models, self._judge_at)
+            result = read(slot.raw, self._models, self._reference_time)
             if isinstance(result, Unreadable):
                 slot.outcome = (
                     Outcome.dead_lettered(result.reason, result.detail)

@@ -163,18 +163,18 @@ class BoundedRecords(fetcher.PartitionRecords):  # type: ignore[misc]  # aiokafk
                 yield from super()._unpack_records()
             except UnpacksTooLarge as error:
                 digest = sha256(error.packed).hexdigest()
-                yield self._stand_in(batches.last, "batch_too_large", len(error.packed), digest)
+                yield self._placeholder(batches.last, "batch_too_large", len(error.packed), digest)
             except (MemoryError, UnsupportedCodecError):
                 raise
             except Exception:
                 if batches.last is None:
                     raise
                 if self.next_fetch_offset < batches.last.next_offset:
-                    yield self._stand_in(batches.last, "batch_unreadable")
+                    yield self._placeholder(batches.last, "batch_unreadable")
             else:
                 return
 
-    def _stand_in(self, batch: Any, reason: str, packed: int = 0, digest: str = "") -> ConsumerRecord:
+    def _placeholder(self, batch: Any, reason: str, packed: int = 0, digest: str = "") -> ConsumerRecord:
         """Return a placeholder record for `batch`.
 
         The placeholder has the batch's last offset, so committing it skips the whole batch.

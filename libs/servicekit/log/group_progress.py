@@ -62,7 +62,7 @@ class GroupProgress:
         if self._asker is not None:
             await self._asker.stop()
 
-    async def look_until_read(
+    async def poll_until_caught_up(
         self, seconds: float, look: Callable[[], Awaitable[T | None]] = _nothing
     ) -> tuple[T | None, bool]:
         """Call `look` repeatedly until it returns a result, the group has caught up, or `seconds` have passed.
@@ -86,7 +86,7 @@ class GroupProgress:
             await asyncio.sleep(POLL_SECONDS)
         return await look(), passed
 
-    async def read_up(self, limit: float, seconds: float | None = None) -> bool:
+    async def wait_until_caught_up(self, limit: float, seconds: float | None = None) -> bool:
         """Wait until the group has read everything that is in the topics now.
 
         Args:
@@ -98,7 +98,7 @@ class GroupProgress:
         """
         seconds = limit if seconds is None else min(seconds, limit)
         try:
-            _, passed = await within(seconds, self.look_until_read(seconds))
+            _, passed = await within(seconds, self.poll_until_caught_up(seconds))
         except (Unavailable, TimeoutError):
             return False
         return passed

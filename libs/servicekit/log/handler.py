@@ -25,7 +25,7 @@ from pydantic_core import from_json
 
 from contracts.base import ID_LIMIT, ID_PATTERN
 from contracts.erasure import ErasedAt, Erasure, Person, author_of, confirmation, erasure_of, is_erased, latest
-from contracts.feedback import FeedbackErased, FeedbackKeeper
+from contracts.feedback import FeedbackErased, ServiceName
 from contracts.topics import ERASURE_CONFIRMED, ERASURE_REQUESTED, Topic
 from servicekit.log.outcome import ERASED, Outcome, RecordIds
 from servicekit.log.records import Message, Producer, RawRecord, Received, cause_of
@@ -245,7 +245,7 @@ class ErasingHandler(Handler):
         ledger: Ledger,
         erase: Erase,
         producer: Producer,
-        service: FeedbackKeeper,
+        service: ServiceName,
         *,
         is_guarded: bool = False,
     ) -> None:
@@ -253,7 +253,7 @@ class ErasingHandler(Handler):
         self._ledger = ledger
         self._erase = erase
         self._producer = producer
-        self._service: FeedbackKeeper = service
+        self._service: ServiceName = service
         self._is_guarded = is_guarded
         self.takes_tombstones = inner.takes_tombstones
 

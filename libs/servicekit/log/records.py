@@ -192,14 +192,14 @@ def read_tombstone(raw: RawRecord) -> Received[Any] | None:
     return Received(FeedbackErased(feedback_id, raw.first_log_time // 1_000 if named is None else named), raw)
 
 
-def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = None) -> Received[E] | Unreadable:
+def read(raw: RawRecord, models: Mapping[str, type[E]], reference_time: int | None = None) -> Received[E] | Unreadable:
     """Parse a record's event, or return the reason why it cannot be read. Never raises.
 
     An event is rejected if its time is too far ahead of the log time.
 
     Args:
         models: The event model of each topic.
-        judged_at: A time in microseconds that replaces the log time in this check. Judgements get their
+        reference_time: A time in microseconds that replaces the log time in this check. Judgements get their
             time from the log, but no later than this time.
     """
     value = raw.value
@@ -222,8 +222,8 @@ def read(raw: RawRecord, models: Mapping[str, type[E]], judged_at: int | None = 
     except (ValueError, RecursionError) as error:
         return Unreadable(raw, "invalid_json", type(error).__name__)
     if raw.log_timed:
-        event = at_log_time(event, raw.first_log_time, raw.coordinates.offset, judged_at)
-    if fault := future_fault(event.occurred_at, raw.log_time if judged_at is None else judged_at):
+        event = at_log_time(event, raw.first_log_time, raw.coordinates.offset, reference_time)
+    if fault := future_fault(event.occurred_at, raw.log_time if reference_time is None else reference_time):
         return Unreadable(raw, *fault)
     try:
         from_json(value, catch_duplicate_keys=True)

@@ -40,7 +40,7 @@ def configured_redactor() -> Redactor:
         raise StartError(f"REDACTION_PRESIDIO_LANGUAGE: {error}") from None
 
 
-async def beside_the_loop(size: int, work: Callable[[], T]) -> T:
+async def in_thread_if_large(size: int, work: Callable[[], T]) -> T:
     """Return the result of `work`, which redacts `size` bytes. If these are many, it runs in a thread."""
     return work() if size <= _AT_ONCE else await asyncio.to_thread(work)
 
@@ -52,7 +52,7 @@ async def redact_all(slots: Sequence[Slot], redactor: Redactor, counted: Contain
         for slot in slots:
             slot.raw = redact(slot.raw, redactor, counted)
 
-    await beside_the_loop(sum(len(slot.raw.value or b"") for slot in slots if slot.topic in INTAKE), work)
+    await in_thread_if_large(sum(len(slot.raw.value or b"") for slot in slots if slot.topic in INTAKE), work)
 
 
 def redact(raw: RawRecord, redactor: Redactor, counted: Container[str]) -> RawRecord:
@@ -83,7 +83,7 @@ class RedactingProducer:
     async def send(self, messages: Sequence[Message]) -> Sequence[Written]:
         size = sum(len(message.value or b"") for message in messages)
         return await self._producer.send(
-            await beside_the_loop(size, lambda: [self._redacted(message) for message in messages])
+            await in_thread_if_large(size, lambda: [self._redacted(message) for message in messages])
         )
 
     def _redacted(self, message: Message) -> Message:

@@ -14,7 +14,7 @@ select q.user_id, q.requested_at, r.service, r.confirmed_at, r.removed
 from erasure_requests q left join erasure_receipts r using (tenant, request_id)
 where q.tenant = :tenant and q.request_id = :request_id order by r.service
 
--- name: unname_messages
+-- name: pseudonymise_messages
 -- The sender is replaced, not deleted, because a person may not rate a thread in which only other people asked.
 update messages set sender_id = :pseudonym, user_type = null where (message_id, conversation_id, tenant, project) in (
     select message_id, conversation_id, tenant, project from messages
@@ -26,7 +26,7 @@ update messages set sender_id = :pseudonym, user_type = null where (message_id, 
 -- ledger's entry are therefore committed.
 select pg_advisory_xact_lock(hashtextextended(:tenant::text || ' ' || :user_id::text, 0))
 
--- name: unname_ratings
+-- name: anonymise_ratings
 -- The rating is kept, because it counts a session and contains no text. Its key is removed, because it is derived from
 -- the person's id.
 update session_feedback s set user_id_or_null = null, idempotency_key = null from erasures e

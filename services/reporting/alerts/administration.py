@@ -95,7 +95,7 @@ class AlertAdministration:
         await self._change(SQL.set_rule_channels(**project._asdict(), name=name, channels=channels), _NO_RULE)
         await self._log.note(by, *project, "changed rule", name)
 
-    async def announce_all_in(self, project: Project, channel: str, by: str) -> int:
+    async def add_channel_to_all_rules(self, project: Project, channel: str, by: str) -> int:
         """Add a channel to all rules of a project. Rules with the maximum number of channels are skipped.
 
         Returns:

@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 from contracts.base import CorrectionType, DecidedBy, FeedbackType, Origin, Reaction
 from contracts.fields import BestRating, Rating, WorstRating
 from contracts.instants import format_instant
-from reporting.model.cursor import Moment, decode, encode, question
+from reporting.model.cursor import Moment, decode, encode, fingerprint
 from reporting.model.paging import OVERHEAD, page_of, size_of
 from reporting.model.responses import ResponseModel, Time
 from reporting.model.selection import (
@@ -125,7 +125,7 @@ async def found(
     Raises:
         BadCursor: If the cursor belongs to another query or another order.
     """
-    query = question("search", *project, *span, filters.model_dump(), *(("oldest first",) if oldest_first else ()))
+    query = fingerprint("search", *project, *span, filters.model_dump(), *(("oldest first",) if oldest_first else ()))
     after = None if cursor is None else decode(cursor, query, _POSITION)
     filters = resolved or await looked_up(pool, project, filters)
     span = await narrowed(pool, project, span, filters)

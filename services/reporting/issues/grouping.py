@@ -32,11 +32,11 @@ class Centre:
 
     Attributes:
         vector: Mean vector of the group, normalised to length 1.
-        radius: Minimum similarity to the centre at which a turn belongs to the group.
+        min_similarity: Minimum similarity to the centre at which a turn belongs to the group.
     """
 
     vector: Vectors
-    radius: float
+    min_similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ def turn_vectors(questions: Vectors, answers: Vectors, complaints: Vectors) -> V
 def centre_of(vectors: Vectors) -> Centre:
     """Return the centre of a group of one or more turns.
 
-    The radius is the mean similarity of the turns to the centre minus two standard deviations, and at most 0.8. The
-    limit allows paraphrases to join a group of near-duplicates.
+    Its minimum similarity is the mean similarity of the turns to the centre minus two standard deviations, but at most
+    0.8, so that paraphrases may join a group of near-duplicates.
     """
     mean = unit_rows(vectors.mean(axis=0, keepdims=True))[0]
     near = vectors @ mean
@@ -82,7 +82,7 @@ def nearest(vectors: Vectors, centres: Sequence[Centre]) -> list[int | None]:
     if not centres or not len(vectors):
         return [None] * len(vectors)
     near = vectors @ np.stack([centre.vector for centre in centres]).T
-    near = np.where(near >= np.array([topic.radius for topic in centres], dtype=np.float32), near, -2)
+    near = np.where(near >= np.array([topic.min_similarity for topic in centres], dtype=np.float32), near, -2)
     best = near.argmax(axis=1)
     return [int(number) if near[row, number] > -2 else None for row, number in enumerate(best)]
 

@@ -65,7 +65,7 @@ class IssueJob:
                 return 0
             return await self._place_and_group(connection)
 
-    async def tidy(self) -> bool:
+    async def prepare(self) -> bool:
         """Do the work that needs no encoder.
 
         Returns:

@@ -60,7 +60,7 @@ class IssueWorker:
         turns = {(row["conversation_id"], row["turn_id"]) for row in rows}
         rejected = await rejections(self._connection, scope, turns)
         readable = [rejection for rejection in rejected if rejection.question.strip() or rejection.complaint.strip()]
-        vectors = await asyncio.to_thread(self._vectors, readable)
+        vectors = await asyncio.to_thread(self._turn_rows, readable)
         gone = turns.difference(rejection.turn for rejection in readable)
         of = scope._asdict()
         async with writing(self._connection):
@@ -76,7 +76,7 @@ class IssueWorker:
             await self._connection.execute(*SQL.delete_rejection_changes(ids=[row["id"] for row in rows]))
         return len(rows)
 
-    def _vectors(self, rows: Sequence[Rejection]) -> list[tuple[object, ...]]:
+    def _turn_rows(self, rows: Sequence[Rejection]) -> list[tuple[object, ...]]:
         """Return the parameters of the statement `put_issue_turns`, one row per rejection."""
         embed = self._encoder.embed
         questions = embed([rejection.question[:_TEXT] for rejection in rows])
@@ -163,7 +163,7 @@ class IssueWorker:
                     continue
                 vectors = unpacked([turn["vector"] for turn in rows])
                 centre = centre_of(vectors)
-                described = {"centre": packed(centre.vector), "radius": centre.radius, "encoder": name}
+                described = {"centre": packed(centre.vector), "radius": centre.min_similarity, "encoder": name}
                 await self._connection.execute(*SQL.describe_issue(id=issue, **described))
                 near = zip(rows, (vectors @ centre.vector).tolist(), strict=True)
                 nearness = [(turn["conversation_id"], turn["turn_id"], value) for turn, value in near]

@@ -30,7 +30,7 @@ class BadCursor(RequestRefused):
         super().__init__(400, "cursor: not a cursor of this query")
 
 
-def question(*parts: Any) -> str:
+def fingerprint(*parts: Any) -> str:
     """Return a fingerprint of a query: 16 hex digits, equal for equal parts."""
     return hashlib.sha256(json.dumps(parts, separators=(",", ":"), default=str).encode()).hexdigest()[:16]
 
@@ -39,7 +39,7 @@ def encode(query: str, position: Sequence[Any]) -> str:
     """Encode a position in a query's results as a cursor.
 
     Args:
-        query: The query's fingerprint, from `question`.
+        query: The query's fingerprint, from `fingerprint`.
     """
     inside = json.dumps([query, *position], separators=(",", ":"), default=str)
     return base64.urlsafe_b64encode(inside.encode()).decode()
@@ -49,7 +49,7 @@ def decode(text: str, query: str, shape: TypeAdapter[Position]) -> Position:
     """Decode a cursor to the position in a query's results.
 
     Args:
-        query: The query's fingerprint, from `question`.
+        query: The query's fingerprint, from `fingerprint`.
         shape: Type of the position.
 
     Raises:

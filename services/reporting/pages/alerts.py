@@ -126,7 +126,7 @@ async def _set_channel(administration: AlertAdministration, visit: Visit, form: 
         await administration.set_rule(project, rule, caller.subject)
         outcome = f"The channel {name} was saved, and the rule {FIRST_RULE} announces in it."
     if "announce" in form:
-        count = await administration.announce_all_in(project, name, caller.subject)
+        count = await administration.add_channel_to_all_rules(project, name, caller.subject)
         rules = "1 rule announces" if count == 1 else f"{count} rules announce"
         outcome = f"The channel {name} was saved, and {rules} in it."
     if channel.secret:

@@ -51,7 +51,7 @@ class ComparisonPage:
 
 async def show_comparison(sources: PageSources, visit: Visit) -> Response:
     """Render the comparison of two values of a dimension."""
-    visit = visit.over_versions()
+    visit = visit.with_long_period()
     span = await sources.span(visit)
     compared, controls = await asyncio.gather(
         comparison_page(sources.reports, visit.project, span, visit.view), sources.controls(visit, span)

@@ -15,7 +15,7 @@ from fastapi import Request, Response
 from pydantic import TypeAdapter, ValidationError
 
 from contracts.base import Id, Name
-from contracts.feedback import FeedbackKeeper
+from contracts.feedback import ServiceName
 from contracts.scopes import ADMIN
 from reporting.access.sign_in import refused_page
 from reporting.pages.rendering import page
@@ -26,7 +26,7 @@ from servicekit.web.auth import Caller
 from servicekit.web.routes import Routes
 
 ERASE: Final = "/dashboard/erase"
-ERASED: Final[Mapping[FeedbackKeeper, str]] = {
+ERASED: Final[Mapping[ServiceName, str]] = {
     "chat_bridge": "parked events",
     "feedback": "feedback up to a stub of its ids, roles, and the person's id in messages and ratings",
     "inference": "texts and ids of messages, questions with their vectors, and reactions",

@@ -91,7 +91,7 @@ class AgentRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class SignificantChange:
     """Agent or agent version whose satisfaction changed significantly."""
 
     what: Version
@@ -113,13 +113,13 @@ class Overview:
     steps: list[charts.Step]
     agents: list[AgentRow]
     more_agents: int
-    moved: list[Moved]
+    moved: list[SignificantChange]
     compared: bool
 
     @property
-    def moved_by_version(self) -> dict[Version, list[Moved]]:
+    def moved_by_version(self) -> dict[Version, list[SignificantChange]]:
         """The changes by agent or version, those with the greatest change first."""
-        grouped: dict[Version, list[Moved]] = {}
+        grouped: dict[Version, list[SignificantChange]] = {}
         for change in self.moved:
             grouped.setdefault(change.what, []).append(change)
         return grouped
@@ -176,7 +176,7 @@ async def overview(pool: asyncpg.Pool, project: Project, view: View, span: TimeS
         steps=steps,
         agents=agents[:_AGENTS],
         more_agents=max(0, len(agents) - _AGENTS),
-        moved=moved(counted, before),
+        moved=significant_changes(counted, before),
         compared=any(votes.total for votes in before.whole.values()),
     )
 
@@ -211,7 +211,7 @@ def ranked_agents(
     return rows
 
 
-def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
+def significant_changes(counted: Breakdown, before: Breakdown) -> list[SignificantChange]:
     """Return the agents and versions whose satisfaction changed significantly, greatest change first."""
     changes = []
     for origin in BOTH:
@@ -228,11 +228,11 @@ def moved(counted: Breakdown, before: Breakdown) -> list[Moved]:
         for what, votes, was in pairs:
             change = votes.since(was)
             if change is not None and change.certain and min(votes.total, was.total) >= ENOUGH_VOTES:
-                changes.append(Moved(what, origin, change))
+                changes.append(SignificantChange(what, origin, change))
     return sorted(_one_per_cause(changes), key=lambda change: -abs(change.change.points))[:_MOVED]
 
 
-def _one_per_cause(changes: Sequence[Moved]) -> list[Moved]:
+def _one_per_cause(changes: Sequence[SignificantChange]) -> list[SignificantChange]:
     """Drop the changes of agents that are explained by a version that changed in the same direction."""
     of_versions = {
         (change.origin, change.what.agent_id, change.change.points > 0)

@@ -69,7 +69,7 @@ class Visit:
         """Return the URL of a page with this page's filters and the given `changes`."""
         return address(path, {**self.parameters, **changes})
 
-    def over_versions(self) -> Visit:
+    def with_long_period(self) -> Visit:
         """Return the visit with LONG_PERIOD, unless the viewer has chosen a period."""
         if self.view.own_range or "period" in self.view.model_fields_set:
             return self

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from contracts.instants import format_instant, parse_instant
 from reporting.figures.counts import counts_of
-from reporting.model.cursor import TIMED, BadCursor, decode, encode, question
+from reporting.model.cursor import TIMED, BadCursor, decode, encode, fingerprint
 from reporting.model.paging import ITEM_BYTES, page_of
 from reporting.model.requests import Paged, SentMoment
 from reporting.model.responses import Counts, FeedbackItem, ProjectReport, ResponseModel, Time, Window, feedback_item
@@ -85,7 +85,7 @@ async def conversations_in_period(pool: asyncpg.Pool, project: Project, body: Pe
     Raises:
         BadCursor: If the cursor belongs to another time window, project or database.
     """
-    query = question("period", *project, *body.span)
+    query = fingerprint("period", *project, *body.span)
     after = None if body.cursor is None else decode(body.cursor, query, TIMED)
     async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
         now = await snapshot_of(connection)

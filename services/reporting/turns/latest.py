@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 from contracts.base import FeedbackType, Origin, Reaction
 from contracts.fields import BestRating, Rating, WorstRating
 from contracts.instants import format_instant
-from reporting.model.cursor import CURSOR_LIMIT, TIMED, SnapshotText, decode, encode, question
+from reporting.model.cursor import CURSOR_LIMIT, TIMED, SnapshotText, decode, encode, fingerprint
 from reporting.model.paging import page_of
 from reporting.model.projection import person_slot
 from reporting.model.requests import Limit, Moment, Paged, TurnIds
@@ -124,10 +124,10 @@ async def latest(connection: Connection, scope: ConversationScope, body: LatestB
         BadCursor: If the cursor belongs to another query, or the watermark belongs to another conversation.
     """
     now = await snapshot_of(connection)
-    turns = "*" if body.turn_ids is None else question(sorted(body.turn_ids))
-    query = question("latest", *scope)
-    page_of_question = question("latest page", *scope, turns, body.since, body.watermark)
-    after = None if body.cursor is None else decode(body.cursor, page_of_question, TIMED)
+    turns = "*" if body.turn_ids is None else fingerprint(sorted(body.turn_ids))
+    query = fingerprint("latest", *scope)
+    page_fingerprint = fingerprint("latest page", *scope, turns, body.since, body.watermark)
+    after = None if body.cursor is None else decode(body.cursor, page_fingerprint, TIMED)
     unseen = await _not_shown_before(connection, body.watermark, query, turns, now)
     moment, turn = (None, None) if after is None else after[:2]
     position = {"after": moment, "after_turn": turn, "limit": body.limit + 1}
@@ -142,7 +142,7 @@ async def latest(connection: Connection, scope: ConversationScope, body: LatestB
     return Latest(
         conversation_id=scope.conversation_id,
         items=[_item(row) for row in page],
-        next_cursor=encode(page_of_question, (page[-1]["changed_at"], page[-1]["turn_id"], first)) if more else None,
+        next_cursor=encode(page_fingerprint, (page[-1]["changed_at"], page[-1]["turn_id"], first)) if more else None,
         watermark=None if more else encode(query, (turns, first)),
     )
 

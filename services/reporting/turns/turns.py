@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from contracts.base import Id
 from contracts.instants import format_instant
-from reporting.model.cursor import Moment, decode, encode, question
+from reporting.model.cursor import Moment, decode, encode, fingerprint
 from reporting.model.paging import page_of
 from reporting.model.requests import Days, Limit, Paged, TurnIds
 from reporting.model.responses import (
@@ -94,7 +94,7 @@ async def turns_with_feedbacks(
     Raises:
         BadCursor: If the cursor belongs to another conversation or other `turn_ids`.
     """
-    query = question("turns", *scope, body.turn_ids)
+    query = fingerprint("turns", *scope, body.turn_ids)
     of = scope._asdict()
     moment, turn = (None, None) if body.cursor is None else decode(body.cursor, query, _POSITION)
     position = {"after": moment, "after_turn": turn, "limit": body.limit + 1}

@@ -156,7 +156,7 @@ async def _start(
     traces = open_traces()
     if traces is not None:
         parts.push_async_callback(traces.close)
-    context = ServiceContext(bootstrap, judge_at=options.now, observers=[outcomes], say=tell, traces=traces)
+    context = ServiceContext(bootstrap, reference_time=options.now, observers=[outcomes], say=tell, traces=traces)
 
     def make() -> Stack:
         backpressure = Backpressure() if options.has_memory_log else None

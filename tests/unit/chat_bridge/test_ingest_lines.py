@@ -107,7 +107,7 @@ class TimedLog(RecordingLog):
 
 
 @pytest.mark.parametrize(
-    ("log_times", "judge_at", "refused"),
+    ("log_times", "reference_time", "refused"),
     [
         ((LIMIT, LIMIT - 1, None), None, [2]),
         ((None, None, None), None, []),
@@ -117,13 +117,13 @@ class TimedLog(RecordingLog):
     ids=["the log's", "the clock's", "too early", "late enough"],
 )
 async def test_an_event_of_the_future_is_written_and_refused(
-    log_times: Sequence[int | None], judge_at: int | None, refused: list[int]
+    log_times: Sequence[int | None], reference_time: int | None, refused: list[int]
 ) -> None:
     clock, log = HandClock(), TimedLog(*log_times)
     clock.forward(LIMIT / SECOND - clock.monotonic())
     at = format_instant(LIMIT + FUTURE_LIMIT)
     lines = [line(occurredAt=at, messageId=f"m{number}") for number in (1, 2, 3)]
-    taken = await Intake(log, clock, judge_at, nobody, ignore).take(HERE, b"\n".join(lines))
+    taken = await Intake(log, clock, reference_time, nobody, ignore).take(HERE, b"\n".join(lines))
     assert [(line, fault.reason) for line, fault in taken.refused.items()] == [(n, "future") for n in refused]
     assert (taken.accepted, len(log.messages)) == (3 - len(refused), 3)
 

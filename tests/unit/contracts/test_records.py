@@ -110,8 +110,8 @@ LOG, LATER = START + 1_000, START + 2_000
 SEQUENCE = LOG // 1_000 * 2**20
 
 
-def judged(offset: int = 7, judged_at: int | None = None, **said: Any) -> tuple[int, int | None]:
-    event = at_log_time(explicit(**{"timed_by_log": True} | said), LOG, offset, judged_at)
+def judged(offset: int = 7, reference_time: int | None = None, **said: Any) -> tuple[int, int | None]:
+    event = at_log_time(explicit(**{"timed_by_log": True} | said), LOG, offset, reference_time)
     return event.occurred_at, event.sequence
 
 
@@ -136,8 +136,8 @@ def test_a_later_millisecond_counts_more_than_any_offset() -> None:
 
 
 def test_judging_as_if_on_another_day_replaces_a_later_log_time_alone() -> None:
-    assert judged(judged_at=START)[0] == START
-    assert judged(judged_at=LATER)[0] == LOG
+    assert judged(reference_time=START)[0] == START
+    assert judged(reference_time=LATER)[0] == LOG
 
 
 def test_a_judgement_that_an_older_process_wrote_stays_as_it_is() -> None:

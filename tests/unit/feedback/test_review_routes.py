@@ -45,7 +45,7 @@ class Progress:
     def __init__(self) -> None:
         self.passed = True
 
-    async def look_until_read(self, look: Any) -> tuple[Any, bool]:
+    async def poll_until_caught_up(self, look: Any) -> tuple[Any, bool]:
         return await look(), self.passed
 
 
@@ -54,9 +54,9 @@ class Service:
 
     def __init__(self) -> None:
         self.store, self.log, self.progress = MemoryStore(), RecordingLog(), Progress()
-        parts: Any = (Answered(), self.progress.look_until_read, self.log, FixedClock(NOW))
+        parts: Any = (Answered(), self.progress.poll_until_caught_up, self.log, FixedClock(NOW))
         app = application(_ready)
-        add_routes(app, [reviews_router(ExplicitIntake(*parts, judge_at=None), self.store)])
+        add_routes(app, [reviews_router(ExplicitIntake(*parts, reference_time=None), self.store)])
         self._transport = httpx.ASGITransport(guarded(app, Tokens()))
 
     async def take(self, *events: Any) -> None:

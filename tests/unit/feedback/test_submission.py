@@ -24,12 +24,12 @@ WHOLE: dict[str, Any] = {"text": "Too early.", "tags": ("wrong",), "correction":
 RATED: dict[str, Any] = {**WHOLE, "rating": 2, "best_rating": 5}
 
 
-def event_of(reaction: Any = "ok", *, now: int = NOW, judge_at: int | None = None, **said: Any) -> Any:
-    return explicit_event(KEY, TurnFacts(ANSWER, "paid"), TurnJudgement("ann", reaction, **said), now, judge_at)
+def event_of(reaction: Any = "ok", *, now: int = NOW, reference_time: int | None = None, **said: Any) -> Any:
+    return explicit_event(KEY, TurnFacts(ANSWER, "paid"), TurnJudgement("ann", reaction, **said), now, reference_time)
 
 
 @pytest.mark.parametrize(
-    ("ts", "judge_at", "occurred_at", "sequence"),
+    ("ts", "reference_time", "occurred_at", "sequence"),
     [
         (None, None, NOW, None),
         (NOW, None, NOW, None),
@@ -42,9 +42,9 @@ def event_of(reaction: Any = "ok", *, now: int = NOW, judge_at: int | None = Non
     ],
 )
 def test_a_judgement_is_never_later_than_its_receipt_or_the_bound(
-    ts: int | None, judge_at: int | None, occurred_at: int, sequence: int | None
+    ts: int | None, reference_time: int | None, occurred_at: int, sequence: int | None
 ) -> None:
-    event = event_of(ts=ts, judge_at=judge_at)
+    event = event_of(ts=ts, reference_time=reference_time)
     assert (event.occurred_at, event.sequence, event.given_at) == (occurred_at, sequence, ts)
     assert event.timed_by_log
 
@@ -97,7 +97,7 @@ async def test_a_person_over_the_limit_is_refused_before_the_registry_is_asked()
 
     fakes: Any = (None, None, RecordingLog(), FixedClock(NOW), Exhausted())
     with pytest.raises(RequestRefused) as refused:
-        await ExplicitIntake(*fakes, judge_at=None).take(KEY, TurnJudgement("ann", "ok"))
+        await ExplicitIntake(*fakes, reference_time=None).take(KEY, TurnJudgement("ann", "ok"))
     assert refused.value.status == 429
 
 
@@ -117,7 +117,7 @@ async def test_a_judgement_that_an_erasure_covers_is_refused_and_not_published(
 
     log = RecordingLog()
     fakes: Any = (Erased(), None, log, FixedClock(NOW))
-    intake = ExplicitIntake(*fakes, judge_at=None)
+    intake = ExplicitIntake(*fakes, reference_time=None)
     if seconds is None:
         await intake.take(KEY, TurnJudgement("ann", "ok", ts))
         assert len(log.messages) == 1

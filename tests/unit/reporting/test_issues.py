@@ -57,7 +57,7 @@ def test_a_turn_joins_the_nearest_centre_within_whose_radius_it_is() -> None:
 
 
 def test_a_radius_is_not_above_four_fifths() -> None:
-    assert centre_of(np.repeat(np.eye(1, 4, dtype=np.float32), 3, axis=0)).radius == pytest.approx(0.8)
+    assert centre_of(np.repeat(np.eye(1, 4, dtype=np.float32), 3, axis=0)).min_similarity == pytest.approx(0.8)
 
 
 def test_a_complaint_weighs_as_much_as_it_resembles_the_question() -> None:

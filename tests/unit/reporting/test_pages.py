@@ -17,7 +17,7 @@ from reporting.model.selection import ConversationScope, Project, TimeSpan
 from reporting.pages.alerts import rule_in_words
 from reporting.pages.breakdown import SPARK_STEPS, Breakdown, Version, chart_steps
 from reporting.pages.conversation import ConversationPage, Transcript, TranscriptMessage, by_thread
-from reporting.pages.overview import moved, ranked_agents
+from reporting.pages.overview import ranked_agents, significant_changes
 from reporting.pages.rendering import reasons_shown
 from reporting.pages.view import PERIODS, View, address, chosen, path_of, trace_url
 
@@ -46,7 +46,7 @@ def link(path: str, **changes: Any) -> str:
 def test_a_change_compares_the_verdicts_of_one_side() -> None:
     now = of_agents({("user", "a"): BAD, ("machine", "a"): LIKED, ("user", "same"): LIKED, ("user", "new"): BAD})
     before = of_agents({("user", "a"): LIKED, ("machine", "a"): BAD, ("user", "same"): LIKED, ("user", "old"): BAD})
-    found = {(one.what, one.origin): (one.change.was, one.change.now) for one in moved(now, before)}
+    found = {(one.what, one.origin): (one.change.was, one.change.now) for one in significant_changes(now, before)}
     assert found == {
         (Version("a", None), "user"): (0.9, 0.1),
         (Version("a", None), "machine"): (0.1, 0.9),
@@ -57,7 +57,7 @@ def test_versions_are_compared_with_themselves_and_answers_without_a_version_are
     first, second, unknown = Version("a", "1"), Version("a", "2"), Version("a", None)
     now = of_versions({("user", first): BAD, ("machine", second): LIKED, ("user", unknown): BAD})
     before = of_versions({("user", first): LIKED, ("machine", second): BAD, ("user", unknown): LIKED})
-    assert {(one.what, one.origin): one.change.now for one in moved(now, before)} == {
+    assert {(one.what, one.origin): one.change.now for one in significant_changes(now, before)} == {
         (first, "user"): 0.1,
         (second, "machine"): 0.9,
     }
@@ -72,7 +72,7 @@ def test_a_change_needs_ten_verdicts_in_both_periods_and_certainty() -> None:
     }
     now = of_agents({("user", name): votes for name, (votes, _) in given.items()})
     before = of_agents({("user", name): votes for name, (_, votes) in given.items()})
-    assert [one.what.agent_id for one in moved(now, before)] == ["enough"]
+    assert [one.what.agent_id for one in significant_changes(now, before)] == ["enough"]
 
 
 def test_the_eight_greatest_changes_come_first_in_either_direction() -> None:
@@ -81,7 +81,7 @@ def test_the_eight_greatest_changes_come_first_in_either_direction() -> None:
     now = of_agents({("user", name): Votes(ok, 0, 1000 - ok) for name, ok in shares.items()})
     before = of_agents({("user", name): half for name in shares})
     names = [f"{way} {n}" for n in range(5, 0, -1) for way in ("down", "up")]
-    assert [one.what.agent_id for one in moved(now, before)] == names[:8]
+    assert [one.what.agent_id for one in significant_changes(now, before)] == names[:8]
 
 
 def test_an_agents_row_shows_the_side_that_ranks_it() -> None:

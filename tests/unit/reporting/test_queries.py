@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from reporting.figures.votes import Votes, difference
 from reporting.http.bodies import FilterBody
-from reporting.model.cursor import TIMED, BadCursor, decode, encode, question
+from reporting.model.cursor import TIMED, BadCursor, decode, encode, fingerprint
 from reporting.model.paging import PAGE_BYTES, page_of
 from reporting.model.projection import (
     feedback_outcomes,
@@ -91,7 +91,7 @@ def test_a_message_that_the_store_already_had_is_unchanged() -> None:
 
 # A cursor is decoded to its content, and any other text is rejected.
 
-ASKED = question("listing", "acme", 1)
+ASKED = fingerprint("listing", "acme", 1)
 
 
 def test_there_and_back() -> None:
@@ -100,7 +100,7 @@ def test_there_and_back() -> None:
 
 
 def test_a_cursor_of_another_question_is_refused() -> None:
-    cursor = encode(question("listing", "acme", 2), (1, "c", "7.1/1:1:"))
+    cursor = encode(fingerprint("listing", "acme", 2), (1, "c", "7.1/1:1:"))
     with pytest.raises(BadCursor):
         decode(cursor, ASKED, TIMED)
 

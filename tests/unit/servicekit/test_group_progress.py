@@ -110,7 +110,7 @@ async def test_a_log_that_does_not_answer_is_unavailable(error: Exception) -> No
 async def test_a_group_that_is_starting_is_unavailable() -> None:
     with pytest.raises(Unavailable, match="starting"):
         await progress_of(Reading(is_started=False)).ends()
-    assert not await progress_of(Reading(is_started=False)).read_up(1)
+    assert not await progress_of(Reading(is_started=False)).wait_until_caught_up(1)
 
 
 class Waiting(GroupProgress):
@@ -155,7 +155,7 @@ async def test_a_wait_ends_with_a_result_or_with_the_group_or_in_time(
     async def look() -> int | None:
         return progress.looks if progress.looks >= finds_at else None
 
-    assert await progress.look_until_read(5, look) == expected
+    assert await progress.poll_until_caught_up(5, look) == expected
     assert progress.looks == min(at, finds_at, 5)
 
 
@@ -164,6 +164,6 @@ async def test_a_wait_for_the_group_is_no_longer_than_its_limit(
     limit: float, seconds: float | None, looks: int
 ) -> None:
     progress = Waiting(math.inf)
-    assert not await progress.read_up(limit, seconds)
+    assert not await progress.wait_until_caught_up(limit, seconds)
     assert progress.looks == looks
-    assert await Waiting(looks).read_up(limit, seconds)
+    assert await Waiting(looks).wait_until_caught_up(limit, seconds)
