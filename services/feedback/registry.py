@@ -1,6 +1,6 @@
 """Registry of messages in PostgreSQL, in which a judged turn's answer and question are found.
 
-A batch takes one call to the database, and so does a group of look-ups.
+One database call stores a batch of messages, and one answers all concurrent look-ups.
 """
 
 from __future__ import annotations

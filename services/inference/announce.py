@@ -86,8 +86,8 @@ def _upheld(
 ) -> tuple[IndexedMessage, Verdict, DetectorVersion]:
     """Return the verdict to publish, with its message and the version of its detector.
 
-    This is normally `verdict` itself. The exception is a stored verdict that takes precedence over `verdict`, but was
-    not announced. A neutral verdict with its stamp is then published, to retract any announcement with a lower stamp.
+    This is normally `verdict` itself. If a stored verdict takes precedence over `verdict` but was not announced, a
+    neutral verdict with the stored verdict's stamp is published, to retract any announcement with a lower stamp.
     """
     if previous is None or previous.detector is None or previous.announced:
         return message, verdict, version

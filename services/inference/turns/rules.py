@@ -97,7 +97,6 @@ class Turn:
 
     @property
     def status(self) -> Feedback:
-        """The status of the turn."""
         return self.user.status if self.user else self.machine.status if self.machine else "neutral"
 
     @property

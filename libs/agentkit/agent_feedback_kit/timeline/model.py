@@ -1,4 +1,4 @@
-"""Immutable model of an agent's timeline, which consists of turns, which in turn consist of blocks."""
+"""Immutable model of an agent's timeline: a sequence of turns, each of which is a sequence of blocks."""
 
 from __future__ import annotations
 
