@@ -54,7 +54,7 @@ class SearchBody(FilterBody, Paged):
     sort: Literal["newest", "oldest"] = Field(default="newest", description="Order by the time of the feedback.")
 
 
-class WindowQuestion(RequestBody):
+class WindowQuery(RequestBody):
     """A time window from `start` (inclusive) to `end` (exclusive). The default is the last 30 days."""
 
     start: Moment | None = Field(
@@ -75,7 +75,7 @@ class WindowQuestion(RequestBody):
         return TimeSpan(min(start, max(0, end - 1)), end)
 
 
-class FilteredQuestion(WindowQuestion, FeedbackFilter):
+class FilteredQuery(WindowQuery, FeedbackFilter):
     """A time window and filters."""
 
     @property
@@ -83,19 +83,19 @@ class FilteredQuestion(WindowQuestion, FeedbackFilter):
         return filters_of(self)
 
 
-class SessionsBody(WindowQuestion):
+class SessionsBody(WindowQuery):
     bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
 
 
-class ListQuestion(FilteredQuestion):
+class ListQuery(FilteredQuery):
     limit: Annotated[int, Field(ge=1, le=1_000, description="Maximum number of items in the response.")] = 200
 
 
-class SummaryQuestion(FilteredQuestion):
+class SummaryQuery(FilteredQuery):
     bucket: Bucket = Field(default="day", description="Width of a bucket, in UTC.")
 
 
-class ComparisonQuestion(FilteredQuestion):
+class ComparisonQuery(FilteredQuery):
     """Two values of a dimension to compare, with a time window and filters."""
 
     by: DimensionName = Field(
@@ -113,7 +113,7 @@ class ComparisonQuestion(FilteredQuestion):
         return self
 
 
-class RankingQuestion(ListQuestion):
+class RankingQuery(ListQuery):
     min_votes: Annotated[
         int, Field(ge=1, le=1_000_000, description="Minimum number of verdicts of one side (people or the machine).")
     ] = 10

@@ -44,7 +44,7 @@ class ExportCounts(BaseModel):
     )
 
 
-class ExportQuestion(FilterBody):
+class ExportQuery(FilterBody):
     """Filters of an export. A search has the same filters.
 
     By default, only verdicts of people and reviewers are exported.
@@ -85,7 +85,7 @@ class _Handlers:
         self,
         project: ProjectPath,
         wanted: Format,
-        question: Annotated[ExportQuestion, Query()],
+        query: Annotated[ExportQuery, Query()],
         caller: RequestCaller,
     ) -> StreamingResponse:
         """Stream the matching feedback as training examples, newest first, in TRL's conversational format.
@@ -98,7 +98,7 @@ class _Handlers:
         answers are left out. Erased feedback is omitted, and so are people who forbid training. An unknown project
         gives 404.
         """
-        stream = as_jsonl(await self._cases(project, wanted, question), wanted)
+        stream = as_jsonl(await self._cases(project, wanted, query), wanted)
         if self.access_log is not None:
             await self.access_log.note(caller.subject, *project, "exported", wanted)
         # Read the first chunk before the response starts, so that an unavailable database gives a 503.
@@ -112,22 +112,20 @@ class _Handlers:
             },
         )
 
-    async def count(
-        self, project: ProjectPath, wanted: Format, question: Annotated[ExportQuestion, Query()]
-    ) -> ExportCounts:
+    async def count(self, project: ProjectPath, wanted: Format, query: Annotated[ExportQuery, Query()]) -> ExportCounts:
         """Count the examples of an export, and the judged answers that it leaves out, by reason."""
-        number, reasons = await count_examples(await self._cases(project, wanted, question), wanted)
+        number, reasons = await count_examples(await self._cases(project, wanted, query), wanted)
         return ExportCounts(examples=number, left_out=reasons)
 
     async def _cases(
-        self, project: Project, wanted: Format, question: ExportQuestion
+        self, project: Project, wanted: Format, query: ExportQuery
     ) -> AsyncIterator[Sequence[FeedbackCase]]:
         """Return the cases of an export. Raises RequestRefused with status 404 if the project is unknown."""
         if not await is_known(self.pool, project):
             name = f"The project {project.project} of the tenant {project.tenant}"
             raise RequestRefused(404, f"{name} has no messages and no feedback.")
-        filters, every_record = question.filters_for(wanted), question.records
-        return cases(self.pool, project, question.span, filters, every_record=every_record)
+        filters, every_record = query.filters_for(wanted), query.records
+        return cases(self.pool, project, query.span, filters, every_record=every_record)
 
 
 def exports_router(pool: asyncpg.Pool, access_log: AccessLog | None = None) -> Routes:

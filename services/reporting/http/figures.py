@@ -18,12 +18,12 @@ from reporting.figures.reasons import Reasons, reasons
 from reporting.figures.satisfaction import Summary, summary
 from reporting.figures.sessions import SessionRatings, session_ratings
 from reporting.http.bodies import (
-    ComparisonQuestion,
-    FilteredQuestion,
-    ListQuestion,
-    RankingQuestion,
+    ComparisonQuery,
+    FilteredQuery,
+    ListQuery,
+    RankingQuery,
     SessionsBody,
-    SummaryQuestion,
+    SummaryQuery,
 )
 from reporting.http.paths import FAILURES, PROJECT, ProjectPath
 from reporting.model.dimensions import dimension
@@ -39,37 +39,35 @@ class _Handlers:
     pool: asyncpg.Pool
     clock: Clock
 
-    async def satisfaction(self, project: ProjectPath, question: Annotated[SummaryQuestion, Query()]) -> Summary:
+    async def satisfaction(self, project: ProjectPath, query: Annotated[SummaryQuery, Query()]) -> Summary:
         """Summarise satisfaction by time, agent, agent version and origin."""
-        return await summary(self.pool, project, question.span(self.clock.now()), question.bucket, question.filters)
+        return await summary(self.pool, project, query.span(self.clock.now()), query.bucket, query.filters)
 
-    async def agents(self, project: ProjectPath, question: Annotated[RankingQuestion, Query()]) -> Ranking:
+    async def agents(self, project: ProjectPath, query: Annotated[RankingQuery, Query()]) -> Ranking:
         """Rank agents by satisfaction, worst first.
 
         The ranking uses the upper confidence bound of satisfaction, computed from either people's or machine verdicts.
         """
-        span = question.span(self.clock.now())
-        return await ranking(self.pool, project, span, question.min_votes, question.filters, question.limit)
+        span = query.span(self.clock.now())
+        return await ranking(self.pool, project, span, query.min_votes, query.filters, query.limit)
 
-    async def comparison(
-        self, project: ProjectPath, question: Annotated[ComparisonQuestion, Query()]
-    ) -> ValueComparison:
+    async def comparison(self, project: ProjectPath, query: Annotated[ComparisonQuery, Query()]) -> ValueComparison:
         """Compare two versions, models, strategies or other values, with a confidence interval of the difference.
 
         All intervals are 95 % confidence intervals. They take into account that verdicts of the same person are
         correlated.
         """
-        span, pair = question.span(self.clock.now()), (question.a, question.b)
-        return await compare(self.pool, project, span, question.filters, dimension(question.by), pair)
+        span, pair = query.span(self.clock.now()), (query.a, query.b)
+        return await compare(self.pool, project, span, query.filters, dimension(query.by), pair)
 
-    async def reliability(self, project: ProjectPath, question: Annotated[FilteredQuestion, Query()]) -> Calibration:
+    async def reliability(self, project: ProjectPath, query: Annotated[FilteredQuery, Query()]) -> Calibration:
         """Compare machine verdicts with people's explicit and emoji feedback on the same turns."""
-        return await calibration(self.pool, project, question.span(self.clock.now()), question.filters)
+        return await calibration(self.pool, project, query.span(self.clock.now()), query.filters)
 
-    async def why(self, project: ProjectPath, question: Annotated[ListQuestion, Query()]) -> Reasons:
+    async def why(self, project: ProjectPath, query: Annotated[ListQuery, Query()]) -> Reasons:
         """Count the reasons of verdicts: tags of people's verdicts, and correction types of machine verdicts."""
-        span = question.span(self.clock.now())
-        return await reasons(self.pool, project, span, question.filters, question.limit)
+        span = query.span(self.clock.now())
+        return await reasons(self.pool, project, span, query.filters, query.limit)
 
     async def sessions(self, tenant: Name, body: SessionsBody) -> SessionRatings:
         """Count the tenant's end-of-session ratings by time and by session length."""

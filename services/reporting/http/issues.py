@@ -28,7 +28,7 @@ CHANGE, MERGE = ISSUE + "/change", ISSUE + "/merge"
 IssuePath = Annotated[int, Path(description="The issue.", ge=1, lt=2**63, examples=[7])]
 
 
-class IssuesQuestion(RequestBody):
+class IssuesQuery(RequestBody):
     agent_id: Id | None = Field(default=None, description="List only issues of this agent.")
     state: IssueState | None = Field(default=None, description="List only issues in this state.")
     limit: Annotated[int, Field(ge=1, le=500, description="Maximum number of issues in the response.")] = 100
@@ -99,16 +99,16 @@ class _Handlers:
     reads: asyncpg.Pool
     clock: Clock
 
-    async def issues(self, project: ProjectPath, question: Annotated[IssuesQuestion, Query()]) -> IssueList:
+    async def issues(self, project: ProjectPath, query: Annotated[IssuesQuery, Query()]) -> IssueList:
         """List issues, those with the most turns first.
 
         An issue is a group of an agent's rejected turns on one topic.
         """
-        states, now = None if question.state is None else [question.state], self.clock.now()
+        states, now = None if query.state is None else [query.state], self.clock.now()
         return IssueList(
             available=is_available(),
-            waiting=await waiting(self.reads, project, question.agent_id),
-            items=await list_issues(self.reads, project, now, question.agent_id, states, question.limit),
+            waiting=await waiting(self.reads, project, query.agent_id),
+            items=await list_issues(self.reads, project, now, query.agent_id, states, query.limit),
         )
 
     async def issue_of(self, project: ProjectPath, issue: IssuePath) -> IssuePage:

@@ -9,7 +9,7 @@ import asyncpg
 from fastapi import Query
 
 from contracts.scopes import READ
-from reporting.http.bodies import WindowQuestion
+from reporting.http.bodies import WindowQuery
 from reporting.http.paths import FAILURES, PROJECT, ProjectPath
 from reporting.model.responses import scope_of
 from reporting.model.selection import Project, TimeSpan
@@ -22,13 +22,13 @@ from servicekit.web.routes import Routes
 def audit_router(pool: asyncpg.Pool, clock: Clock) -> Routes:
     """Return the route of the audit."""
 
-    async def audit(project: ProjectPath, question: Annotated[WindowQuestion, Query()]) -> Audit:
+    async def audit(project: ProjectPath, query: Annotated[WindowQuery, Query()]) -> Audit:
         """Get the precision of the machine's rejections, and the number of rejections that it missed.
 
         The figures cover the 15,000 newest answers of the window that a person responded to. Only reviews of randomly
         drawn answers count, because turns chosen by a reviewer would bias the figures.
         """
-        return await figures(pool, project, question.span(clock.now()))
+        return await figures(pool, project, query.span(clock.now()))
 
     router = Routes("reporting", FAILURES)
     router.at("GET", PROJECT + "/audit", READ)(audit)
