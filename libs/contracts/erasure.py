@@ -56,7 +56,7 @@ class Erasure:
 
 
 class TrainingChoice(NamedTuple):
-    """A person's choice about training on their data. `chosen_at` is in microseconds. The greatest choice counts."""
+    """A person's choice about training on their data, at `chosen_at` (microseconds). The greatest of several counts."""
 
     person: Person
     chosen_at: int

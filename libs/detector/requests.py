@@ -27,7 +27,7 @@ for _line in _OPPOSITES.replace("\n", "|").split("|"):
         _OTHERS[_word] = _OTHERS.get(_word, frozenset()) | frozenset(_line.split()) - {_word}
 #: First words of a further request.
 _FURTHER: Final = frozenset({"and", "also", "now", "next", "then", "back"})
-#: Words that say from where to where; the words after them are places or values.
+#: Words that mark a source or a destination; the words after them are places or values.
 _DIRECTIONS: Final = ("from", "to", "into", "as", "with", "by")
 
 

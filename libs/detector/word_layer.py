@@ -1,7 +1,7 @@
 """The word layer: logits of the classes from the words of a message and of the end of the answer before it.
 
 It is a linear model that was fitted on the same exchanges as the reader (training/README.md). The reader generalises to
-other words; the word layer knows phrases that decide, and needs no encoder.
+other words; the word layer knows decisive phrases, and needs no encoder.
 """
 
 from __future__ import annotations

@@ -125,9 +125,9 @@ class ChatHandler(Handler):
 
 
 def _message_outcomes(events: Sequence[BatchedEvent], changed: Collection[MessageKey]) -> Outcomes:
-    """Return the outcomes of the messages that are not replies; `changed` are the keys of written index rows.
+    """Return the outcomes of messages that are not replies. `changed` has the keys of the written index rows.
 
-    Of events with the same id, only the first one is stored.
+    If a message has several events with the same event id, only the first one counts as stored.
     """
     outcomes: dict[BatchedEvent, Outcome] = {}
     seen: set[tuple[MessageKey, str]] = set()

@@ -101,7 +101,7 @@ class MessageStore:
     async def park(self, events: Collection[ParkedEvent]) -> Mapping[ParkedKey, str]:
         """Park events until their original messages arrive, and commit.
 
-        Events that are already parked are not changed. An event that would exceed `parked_bytes` is not parked.
+        Parked events are not changed. An event is not parked if its tenant's events would then exceed `parked_bytes`.
 
         Args:
             events: At most one event per key.

@@ -63,7 +63,7 @@ class JudgedAnswers:
         self._events: dict[int, int] = {}
 
     def is_repeated(self, event: FeedbackExplicitReceived) -> bool:
-        """Return True if a different row has judged the answer for this person. Versions of a row are one row."""
+        """Return True if another row has judged the answer for this person. Versions of a score are not other rows."""
         key = hash((event.conversation_id, event.turn_id, event.user_id, event.reviews is None))
         event_hash = hash(event.event_id)
         return self._events.setdefault(key, event_hash) != event_hash
