@@ -17,6 +17,8 @@ from servicekit.log.topics import wait_for_broker
 T = TypeVar("T")
 PROBE_SECONDS: Final = 2.0
 """Interval between two probes, in seconds."""
+_PROBES: Final = 4
+"""Number of failed probes in a row after which a server counts as lost."""
 
 
 async def within(seconds: float | None, work: Coroutine[Any, Any, T], address: str) -> T:
@@ -105,12 +107,19 @@ async def while_answered(
 
 
 async def _silent(dependency: Dependency, seconds: float) -> Dependency:
-    """Probe a server, and return it when it has not responded for `seconds`."""
-    while True:
+    """Probe a server, and return it when it has not responded for `seconds`.
+
+    A probe fails if this process itself is busy, as while it loads the services. Several probes must fail in a row.
+    """
+    failures = 0
+    while failures < _PROBES:
         try:
-            await deadlines.within(seconds, dependency.answers())
+            await deadlines.within(seconds / _PROBES, dependency.answers())
         except TimeoutError:
-            return dependency
+            failures += 1
+            continue
         except StartError:
             pass  # it responds, even if it refuses the connection
+        failures = 0
         await asyncio.sleep(PROBE_SECONDS)
+    return dependency
