@@ -169,7 +169,8 @@ class ChatMessageReplyIngested(ProducerEvent):
     """Event sent when a message is written as a reply to another message in the same conversation.
 
     The reply is an ordinary message, and the chat service may also send it as `chat.message.ingested`. A later event
-    with the same `messageId` edits the reply. The content `(message deleted)` deletes it.
+    of this topic with the same `messageId` edits the reply. The content `(message deleted)` deletes it. An edit or a
+    deletion that is sent only as `chat.message.ingested` does not change the reply's feedback record.
 
     A reply to the root of its thread counts as a reply to the agent's last message in the thread if its author also
     wrote the root, according to the copy in `original`, and only this person and one agent write in the thread.
