@@ -92,11 +92,15 @@ class Aggregates:
         if record.topic == AGGREGATED:
             self.note(FeedbackAggregated.from_wire(record.value))
             return set()
-        event = FeedbackCreated.from_wire(record.value) if record.value else None
+        try:
+            feedback_id = UUID((record.key or b"").decode())
+            event = None if record.value is None else FeedbackCreated.from_wire(record.value)
+            revision = event.revision if event else int(dict(record.headers)["revision"])
+        except (ValueError, KeyError):
+            return set()  # a record of another program, which is no announcement
         if event is not None and event.feedback_type in NO_VERDICTS:
             return set()  # a reply
-        revision = event.revision if event else int(dict(record.headers)["revision"])
-        return self._store(UUID(record.key.decode()), (revision, event is None), event)
+        return self._store(feedback_id, (revision, event is None), event)
 
     def note(self, aggregate: FeedbackAggregated) -> None:
         turn = (aggregate.tenant, aggregate.project, aggregate.conversation_id, aggregate.turn_id)

@@ -216,3 +216,19 @@ def test_any_order_repetition_erasure_and_restart_give_the_same_sums(seed: int) 
     assert len(expected) > 10
     assert announced(json.loads(record_of(one).value) for one in log) == expected
     assert len({(one.aggregate_id, one.revision) for one in log}) == len({one.event_id for one in log}) == len(log)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (None, None),
+        (b"\xff", b"{}"),
+        (str(UUID(int=1)).encode(), b"no JSON"),
+        (str(UUID(int=1)).encode(), b"{}"),
+        (str(UUID(int=1)).encode(), None),  # a tombstone names its revision
+    ],
+)
+def test_a_record_that_is_no_announcement_is_left_out(key: bytes | None, value: bytes | None) -> None:
+    aggregates = runpy.run_path(str(EXAMPLE))["Aggregates"]()
+    record = SimpleNamespace(topic=FEEDBACK_CREATED.name, key=key, value=value, headers=[])
+    assert aggregates.read(record) == set()
