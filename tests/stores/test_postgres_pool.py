@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
 
-from servicekit.db.pools import Plan, open_pool
+from servicekit.db.pools import Plan, open_pool, wait_for_database
 from servicekit.errors import StartError
 from standalone.operations.service_databases import migrate_all
 from tests.support.databases import SCHEMAS, new_database
@@ -41,6 +43,28 @@ async def test_a_connection_that_cannot_be_lent_again_is_not(postgres_url: str, 
         await pool.expire_connections()
     assert await pool.fetchval("select pg_backend_pid()") != old
     await pool.close()
+
+
+async def test_a_database_may_end_a_connection_once_it_has_answered(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = asyncpg.connect
+
+    async def end(pid: int) -> None:
+        other = await connect(postgres_url)
+        await other.execute("select pg_terminate_backend($1, 10000)", pid)
+        await other.close()
+
+    async def connect_and_lose(*options: Any, **settings: Any) -> asyncpg.Connection:
+        connection: asyncpg.Connection = await connect(*options, **settings)
+        # Blocks this loop, so that asyncpg does not notice the end.
+        thread = threading.Thread(target=asyncio.run, args=(end(connection.get_server_pid()),))
+        thread.start()
+        thread.join()
+        return connection
+
+    monkeypatch.setattr(asyncpg, "connect", connect_and_lose)
+    await wait_for_database(postgres_url, print)
 
 
 @pytest.mark.parametrize("left", ["begin", "begin; insert into kept values (1)", "begin; select 1 / 0"])
