@@ -215,6 +215,15 @@ async def test_an_hour_that_changes_while_it_is_counted_stays_stale(read_models:
     await check(read_models, span, Filters(), [])
 
 
+async def test_the_first_count_of_a_table_without_statistics_analyses_it(read_models: Database) -> None:
+    rows = "select reltuples from pg_class where oid = 'feedbacks'::regclass"
+    await read_models.execute("truncate feedbacks")
+    await ProjectionHandler(PostgresReadModels(read_models)).handle(batch(feedback("f1", at=0)))
+    assert await read_models.fetchval(rows) == -1
+    await Rollups(read_models, SystemClock()).catch_up(quiet=0)
+    assert await read_models.fetchval(rows) == 1
+
+
 @pytest.mark.parametrize("judged", [True, False])
 async def test_of_two_that_change_one_turn_at_once_both_are_counted(read_models: Database, judged: bool) -> None:
     """Neither transaction sees the other's change: a verdict and its judgement, or a reaction and its replacement."""

@@ -40,10 +40,7 @@ class _SnapshotMark(NamedTuple):
 
 
 class Rollups:
-    """Updater of the roll-ups.
-
-    The pool needs write access to the reporting schema.
-    """
+    """Updater of the roll-ups. The pool needs the rights of the tables' owner."""
 
     def __init__(self, pool: Database, clock: Clock) -> None:
         self._pool = pool
@@ -98,6 +95,7 @@ class Rollups:
             if not await connection.fetchval(*SQL.try_count()):
                 return 0
             await connection.execute(*SQL.delete_stale_marks.bulk(hours, settled=self._settled))
+            await connection.execute(*SQL.analyze_unless_analyzed())
             for statement in (SQL.delete_hours, SQL.count_hours, SQL.delete_days, SQL.count_days):
                 await connection.execute(*statement.bulk(hours))
             return len(hours)

@@ -19,6 +19,10 @@ having bool_and(settled) and max(marked_at) <= now() - make_interval(secs => :qu
     or min(marked_at) filter (where settled) <= now() - make_interval(secs => :longest)
 order by hour desc limit :limit
 
+-- name: analyze_unless_analyzed
+-- Without statistics, PostgreSQL may count an hour by an index without the time, and read the whole project.
+do $$ begin if (select reltuples < 0 from pg_class where oid = 'feedbacks'::regclass) then analyze feedbacks; end if; end $$
+
 -- fragment: hours_given
 unnest(:tenant::text[], :project::text[], :hour::bigint[]) as due (tenant, project, hour)
 

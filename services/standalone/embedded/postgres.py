@@ -36,7 +36,6 @@ _SETTINGS: Final = {
     "max_connections": "100",
     "io_method": "sync",  # most blocks are in the system's cache: handing their reads to workers takes longer
     "jit": "off",
-    "autovacuum_naptime": "10s",  # without statistics, counting an hour may read a whole project
     "fsync": "on",
     "full_page_writes": "on",
     "synchronous_commit": "on",
