@@ -105,8 +105,8 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
         if body.verdict is not None:
             await _require_verdict(store, key, body.verdict)
         accepted = await intake.take(key, judgement)
-        awaited = "" if body.reaction is None else f"&reviewed={accepted.feedback_id}"
-        return accepted if page is None else RedirectResponse(f"{page}{awaited}#here", 303)
+        change = "retracted" if body.reaction is None else "reviewed"
+        return accepted if page is None else RedirectResponse(f"{page}&{change}={accepted.feedback_id}#here", 303)
 
     return router
 

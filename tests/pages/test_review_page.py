@@ -154,6 +154,7 @@ async def test_the_keyboard_alone_leads_from_the_overview_to_reviewed_verdicts(
         await expect(page.locator(".id")).to_have_text("v-8")
         assert await reviews(stack, "keys") == {"v-9": "not_ok"}
         await page.reload()
+        await expect(page.locator("main")).not_to_contain_text("reload in a moment")
         await pressed(page, "a")
         await expect(page.locator(".id")).to_have_text("v-7")
         await pressed(page, "j")

@@ -94,13 +94,9 @@ class ConversationPage:
         """Return the API path of the turn's reviews."""
         return review_path(Project(*self.conversation[:2]), self.conversation.conversation_id, turn_id)
 
-    def review_waits(self, reviewed: UUID | None) -> bool:
-        """Return True if a submitted review is not in the transcript yet.
-
-        Args:
-            reviewed: Id of the review that the viewer has just submitted, or None.
-        """
-        return reviewed is not None and all(record["feedback_id"] != reviewed for record in _said(self.shown))
+    def shows(self, feedback_id: UUID) -> bool:
+        """Return True if the transcript contains this feedback record."""
+        return any(record["feedback_id"] == feedback_id for record in _said(self.shown))
 
     def trace(self, trace_id: str | None) -> str | None:
         """Return the URL of the trace, or None if no template is set or `trace_id` is None."""

@@ -120,6 +120,8 @@ class View(ListFilter):
     """Issue list: only issues in this state. None selects open and regressed issues."""
     reviewed: UUID | None = None
     """Transcript: id of the review that was just submitted."""
+    retracted: UUID | None = None
+    """Transcript: id of the review that was just retracted."""
     id: Id | None = None
     """Transcript: id of the conversation."""
     turn: Id | None = None

@@ -193,9 +193,11 @@ async def test_a_form_goes_back_to_a_page_of_the_dashboard_alone(service: Servic
     assert (target, rest[36:]) == (page, "#here")
 
 
-async def test_a_page_does_not_wait_for_a_retracted_review_to_appear(service: Service) -> None:
-    answer = await service.fill_in(("reaction", "none"), ("next", HOME + "at=acme%2Fsupport&id=c1"))
-    assert answer.headers["location"] == HOME + "at=acme%2Fsupport&id=c1#here"
+async def test_a_page_is_told_whether_its_review_was_saved_or_retracted(service: Service) -> None:
+    page = HOME + "at=acme%2Fsupport&id=c1"
+    for reaction, change in (("not_ok", "reviewed"), ("none", "retracted")):
+        answer = await service.fill_in(("reaction", reaction), ("next", page))
+        assert answer.headers["location"].startswith(f"{page}&{change}=")
 
 
 @pytest.mark.parametrize("piece", ["next=/dashboard/conversation?", "a", "%", "=&", "reaction=ok&"])

@@ -347,9 +347,9 @@ def test_a_review_can_be_retracted_by_its_reviewer(reactions: list[tuple[str, st
     assert page().has_reviewed([{"origin": origin, "user_id": user} for origin, user in reactions]) is expected
 
 
-@pytest.mark.parametrize(("reviewed", "waits"), [(None, False), (SHOWN, False), (STRAY, False), (OTHER, True)])
-def test_a_review_that_is_not_shown_yet_is_announced(reviewed: UUID | None, waits: bool) -> None:
-    assert page().review_waits(reviewed) is waits
+@pytest.mark.parametrize(("feedback_id", "expected"), [(SHOWN, True), (STRAY, True), (OTHER, False)])
+def test_a_page_knows_which_feedback_it_shows(feedback_id: UUID, expected: bool) -> None:
+    assert page().shows(feedback_id) is expected
 
 
 def test_the_paths_of_a_conversation_quote_its_ids() -> None:
