@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from servicekit.errors import StartError
 from standalone.waiting import Dependency, while_answered
+
+
+@pytest.fixture(autouse=True)
+def logging_afterwards() -> Iterator[None]:
+    """Enable the log again, which `while_answered` disables for the rest of a command."""
+    yield
+    logging.disable(logging.NOTSET)
 
 
 async def test_a_server_is_not_lost_while_only_this_process_is_busy() -> None:
