@@ -32,7 +32,7 @@ Rows = list[dict[str, Any]]
 NOT_INCLUDED = (
     "Other people's messages, also where they stand beside the person's; answers of agents are included.",
     "Vectors and digests computed from the person's texts.",
-    "Names of alert rules and notes on issues, which operators write, and the accounts of operators.",
+    "Names of alert rules and notes on issues, which operators write; API keys and the access log.",
     "Data of other systems: the chat services, receivers of webhooks, exports, backups, a language model.",
     "Rows that an earlier erasure has renamed to a pseudonym.",
 )
