@@ -133,7 +133,7 @@ class Intake:
     note_refused: Callable[[Collection[EventRefusal]], Awaitable[None]]
 
     async def take(self, project: IngestProject, body: bytes) -> Taken:
-        """Write the valid lines of a request body to the log, and store the first REFUSED_LIMIT rejected lines.
+        """Write a request's valid lines to the log, and store the reasons of the first REFUSED_LIMIT rejected lines.
 
         Returns after the log has acknowledged the lines.
 

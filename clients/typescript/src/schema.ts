@@ -1119,7 +1119,7 @@ export interface SampledShare {
   high: number;
 }
 
-/** Rule that fires if satisfaction is significantly below a level. Both the satisfaction and its always-valid upper confidence bound must be below the level. */
+/** Rule that fires if satisfaction is significantly below a level. The upper bound of the always-valid confidence interval of satisfaction must be below the level. */
 export interface SatisfactionBelow {
   /** Name of the rule, unique in its project. */
   name: string;
@@ -1304,7 +1304,7 @@ export interface SourceOutcome {
   outcome: string;
 }
 
-/** Satisfaction in a time window. Each list has at most 1,000 names, those with most feedback first. */
+/** Satisfaction in a time window. The lists by agent, version and origin have at most 1,000 entries each. */
 export interface Summary {
   /** The tenant in the path. */
   tenant: string;

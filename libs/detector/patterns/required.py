@@ -14,9 +14,9 @@ _NOTHING: Final = frozenset({""})
 
 
 def required(source: str) -> frozenset[str]:
-    """Return strings without spaces, at least one of which is in every text that the expression `source` matches.
+    """Return strings without spaces; every text that the expression `source` matches contains at least one of them.
 
-    The expression may have groups without a name and look-arounds, but no flags.
+    The expression may have unnamed groups and look-arounds, but no flags.
     """
     return _required(iter(_PIECE.findall(source)))
 

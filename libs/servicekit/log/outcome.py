@@ -15,14 +15,14 @@ class Outcome:
 
     | kind | meaning |
     |---|---|
-    | stored | a visible or forwarded value has changed: `Outcome.STORED` |
+    | stored | the record has an effect, such as a changed row or a published event: `Outcome.STORED` |
     | unchanged | the record repeats one that was processed before: `Outcome.UNCHANGED` |
     | ignored | the record is valid but has no effect |
     | parked | the record waits for another one that has not arrived yet |
     | dead_lettered | the record cannot be processed and was written to the dead letters |
 
-    `reason` is a short name; the first two kinds have none. `detail` describes the invalid field and the violated rule
-    for people, and is ignored in comparisons. Neither contains user text.
+    `reason` is a short name; the first two kinds have none. `detail` is a readable description of the invalid
+    field and the violated rule; comparisons ignore it. Neither contains user text.
     """
 
     kind: Literal["stored", "unchanged", "ignored", "parked", "dead_lettered"]

@@ -39,7 +39,7 @@ class AlertAdministration:
     The connection pool for reads is restricted to the current tenant.
 
     Args:
-        private: Allow administrators of all tenants to set URLs that use http or are outside the public Internet.
+        private: Allow callers with the scope `admin` for all tenants to set URLs that use http or private addresses.
     """
 
     def __init__(

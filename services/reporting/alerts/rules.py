@@ -50,7 +50,7 @@ class ShareRuleSettings(RuleSettings):
 class SatisfactionBelow(ShareRuleSettings):
     """Rule that fires if satisfaction is significantly below a level.
 
-    Both the satisfaction and its always-valid upper confidence bound must be below the level.
+    The upper bound of the always-valid confidence interval of satisfaction must be below the level.
     """
 
     kind: Annotated[Literal["satisfaction_below"], Field(description="Kind of the rule.")]

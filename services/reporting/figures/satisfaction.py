@@ -37,7 +37,7 @@ class NamedFigures(Figures):
 
 
 class Summary(ProjectReport):
-    """Satisfaction in a time window. Each list has at most 1,000 names, those with most feedback first."""
+    """Satisfaction in a time window. The lists by agent, version and origin have at most 1,000 entries each."""
 
     bucket: Annotated[Bucket, Field(description="Width of the buckets.")]
     totals: Annotated[Figures, Field(description="Counts of the whole window.")]

@@ -101,10 +101,10 @@ class MessageRow(NamedTuple):
         attributes: JSON object with string values.
         has_text: False if the message is empty or deleted.
         text_since: Time since which the message has had its current text.
-        other_text_at: Time of the latest version with another text from the same kind of event, or None.
+        other_text_at: Time of the latest version from the same kind of event whose text differs from the current one.
         sequence: Sequence number of the event, or -1 if it has none.
-        log_time: Time at which the version at this position first appeared in the log.
-        log_offset: Offset of that version's record.
+        log_time: Time at which the earliest version first appeared in the log.
+        log_offset: Offset of the earliest version's record.
     """
 
     tenant: str

@@ -76,7 +76,7 @@ class ArtifactsBody(RequestBody):
 
     @property
     def wanted_kinds(self) -> list[Kind]:
-        """The kinds to find; none if `roles` excludes artifacts."""
+        """The kinds to find; empty if `roles` is given without the role `artifact`."""
         kinds = KINDS if self.kinds is None else [_kind(name) for name in self.kinds]
         return [kind for kind in KINDS if kind in kinds and (self.roles is None or "artifact" in self.roles)]
 
