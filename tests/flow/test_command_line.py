@@ -56,6 +56,7 @@ def test_a_port_in_use() -> None:
         port = taken.getsockname()[1]
         with server_folder() as folder:
             ended = agent_feedback_here("up", "--exit", "--json", "--port", str(port), "--state", f"{folder}/state")
+            assert not Path(folder, "state", "postgres").exists(), "the port is checked before anything is started"
     assert ended.code == 3
     assert ended.out == ""
     another = "choose another with --port (with make run: PORT=…)"

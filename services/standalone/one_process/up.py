@@ -80,12 +80,13 @@ async def up(options: UpOptions, console: Console, say: Say) -> dict[str, Any] |
         auth, http = read_settings(AuthSettings), read_settings(HttpSettings)
         callers = [access_token(token), *issuers_of(auth)]
         files = _files(options, state)
+        server = HttpServer(HOST, options.http_port)
+        parts.push_async_callback(server.stop)
         started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
         if started is None:
             return None
         stack = started.stack
-        server = HttpServer(HOST, options.http_port)
-        parts.push_async_callback(server.stop)
+        parts.push_async_callback(server.stop)  # before the services stop
         await server.start(_application(stack, callers, auth, http))
         url = f"http://{HOST}:{server.port}/"
         log = {"log": "memory" if options.has_memory_log else "kafka", "broker": str(stack.intake.bootstrap)}
