@@ -41,7 +41,8 @@ RETRY_SECONDS: Final = 60.0
 DEADLINE_SECONDS: Final = 1800.0
 """Time in seconds after which the process counts as hung and is killed."""
 NICENESS: Final = 10
-"""Niceness added to the parent's. On busy cores, the parent gets nine times the processor time of this process."""
+"""Niceness added to the parent's, and that of this process's session. On busy cores, the parent gets nine times the
+processor time of this process."""
 _OOM_SCORE: Final = "500"
 """Value added to the process's OOM score, so that the kernel kills this process rather than its parent."""
 _ROLLBACK_SECONDS: Final = 1.0
@@ -109,6 +110,9 @@ def main() -> None:
     """Run the job until its time is over or the parent closes standard input."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a service manager sends it to all processes; the parent ends this
     os.nice(NICENESS)
+    with suppress(OSError):
+        # Outside a control group, Linux shares the cores between sessions first, and niceness counts only within one.
+        Path("/proc/self/autogroup").write_text(str(NICENESS))
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
     level, *options = json.loads(sys.stdin.readline())
