@@ -100,12 +100,12 @@ async def test_the_process_computes_with_one_thread_and_low_priority(issues: Iss
     await issues.is_blocked()
     child = _child(psutil.Process())
     environment, niceness, group = child.environ(), child.nice(), Path(f"/proc/{child.pid}/autogroup")
-    priority = group.read_text() if group.exists() else ""
+    # Linux lets other users than root set it only ten times a second.
+    priority = group.read_text() if os.geteuid() == 0 and os.access(group, os.W_OK) else None
     running.cancel()
     assert (environment["OMP_NUM_THREADS"], environment["OPENBLAS_NUM_THREADS"]) == ("1", "1")
     assert niceness == min(19, psutil.Process().nice() + NICENESS)
-    if priority and os.geteuid() == 0:  # Linux lets others set it only ten times a second
-        assert priority.endswith(f"nice {NICENESS}\n")
+    assert priority is None or priority.endswith(f"nice {NICENESS}\n")
 
 
 async def test_a_killed_process_is_an_error(issues: Issues, blocked: Connection) -> None:
