@@ -69,5 +69,6 @@
     }
   });
 
+  for (const button of card.querySelectorAll("button")) button.disabled = false;  // a click before would be lost
   if (request) follow(request);
 }
