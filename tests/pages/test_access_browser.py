@@ -45,6 +45,7 @@ async def test_a_colleague_gets_a_key_and_signs_in_with_it(
     async with served(app) as url, opened(browser, **look) as (admin, _):
         await admin.goto(url + "/?token=all")
         await admin.click("text=Operations")
+        await admin.wait_for_url("**/dashboard/access")
         assert await admin.locator("nav.pages a").count() == 8, "the page has the navigation of the others"
         if not await admin.is_visible("input[name=name]"):  # open while there are no keys
             await admin.click("text=Create a key")
