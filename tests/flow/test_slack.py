@@ -96,11 +96,11 @@ async def test_slacks_feedback_buttons_are_explicit_feedback_with_the_reason(sta
     section = {"type": "section", "text": {"type": "mrkdwn", "text": "At nine."}}
     blocks = [section, {"type": "context_actions", "elements": [buttons]}]
     answer = {"type": "message", "bot_id": "B0BOT", "text": "", "blocks": blocks, "ts": "1700000405.000000"}
-    await send(stack, callback(40, **answer))
+    await send(stack, callback(40, channel="C2", **answer))
     who = {"user": {"id": "U5", "team_id": "T1"}, "team": {"id": "T1"}}
     click = {"type": "feedback_buttons", "action_id": "rate", "value": "bad", "action_ts": "1700000410.000000"}
-    clicked = {"type": "block_actions", "channel": {"id": "C1"}, "message": answer, "actions": [click], **who}
-    about = json.dumps({"channel": "C1", "message_ts": answer["ts"], "judgement": "not_ok"})
+    clicked = {"type": "block_actions", "channel": {"id": "C2"}, "message": answer, "actions": [click], **who}
+    about = json.dumps({"channel": "C2", "message_ts": answer["ts"], "judgement": "not_ok"})
     reason = {"b": {"a": {"type": "plain_text_input", "value": "Closed on Sunday."}}}
     view = {"hash": "1700000415.x", "private_metadata": about, "state": {"values": reason}}
     for payload in (clicked, {"type": "view_submission", "view": view, **who}):
