@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
@@ -42,8 +43,8 @@ ALERTS = "/conversations/acme/support/alerts"
 PUBLIC = "https://93.184.215.14/services/T0/B0/SECRET"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+@asynccontextmanager
+async def private_channels(postgres_url: str) -> AsyncIterator[RunningStack]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("REPORTING_PRIVATE_CHANNELS", "true")
         async with running_stack(postgres_url) as running:
@@ -52,7 +53,18 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
             yield running
 
 
-async def test_an_url_is_checked_and_never_shown(stack: RunningStack) -> None:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    async with private_channels(postgres_url) as running:
+        yield running
+
+
+async def test_an_url_is_checked_and_never_shown(postgres_url: str) -> None:
+    async with private_channels(postgres_url) as stack:
+        await url_is_checked_and_never_shown(stack)
+
+
+async def url_is_checked_and_never_shown(stack: RunningStack) -> None:
     async with stack.client("acme") as acme, stack.client("all") as local, stack.client("reviewer") as rita:
         private = {"channel": "team", "channel_kind": "slack", "url": "http://127.0.0.1:9/SECRET"}
         for url in (
