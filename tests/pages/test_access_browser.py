@@ -162,6 +162,7 @@ async def test_the_page_needs_the_scope_and_the_whole_tenant(erasing_stack: Runn
         async with erasing_stack.client(token) as http:
             found = await http.get("/dashboard/erase", params={"tenant": tenant, "user": BEN})
             assert found.status_code == status, (token, tenant, found.text)
+            assert ('danger" disabled>' in found.text) == (status == 200), "a click before the script runs is lost"
             assert "<b>co</b>" not in found.text and ("1 message" in found.text) == (token == "all")
             for wrong in ({"tenant": "a/b"}, {"user": "x" * 300}, {"request": "\x00"}):
                 answer = await http.get("/dashboard/erase", params={"tenant": tenant, "user": BEN} | wrong)

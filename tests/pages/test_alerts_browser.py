@@ -59,13 +59,15 @@ async def stack(postgres_url: str) -> AsyncIterator[RunningStack]:
         yield running
 
 
-async def test_an_url_is_checked_and_never_shown(postgres_url: str) -> None:
-    async with private_channels(postgres_url) as stack:
-        await url_is_checked_and_never_shown(stack)
+@pytest_asyncio.fixture(loop_scope="session")
+async def own_stack(postgres_url: str) -> AsyncIterator[RunningStack]:
+    """Yield a stack in which no other test sets channels."""
+    async with private_channels(postgres_url) as running:
+        yield running
 
 
-async def url_is_checked_and_never_shown(stack: RunningStack) -> None:
-    async with stack.client("acme") as acme, stack.client("all") as local, stack.client("reviewer") as rita:
+async def test_an_url_is_checked_and_never_shown(own_stack: RunningStack) -> None:
+    async with own_stack.client("acme") as acme, own_stack.client("all") as local, own_stack.client("reviewer") as rita:
         private = {"channel": "team", "channel_kind": "slack", "url": "http://127.0.0.1:9/SECRET"}
         for url in (
             "http://127.0.0.1:9/SECRET", "https://127.0.0.1/SECRET", "https://[::1]/SECRET", "https://10.0.0.1/SECRET",
@@ -76,7 +78,7 @@ async def url_is_checked_and_never_shown(stack: RunningStack) -> None:
         ):  # fmt: skip
             refused = await acme.post(PAGE, data={"channel": "team", "channel_kind": "slack", "url": url})
             assert 'class="nothing bad"' in refused.text and "SECRET" not in refused.text, url
-        assert not await stack.rows("select 1 from reporting.alert_channels")
+        assert not await own_stack.rows("select 1 from reporting.alert_channels")
         assert (await rita.post(PAGE, data=private)).status_code == 403
         wrong = await acme.post(PAGE, data={"channel": "team", "channel_kind": "pager", "url": PUBLIC})
         assert 'class="nothing bad"' in wrong.text
@@ -87,7 +89,7 @@ async def url_is_checked_and_never_shown(stack: RunningStack) -> None:
             )
         saved = await acme.post(PAGE, data={"channel": "team", "channel_kind": "slack", "url": PUBLIC})
         assert "The channel team was saved" in saved.text
-        [row] = await stack.rows("select url, private from reporting.alert_channels")
+        [row] = await own_stack.rows("select url, private from reporting.alert_channels")
         assert (row["url"], row["private"]) == (PUBLIC, False)
         for http in (acme, local, rita):
             for path in (PAGE, "/conversations/acme/support/alerts", "/dashboard/access"):
@@ -98,10 +100,10 @@ async def url_is_checked_and_never_shown(stack: RunningStack) -> None:
         foreign = await acme.post(
             "/dashboard/alerts?at=globex/support", data={"channel": "x", "channel_kind": "slack", "url": PUBLIC}
         )
-        assert foreign.status_code == 404 and len(await stack.rows("select 1 from reporting.alert_channels")) == 1
+        assert foreign.status_code == 404 and len(await own_stack.rows("select 1 from reporting.alert_channels")) == 1
         named = {"kind": "silence", "name": "few", "channels": ["team"]}
         assert "was saved" in (await acme.post(PAGE, data=named)).text
-        noted = await stack.rows("select action, about from reporting.access_log where about like 'channel%'")
+        noted = await own_stack.rows("select action, about from reporting.access_log where about like 'channel%'")
         assert [tuple(one.values()) for one in noted] == [("changed rule", "channel team")]
         assert "was removed" in (await acme.post(PAGE, data={"remove_channel": "team"})).text
         assert "no channel with this name" in (await acme.post(PAGE, data={"remove_channel": "team"})).text

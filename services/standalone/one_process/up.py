@@ -81,12 +81,12 @@ async def up(options: UpOptions, console: Console, say: Say) -> dict[str, Any] |
         callers = [access_token(token), *issuers_of(auth)]
         files = _files(options, state)
         server = HttpServer(HOST, options.http_port)
-        parts.push_async_callback(server.stop)
+        parts.push_async_callback(server.stop)  # if the services do not start
         started = await _unless(stopping, asyncio.create_task(_start(options, state, outcomes, parts, say)))
         if started is None:
             return None
         stack = started.stack
-        parts.push_async_callback(server.stop)  # before the services stop
+        parts.push_async_callback(server.stop)  # otherwise, before they stop
         await server.start(_application(stack, callers, auth, http))
         url = f"http://{HOST}:{server.port}/"
         log = {"log": "memory" if options.has_memory_log else "kafka", "broker": str(stack.intake.bootstrap)}
