@@ -173,7 +173,7 @@ class ChatMessageReplyIngested(ProducerEvent):
     deletion that is sent only as `chat.message.ingested` does not change the reply's feedback record.
 
     A reply to the root of its thread counts as a reply to the agent's last message in the thread if its author also
-    wrote the root, according to the copy in `original`, and only this person and one agent write in the thread.
+    wrote the root, according to the copy in `original`, and only this person and one agent wrote in the thread before.
     """
 
     message_id: MessageId

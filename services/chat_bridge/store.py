@@ -83,8 +83,8 @@ class MessageStore:
     async def thread_answers(self, keys: Collection[MessageKey]) -> Mapping[MessageKey, MessageKey]:
         """Return the key of the answer before each person's message in a thread, by the key of the person's message.
 
-        A message is included only if one person, who began the thread, and one agent write in the thread. The answer is
-        the agent's last message before the person's message.
+        A message is included only if the person began the thread, and only this person and one agent have written in it
+        before. The answer is the agent's last message before the person's message.
         """
         rows = await self._pool.fetch(*SQL.thread_answers.bulk(sorted(set(keys)))) if keys else []
         return {MessageKey(*row[:4]): MessageKey(row[0], row[1], row[2], row["answer_id"]) for row in rows}

@@ -196,10 +196,11 @@ async def test_a_follow_up_follows_the_last_answer_in_a_thread_of_one_person_and
 @pytest.mark.parametrize(
     "other", [in_thread("o1", 7, is_of_starter=False), in_thread("o1", 7, agent_id="another", sender_id="another")]
 )
-async def test_with_another_person_or_agent_in_the_thread_it_follows_none(
+async def test_after_another_person_or_agent_in_the_thread_it_follows_none(
     store: MessageStore, other: IndexedMessage
 ) -> None:
-    await store.index([in_thread("a1", 10), in_thread("f1", 40, is_of_starter=True)])
+    later = replace(other, key=named("o2"), position=other.position._replace(at=50))
+    await store.index([in_thread("a1", 10), in_thread("f1", 40, is_of_starter=True), later])
     assert await store.thread_answers([named("f1")]) == {named("f1"): named("a1")}
     await store.index([other])
     assert await store.thread_answers([named("f1")]) == {}

@@ -44,11 +44,11 @@ class MemoryMessageStore(MessageStore):
                 if one.key[:3] == follow_up.key[:3]
                 and one.thread_id is not None
                 and one.thread_id == follow_up.thread_id
+                and one.position <= follow_up.position
             ]
             agents = {one.agent_id for one in thread if one.sender_type == "agent"}
             people = {one.is_of_starter for one in thread if one.sender_type == "human"}
             before = [one for one in thread if one.sender_type == "agent" and one.has_text]
-            before = [one for one in before if one.position < follow_up.position]
             if follow_up.is_of_starter and len(agents) == 1 and people == {True} and before:
                 answers[follow_up.key] = max(before, key=lambda one: one.position).key
         return answers

@@ -56,8 +56,8 @@ m.thread = follow_up.thread and m.conversation_id = follow_up.conversation_id
         and m.tenant = follow_up.tenant and m.project = follow_up.project
 
 -- name: thread_answers
--- Of people's messages, those in a thread of one person, who began it, and one agent, each with the agent's last message
--- before it.
+-- Of people's messages, those in a thread in which only its beginner and one agent have written before, each with the
+-- agent's last message before it.
 select follow_up.tenant, follow_up.project, follow_up.conversation_id, follow_up.message_id, answer.message_id as answer_id
 from messages follow_up join unnest({key_arrays}) as wanted ({key_columns}) using ({key_columns})
 cross join lateral (
@@ -67,7 +67,7 @@ cross join lateral (
     order by m.at desc, m.sequence desc, m.first_log_time desc, m.log_offset desc limit 1
 ) answer
 where follow_up.is_of_starter and not exists (
-    select from messages m where {is_in_thread}
+    select from messages m where {is_in_thread} and ({position_of(m)}) < ({position_of(follow_up)})
         and case m.sender_type when 'agent' then m.agent_id is distinct from answer.agent_id
             when 'human' then not m.is_of_starter end)
 
