@@ -137,7 +137,10 @@ def _written(
     event |= {"senderId": text_in(message, "user"), "senderType": "system" if is_system_line else "human"}
     if root is not None:
         event |= {"topic": CHAT_REPLY.name, "originalMessageId": root}
-        return event | ({"original": _own_root(event)} if message.get("parent_user_id") == event["senderId"] else {})
+        # Of a reply that is also sent to the channel, Slack does not name the parent's user, but copies the root.
+        copy = message.get("root")
+        beginner = copy.get("user") if isinstance(copy, dict) else message.get("parent_user_id")
+        return event | ({"original": _own_root(event)} if beginner == event["senderId"] else {})
     return event | {"topic": CHAT_MESSAGE.name}
 
 

@@ -153,6 +153,9 @@ def test_a_reply_in_ones_own_thread_says_so() -> None:
         "content": "",
     }
     assert "original" not in event_of(threaded | {"parent_user_id": "U0BOT"})
+    broadcast = threaded | {"subtype": "thread_broadcast"}  # Slack sends it without `parent_user_id`
+    assert event_of(broadcast | {"root": {"user": MESSAGE["user"]}})["original"] == own["original"]
+    assert "original" not in event_of(broadcast | {"root": {"user": "U0BOT"}})
 
 
 def test_reactions_come_and_go() -> None:
