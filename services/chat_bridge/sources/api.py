@@ -13,14 +13,8 @@ from pydantic_core import from_json
 
 from chat_bridge.ingest import IngestProject, Intake
 from chat_bridge.metrics import SOURCE_REQUESTS
-from chat_bridge.sources.source import (
-    Dropped,
-    NotUnderstood,
-    Payload,
-    SignedRequest,
-    Source,
-    SourceAnswer,
-)
+from chat_bridge.sources.source import Dropped, NotUnderstood, Payload, SignedRequest, Source, SourceAnswer
+from contracts.topics import CHAT_REACTION
 from servicekit.errors import RequestRefused
 from servicekit.web.routes import Routes
 
@@ -111,6 +105,8 @@ def _json_object(body: bytes) -> Payload | None:
 async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
     """Write the valid events of a payload to the log, and store the reasons for the others.
 
+    Many platforms send whole seconds, so reactions without a sequence are ordered by their arrival.
+
     Returns:
         `published`, `ignored` if the payload contains no event that we use, or `refused` if it contains no valid event.
 
@@ -125,11 +121,12 @@ async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
         await intake.drop(project, source.name, [str(error)])
         return "refused"
     await intake.drop(project, source.name, [item.reason for item in converted if isinstance(item, Dropped)])
-    lines = [_line(event) for event in converted if not isinstance(event, Dropped)]
-    if not lines:
+    events = [
+        {"sequence": intake.clock.now() + number, **event} if event["topic"] == CHAT_REACTION.name else event
+        for number, event in enumerate(converted)
+        if not isinstance(event, Dropped)
+    ]
+    if not events:
         return "ignored"
+    lines = (json.dumps(event, ensure_ascii=False).encode("utf-8", "replace") for event in events)
     return "published" if (await intake.take(project, b"\n".join(lines))).accepted else "refused"
-
-
-def _line(event: Payload) -> bytes:
-    return json.dumps(event, ensure_ascii=False).encode("utf-8", "replace")
