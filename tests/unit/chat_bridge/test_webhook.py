@@ -309,7 +309,7 @@ def test_ratings_of_intercom_are_judgements_of_the_teammate(sources: dict[str, M
         "support-agent",
         "u1",
     )
-    assert (found["occurredAt"], "messageId" in found) == ("2023-11-14T22:13:29.000000Z", False)
+    assert (found["occurredAt"], "messageId" in found) == ("2023-11-14T22:13:20.000000Z", False)
     meanings = [(number, "not_ok" if number < 3 else "neutral" if number == 3 else "ok") for number in range(1, 6)]
     for number, judgement in meanings:
         item["conversation_rating"] = rating | who | {"rating": number}
