@@ -150,12 +150,16 @@ class Detection:
     async def _turn_judged(
         self, where: ConversationKey, message: Message, verdict: Verdict, latest: Sequence[Turn]
     ) -> Turn:
-        """Return the turn that the verdict is about, with the verdict's status."""
+        """Return the turn that the verdict is about, with the verdict. A rejection outweighs earlier praise."""
         target = verdict.target
         assert target is not None
         key = TurnKey(*where, target.turn_id)
         turn = next((turn for turn in latest if turn.key == key), None) or await self._turns.turn(key)
-        return replace(turn or Turn(key, agent_id=target.agent_id), machine=_feedback_of(message, verdict))
+        turn = turn or Turn(key, agent_id=target.agent_id)
+        user = turn.user
+        if user is not None and verdict.status == "rejected" != user.status and (user.detected_at or 0) <= message.at:
+            user = None
+        return replace(turn, machine=_feedback_of(message, verdict), user=user)
 
     async def _answered_elsewhere(self, where: ConversationKey, message: Message) -> Detected:
         """Judge the message as feedback on the most probable of the person's turns in other conversations.

@@ -123,7 +123,7 @@ def _feedback(turn: Turn) -> list[str]:
 def _detected(turn: Turn) -> str:
     name = _name(turn.key.turn_id)
     if turn.judged_by_user:
-        return f"The user's own reaction: Turn {name} was {turn.status}"
+        return f"A person's reaction: Turn {name} was {turn.status}"
     where = f"Turn {_name(turn.machine.detected_in or '')}" if turn.machine else "Nothing"
     return f"{where} detected that Turn {name} was {turn.status}"
 

@@ -110,6 +110,20 @@ async def test_detect_tells_the_planner_and_publishes_nothing(stack: RunningStac
     assert (await metadata(stack, "c-now", "t2"))["user_feedback_status"] == "neutral"
 
 
+async def test_a_rejection_outweighs_the_praise_before_it(stack: RunningStack) -> None:
+    await stack.publish(*turn_of("c-praised", 1, 0, "When does it open?", "It opens at nine.", strategy="lookup"))
+    await stack.quiet()
+    judgement = {"reaction": "ok", "ts": "2026-01-01T10:02:00Z"}
+    assert (await post(stack, "c-praised/turns/t1/feedback", judgement)).status_code == 202
+    await stack.quiet()
+    body = {"text": "No, that's wrong: it is closed on Sunday.", "turn_id": "t2", "strategies": 5}
+    later = (await post(stack, "c-praised/detect", body | {"ts": "2026-01-01T10:05:00Z"})).json()
+    assert (later["rejections_in_a_row"], later["strategies"]) == (1, [])
+    assert "**Status:** REJECTED\n**Detected:** Turn t2 detected" in later["planner_markdown"]
+    earlier = (await post(stack, "c-praised/detect", body | {"ts": "2026-01-01T10:01:30Z"})).json()
+    assert earlier["rejections_in_a_row"] == 0
+
+
 async def test_detect_looks_back_over_all_of_a_persons_turns(stack: RunningStack) -> None:
     hotel = "The Seaview hotel has a room with a balcony."
     await stack.publish(

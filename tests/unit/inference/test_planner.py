@@ -66,7 +66,7 @@ def test_a_reaction_of_a_person_with_reasons_and_a_correction() -> None:
         "\n"
         "### Previous Response Feedback\n"
         "**Status:** REJECTED\n"
-        "**Detected:** The user's own reaction: Turn 1233 was rejected\n"
+        "**Detected:** A person's reaction: Turn 1233 was rejected\n"
         "**What went wrong:** wrong; too_long\n"
         '**It should have been:** "It costs 24 euros."\n'
         "\n"
