@@ -124,6 +124,23 @@ async def test_a_rejection_outweighs_the_praise_before_it(stack: RunningStack) -
     assert earlier["rejections_in_a_row"] == 0
 
 
+async def test_the_words_of_a_deleted_message_leave_its_turn(stack: RunningStack) -> None:
+    question, answer = turn_of("c-deleted", 1, 0, "What is the capital of Peru?", "Quito, I think.", strategy="lookup")
+    await stack.publish(question, answer)
+    await stack.quiet()
+    gone: dict[str, Any] = {"content": "(message deleted)", "turn": None}
+    await stack.publish(
+        said("c-deleted-1q", "c-deleted", 3, **gone, senderId="ann"),
+        said("c-deleted-1a", "c-deleted", 4, **gone, agent="bot"),
+    )
+    await stack.quiet()
+    texts = "select user_text, assistant_text from inference.turns where conversation_id = 'c-deleted' order by turn_id"
+    assert {text for row in await stack.rows(texts) for text in row} <= {"", None}
+    await stack.publish(question, answer)  # sent again
+    await stack.quiet()
+    assert {text for row in await stack.rows(texts) for text in row} <= {"", None}
+
+
 async def test_detect_looks_back_over_all_of_a_persons_turns(stack: RunningStack) -> None:
     hotel = "The Seaview hotel has a room with a balcony."
     await stack.publish(

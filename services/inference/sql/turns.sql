@@ -25,6 +25,15 @@ select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[]
 -- fragment: has_answer
 {replaces(assistant_version, agent_message_id, assistant_text, assistant_vector)}
 
+-- fragment: facts_given
+unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :at::bigint[], {question_arrays},
+    {answer_arrays}) as k (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns})
+
+-- fragment: shows_deleted(message, text)
+-- The deletion may name another turn, or none, so the words would stay in the turn that the message has left.
+k.{text} = '' and t.{text} <> '' and t.{message} = k.{message} and (t.tenant, t.project, t.conversation_id) = (k.tenant, k.project, k.conversation_id)
+    and exists (select from messages m where m.message_id = k.{message} and {is_in_conversation(k)} and m.text = '')
+
 -- function: take_turns returns table ({key_typed}, {previous_typed})
 -- Merges facts, then verdicts. Returns the previous verdict on each judged message, and the turn for which a verdict on
 -- it was last announced.
@@ -35,15 +44,17 @@ begin
     {nobody_erased};
     {lock_conversations(conversations_judged)};
     insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns})
-    select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)}
-    from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[], :at::bigint[],
-        {question_arrays}, {answer_arrays})
-        as k (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns})
+    select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)} from {facts_given}
     on conflict (conversation_id, turn_id, tenant, project) do update set
         at = least(t.at, excluded.at),
         {question_set_if(has_question, t)},
         {answer_set_if(has_answer, t)}
     where {has_question} or {has_answer} or excluded.at < t.at or (t.at is null and excluded.at is not null);
+    update turns t set user_text = '', user_vector = null, user_version = greatest(t.user_version, k.user_version)
+    from {facts_given} where {shows_deleted(user_message_id, user_text)};
+    update turns t set assistant_text = '', assistant_vector = null,
+        assistant_version = greatest(t.assistant_version, k.assistant_version)
+    from {facts_given} where {shows_deleted(agent_message_id, assistant_text)};
     if cardinality(:judged_tenant::text[]) = 0 then
         return;
     end if;
