@@ -36,12 +36,12 @@ Row = Mapping[str, Any]
 Message = Mapping[str, str]
 """Message in a prompt, with `content` and `role`: `user` for a person and `assistant` for an agent."""
 _RECORD_COLUMNS: Final = (
-    "rn", "conversation_id", "turn_id", "agent_id", "agent_version", "model", "origin", "feedback_type", "value",
+    "conversation_id", "turn_id", "agent_id", "agent_version", "model", "origin", "feedback_type", "value",
     "confidence", "language", "detector", "decided_by",
 )  # fmt: skip
 """Columns of the record that all formats have."""
 _EVENT_COLUMNS: Final = (
-    "user_id", "reaction", "text", "tags", "correction", "correction_type", "emoji", "rating", "worst_rating",
+    "rn", "user_id", "reaction", "text", "tags", "correction", "correction_type", "emoji", "rating", "worst_rating",
     "best_rating",
 )  # fmt: skip
 """Columns of the record that only `events` has."""

@@ -98,7 +98,6 @@ def test_what_was_erased_or_never_came_makes_no_example(wanted: Format) -> None:
 
 RECORD = {
     "feedback_id": "00000000-0000-0000-0000-000000000001",
-    "rn": "ef:acme:support:ann:c1:t1:artifact:1",
     "conversation_id": "c1",
     "turn_id": "t1",
     "agent_id": "bot",
@@ -126,7 +125,7 @@ def test_events_have_all_that_was_said() -> None:
     given: dict[str, Any] = {
         "user_id": "ann", "reaction": "not_ok", "value": -0.5, "text": "No.", "tags": ["wrong", "late"],
         "correction": "At ten.", "correction_type": "explicit", "emoji": "x", "rating": 2.0,
-        "worst_rating": 1.0, "best_rating": 5.0,
+        "worst_rating": 1.0, "best_rating": 5.0, "rn": "ef:acme:support:ann:c1:t1:artifact:1",
     }  # fmt: skip
     [example] = made("events", case(**given))
     assert {name: example[name] for name in given} == given
@@ -142,4 +141,5 @@ def test_the_split_follows_who_asked_and_hides_the_person() -> None:
     assert person_hash("acme", "support", "ann") != person_hash("globex", "support", "ann")
     first, second = (made("kto", case(user_id=person, asker_id="eva"))[0] for person in ("ann", "bob"))
     assert first["person"] != second["person"]
+    assert "ann" not in str(first)
     assert first["split"] == second["split"] == split_of(person_hash(*HERE, "eva"))
