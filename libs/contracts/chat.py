@@ -7,8 +7,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from contracts.attachments import Attachments
-from contracts.base import Confidence, Event, Reaction, SenderType
-from contracts.fields import OptionalText
+from contracts.base import Confidence, Event, Reaction, SenderType, Text
 from contracts.inbound import MessageContent, OptionalId, ProducerId, ProducerInstant, Role
 from contracts.provenance import ProvenanceFields
 from contracts.sources import POST_PREFIX
@@ -217,7 +216,8 @@ class ChatMessageReactionIngested(ProducerEvent):
     judgement: Reaction | None = None
     """The judgement, if the person used the platform's own feedback control under an answer, such as a thumb. It is
     explicit feedback, like one given over HTTP. With the action `removed`, the person took it back."""
-    text: OptionalText = None
+    text: Text | None = None
+    """The person's reason for a judgement. An emoji has none."""
     original: Original = None
 
     @model_validator(mode="after")

@@ -341,7 +341,7 @@ export interface ErasureReceipt {
 export interface ExportCounts {
   /** The number of examples. */
   examples: number;
-  /** The number of judged answers without an example, by reason. `answer_unknown`, `question_unknown`: the message is not known. `answer_empty`: the answer is deleted or has no text. `answer_edited`: it was edited after the verdict. `question_edited`: the question was edited after the answer. `question_uncertain`: the answer replies to a message that is unknown or empty, or an empty message of a person stands between question and answer. `neutral` (`kto`): the verdict is neutral. `not_rejected`, `no_better_answer` (`dpo`): the answer was not rejected; or there is neither a correction nor an accepted answer. `not_accepted` (`sft`): the answer was neither accepted nor corrected. */
+  /** The number of judged answers without an example, by reason. `answer_unknown`, `question_unknown`: the message is not known, or the question is deleted. `answer_empty`: the answer is deleted or has no text. `answer_edited`: it was edited after the verdict. `question_edited`: the question was edited after the answer. `question_uncertain`: the answer replies to a message that is unknown or empty, or an empty message of a person stands between question and answer. `neutral` (`kto`): the verdict is neutral. `not_rejected`, `no_better_answer` (`dpo`): the answer was not rejected; or there is neither a correction nor an accepted answer. `not_accepted` (`sft`): the answer was neither accepted nor corrected. */
   left_out: Record<string, number>;
 }
 
