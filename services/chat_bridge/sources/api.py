@@ -105,8 +105,6 @@ def _json_object(body: bytes) -> Payload | None:
 async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
     """Write the valid events of a payload to the log, and store the reasons for the others.
 
-    Many platforms send whole seconds, so reactions without a sequence are ordered by their arrival.
-
     Returns:
         `published`, `ignored` if the payload contains no event that we use, or `refused` if it contains no valid event.
 
@@ -121,8 +119,10 @@ async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
         await intake.drop(project, source.name, [str(error)])
         return "refused"
     await intake.drop(project, source.name, [item.reason for item in converted if isinstance(item, Dropped)])
-    events = [
-        {"sequence": intake.clock.now() + number, **event} if event["topic"] == CHAT_REACTION.name else event
+    events = [  # Some platforms send whole seconds. Reactions of one second are then ordered by their arrival.
+        {"sequence": intake.clock.now() + number, **event}
+        if event["topic"] == CHAT_REACTION.name and event["occurredAt"].endswith(".000000Z")
+        else event
         for number, event in enumerate(converted)
         if not isinstance(event, Dropped)
     ]

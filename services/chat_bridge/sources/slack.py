@@ -176,8 +176,7 @@ def _reaction(event: Mapping[str, Any], payload: Mapping[str, Any], agents: Agen
         return Dropped("reaction_of_the_author")  # a bot puts emojis under its answers, for people to click on
     conversation = conversation_of(workspace_of(payload), text_in(item, "channel"))
     reaction = reaction_of(user, agents, conversation, text_in(item, "ts"), text_in(event, "event_ts"))
-    action = "added" if event["type"] == "reaction_added" else "removed"
-    return reaction | {"emoji": f":{text_in(event, 'reaction')}:", "action": action}
+    return reaction | {"emoji": f":{text_in(event, 'reaction')}:", "action": event["type"].removeprefix("reaction_")}
 
 
 def reaction_of(user: str, agents: Agents, conversation: str, message: str, ts: str) -> ChatEvent:
