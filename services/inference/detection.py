@@ -157,7 +157,7 @@ class Detection:
         turn = next((turn for turn in latest if turn.key == key), None) or await self._turns.turn(key)
         turn = turn or Turn(key, agent_id=target.agent_id)
         user = turn.user
-        if user is not None and verdict.status == "rejected" != user.status and (user.detected_at or 0) <= message.at:
+        if user and verdict.status == "rejected" != user.status and (user.detected_at or 0) <= message.at:
             user = None
         return replace(turn, machine=_feedback_of(message, verdict), user=user)
 

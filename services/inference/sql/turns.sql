@@ -31,15 +31,16 @@ unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::te
 
 -- fragment: shows_deleted(message, text)
 -- The deletion may name another turn, or none, so the words would stay in the turn that the message has left.
-k.{text} = '' and t.{text} <> '' and t.{message} = k.{message} and (t.tenant, t.project, t.conversation_id) = (k.tenant, k.project, k.conversation_id)
-    and exists (select from messages m where m.message_id = k.{message} and {is_in_conversation(k)} and m.text = '')
+t.{text} <> '' and t.{message} = item.{message}
+    and (t.tenant, t.project, t.conversation_id) = (item.tenant, item.project, item.conversation_id)
+    and exists (select from messages m where m.message_id = t.{message} and {is_in_conversation(t)} and m.text = '')
 
 -- function: take_turns returns table ({key_typed}, {previous_typed})
 -- Merges facts, then verdicts. Returns the previous verdict on each judged message, and the turn for which a verdict on
 -- it was last announced.
 declare
     earlier verdicts[];
-    emitted record;
+    item record;
 begin
     {nobody_erased};
     {lock_conversations(conversations_judged)};
@@ -50,11 +51,13 @@ begin
         {question_set_if(has_question, t)},
         {answer_set_if(has_answer, t)}
     where {has_question} or {has_answer} or excluded.at < t.at or (t.at is null and excluded.at is not null);
-    update turns t set user_text = '', user_vector = null, user_version = greatest(t.user_version, k.user_version)
-    from {facts_given} where {shows_deleted(user_message_id, user_text)};
-    update turns t set assistant_text = '', assistant_vector = null,
-        assistant_version = greatest(t.assistant_version, k.assistant_version)
-    from {facts_given} where {shows_deleted(agent_message_id, assistant_text)};
+    for item in select k.* from {facts_given} where '' in (k.user_text, k.assistant_text) loop
+        update turns t set user_text = '', user_vector = null, user_version = greatest(t.user_version, item.user_version)
+        where {shows_deleted(user_message_id, user_text)};
+        update turns t set assistant_text = '', assistant_vector = null,
+            assistant_version = greatest(t.assistant_version, item.assistant_version)
+        where {shows_deleted(agent_message_id, assistant_text)};
+    end loop;
     if cardinality(:judged_tenant::text[]) = 0 then
         return;
     end if;
@@ -70,15 +73,13 @@ begin
     on conflict ({key_columns}) do update set {verdict_set}
     where (excluded.release, excluded.mode, excluded.evaluation) >= (v.release, v.mode, v.evaluation);
     -- A later judgement reads what was announced, to retract it. An erased sender's feedback is gone already.
-    for emitted in
-        select {key_of(k)}, k.turn_id, k.agent_id, k.sender_id
+    for item in select {key_of(k)}, k.turn_id, k.agent_id, k.sender_id
         from unnest({key_arrays_as(judged)}, {verdict_arrays_as(judged)}, {emission_arrays_as(judged)})
             as k ({key_columns}, {verdict_columns}, {emission_columns})
-        where k.announced
-    loop
-        update messages m set emitted_turn_id = emitted.turn_id, emitted_agent_id = emitted.agent_id
-        where m.message_id = emitted.message_id and {is_in_conversation(emitted)} and m.sender_id = emitted.sender_id
-            and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (emitted.turn_id, emitted.agent_id);
+        where k.announced loop
+        update messages m set emitted_turn_id = item.turn_id, emitted_agent_id = item.agent_id
+        where m.message_id = item.message_id and {is_in_conversation(item)} and m.sender_id = item.sender_id
+            and (m.emitted_turn_id, m.emitted_agent_id) is distinct from (item.turn_id, item.agent_id);
     end loop;
     return query
     select {key_of(k)}, earlier[k.n].release, earlier[k.n].mode, earlier[k.n].digest,
