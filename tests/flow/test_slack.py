@@ -87,6 +87,30 @@ async def test_a_channel_becomes_feedback_however_often_slack_sends_it(stack: Ru
     assert turn["assistant"]["text"] == "At nine."
 
 
+async def test_a_deleted_thread_reply_gives_no_reward_even_after_others_have_joined(stack: RunningStack) -> None:
+    def written(number: int, **message: Any) -> dict[str, Any]:
+        return callback(number, type="message", channel="C3", **message)
+
+    thread = {"thread_ts": "1700000100.000000", "parent_user_id": "U1"}
+    reply = {"user": "U1", "text": "Thanks, call me at 555.", "ts": "1700000120.000000", **thread}
+    for payload in (
+        written(31, user="U1", text="When do you open?", ts="1700000100.000000"),
+        written(32, bot_id="B0BOT", text="At nine.", ts="1700000105.000000", **thread),
+        written(33, **reply),
+        written(34, user="U2", text="I go there, too.", ts="1700000130.000000", **thread),
+    ):
+        await send(stack, payload)
+    await stack.quiet()
+    replies = (
+        "select slots::text from feedback.feedback where feedback_type = 'implicit' and conversation_id = 'slack/T1/C3'"
+    )
+    assert ["555" in row[0] for row in await stack.rows(replies)] == [True]
+    gone = {"subtype": "message_deleted", "deleted_ts": reply["ts"], "previous_message": reply}
+    await send(stack, written(35, ts="1700000140.000000", **gone))
+    await stack.quiet()
+    assert ["555" in row[0] or '"present": true' in row[0] for row in await stack.rows(replies)] == [False]
+
+
 async def test_slacks_feedback_buttons_are_explicit_feedback_with_the_reason(stack: RunningStack) -> None:
     buttons = {
         "type": "feedback_buttons", "action_id": "rate",
