@@ -150,16 +150,12 @@ class Detection:
     async def _turn_judged(
         self, where: ConversationKey, message: Message, verdict: Verdict, latest: Sequence[Turn]
     ) -> Turn:
-        """Return the turn that the verdict is about, with the verdict. A rejection outweighs earlier praise."""
+        """Return the turn that the verdict is about, with the verdict."""
         target = verdict.target
         assert target is not None
         key = TurnKey(*where, target.turn_id)
         turn = next((turn for turn in latest if turn.key == key), None) or await self._turns.turn(key)
-        turn = turn or Turn(key, agent_id=target.agent_id)
-        user = turn.user
-        if user and verdict.status == "rejected" != user.status and (user.detected_at or 0) <= message.at:
-            user = None
-        return replace(turn, machine=_feedback_of(message, verdict), user=user)
+        return _judged(turn or Turn(key, agent_id=target.agent_id), message, verdict)
 
     async def _answered_elsewhere(self, where: ConversationKey, message: Message) -> Detected:
         """Judge the message as feedback on the most probable of the person's turns in other conversations.
@@ -173,7 +169,7 @@ class Detection:
         verdict = replace(verdict, target=None)
         if about is None or not _is_feedback(verdict):
             return Detected(verdict, None)
-        return Detected(verdict, Advice(replace(about, machine=_feedback_of(message, verdict)), 0), others)
+        return Detected(verdict, Advice(_judged(about, message, verdict), 0), others)
 
     async def _candidates(self, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
         wanted = PersonTurns(where.tenant, where.project, message.sender_id, message.at - MAX_AGE_US, message.at)
@@ -207,6 +203,10 @@ def _is_feedback(verdict: Verdict) -> bool:
     return verdict.status != "neutral" and not verdict.status_only
 
 
-def _feedback_of(message: Message, verdict: Verdict) -> TurnFeedback:
-    words = verdict.user_said
-    return TurnFeedback(verdict.status, verdict.confidence, verdict.correction_type, words, message.turn_id, message.at)
+def _judged(turn: Turn, message: Message, verdict: Verdict) -> Turn:
+    """Return the turn with the verdict on it. A rejection outweighs earlier praise."""
+    status, words, user = verdict.status, verdict.user_said, turn.user
+    if user and status == "rejected" != user.status and (user.detected_at or 0) <= message.at:
+        user = None
+    machine = TurnFeedback(status, verdict.confidence, verdict.correction_type, words, message.turn_id, message.at)
+    return replace(turn, machine=machine, user=user)

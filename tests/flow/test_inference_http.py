@@ -120,6 +120,9 @@ async def test_a_rejection_outweighs_the_praise_before_it(stack: RunningStack) -
     later = (await post(stack, "c-praised/detect", body | {"ts": "2026-01-01T10:05:00Z"})).json()
     assert (later["rejections_in_a_row"], later["strategies"]) == (1, [])
     assert "**Status:** REJECTED\n**Detected:** Turn t2 detected" in later["planner_markdown"]
+    elsewhere = body | {"ts": "2026-01-01T10:05:00Z", "look_back": "user", "user_id": "ann"}
+    elsewhere |= {"text": "No, that's wrong: it opens at ten, not at nine."}
+    assert "**Status:** REJECTED" in (await post(stack, "c-praised-new/detect", elsewhere)).json()["planner_markdown"]
     earlier = (await post(stack, "c-praised/detect", body | {"ts": "2026-01-01T10:01:30Z"})).json()
     assert earlier["rejections_in_a_row"] == 0
 
