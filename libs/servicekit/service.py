@@ -108,7 +108,7 @@ class Service:
     ) -> None:
         """Subscribe `group` when the service starts, and pass its batches to `handler` or to the topics' handlers.
 
-        A prompt group waits only a quarter of the usual time for a batch to grow.
+        A prompt group waits only 40 % of the usual time for a batch to grow.
         """
         handler = handler if isinstance(handler, Handler) else TopicHandlers(handler)
         delivery = Delivery(

@@ -44,7 +44,7 @@ def build_broker(
     )
     wait_seconds = read_settings(KafkaSettings).batch_wait_ms / 1_000
     for subscription in subscriptions:
-        seconds = wait_seconds / 4 if subscription.is_prompt else wait_seconds
+        seconds = wait_seconds * 0.4 if subscription.is_prompt else wait_seconds
         subscription.attach(broker, Polling(seconds, unread and partial(unread, subscription.group)))
     return broker
 

@@ -24,7 +24,7 @@ class KafkaSettings(Settings):
     `ssl_key` are the files with the client's certificate and key.
 
     A consumer group waits up to `batch_wait_ms` milliseconds after its last fetch, so that the next batch contains more
-    records. After a full batch it does not wait, and a prompt group (`Service.consume`) waits a quarter of this time.
+    records. After a full batch it does not wait, and a prompt group (`Service.consume`) waits 40 % of this time.
     """
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_")
@@ -69,7 +69,6 @@ SUBSCRIBER_SETTINGS: Mapping[str, Any] = {
     "heartbeat_interval_ms": 3_000,
     "rebalance_timeout_ms": 60_000,
     "max_poll_interval_ms": _DAY_MS,
-    "fetch_max_wait_ms": 100,
     "max_partition_fetch_bytes": 1_310_720,
     "fetch_max_bytes": 16 * 1024 * 1024,
     "no_reply": True,

@@ -102,6 +102,7 @@ class Subscription(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka
             parser=_raw_parser,
             decoder=_raw_decoder,
             title=self.group,
+            fetch_max_wait_ms=polling.fetch_ms,
             **SUBSCRIBER_SETTINGS,
         )
         self._subscriber.get_msg = self.polling.get_msg

@@ -7,7 +7,7 @@ from faststream import AckPolicy
 from faststream.kafka.subscriber.usecase import BatchSubscriber
 
 from contracts.topics import TOPICS, Consumer
-from servicekit.log.broker import build_broker
+from servicekit.log.broker import Unread, build_broker
 from servicekit.log.cluster import Cluster
 from servicekit.log.delivery import Delivery
 from servicekit.log.settings import SUBSCRIBER_SETTINGS
@@ -39,6 +39,20 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
     assert connection["enable_auto_commit"] is False
     # The framework must not close a consumer whose subscription still finishes its batch.
     assert (broker.config.graceful_timeout or 0) > DRAIN_SECONDS
+
+
+async def _no_unread(_group: Consumer, _seconds: float) -> None: ...
+
+
+@pytest.mark.parametrize(("unread", "milliseconds"), [(None, 500), (_no_unread, 100)])
+def test_only_kafka_holds_a_fetch_for_long(unread: Unread | None, milliseconds: int) -> None:
+    """A held fetch of the in-process log does not return when a record arrives."""
+    clock = FixedClock(NOW)
+    subscription = Subscription(Delivery("reporting", NoWork(), RecordingLog(), clock=clock), clock)
+    broker = build_broker("localhost:1", client_id="test", subscriptions=[subscription], unread=unread)
+    (subscriber,) = broker.subscribers
+    assert isinstance(subscriber, BatchSubscriber)
+    assert subscriber._connection_args["fetch_max_wait_ms"] == milliseconds
 
 
 @pytest.mark.parametrize("bootstrap", ["one:1,two:2", Cluster("one:1, two:2")])
