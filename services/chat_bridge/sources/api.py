@@ -118,7 +118,8 @@ async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
     except NotUnderstood as error:
         await intake.drop(project, source.name, [str(error)])
         return "refused"
-    await intake.drop(project, source.name, [item.reason for item in converted if isinstance(item, Dropped)])
+    dropped = [item for item in converted if isinstance(item, Dropped)]
+    await intake.drop(project, source.name, [item.reason for item in dropped])
     events = [  # Some platforms send whole seconds. Reactions of one second are then ordered by their arrival.
         {"sequence": intake.clock.now() + number, **event}
         if event["topic"] == CHAT_REACTION.name and event["occurredAt"].endswith(".000000Z")
@@ -127,6 +128,6 @@ async def _publish(source: Source, payload: Payload, intake: Intake) -> str:
         if not isinstance(event, Dropped)
     ]
     if not events:
-        return "ignored"
+        return "refused" if any(item.is_refused for item in dropped) else "ignored"
     lines = (json.dumps(event, ensure_ascii=False).encode("utf-8", "replace") for event in events)
     return "published" if (await intake.take(project, b"\n".join(lines))).accepted else "refused"

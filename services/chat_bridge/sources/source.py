@@ -22,9 +22,10 @@ class NotUnderstood(ValueError):
 
 
 class Dropped(NamedTuple):
-    """An event of the platform that does not become a chat event. `reason` is one of a few short names."""
+    """An event of the platform that does not become a chat event. `is_refused`: it differs from the documentation."""
 
     reason: str
+    is_refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from chat_bridge.sources.content import attachment, unescaped, with_attachments
 from chat_bridge.sources.source import Dropped, NotUnderstood, SourceAnswer
-from chat_bridge.sources.webhook_map import ITEM, AttachmentPart, MappedWebhook, Rule, Wanted
+from chat_bridge.sources.webhook_map import ITEM, MappedWebhook, Rule, Wanted
 from chat_bridge.sources.webhook_time import moment_of
 from contracts.attachments import ATTACHMENTS_LIMIT
 from contracts.base import CONTENT_LIMIT, TEXT_LIMIT
@@ -43,7 +43,7 @@ def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[
     The rules are applied in order, up to the first matching rule of the kind `ignore`.
 
     Raises:
-        NotUnderstood: A rule matches, but a required value is missing or has the wrong type.
+        NotUnderstood: A list is too long.
     """
     events: dict[int, list[dict[str, Any]]] = {}  # by the id of the item in the payload
     dropped: dict[int, Dropped] = {}
@@ -51,7 +51,10 @@ def chat_events(payload: Mapping[str, Any], source: MappedWebhook) -> list[dict[
         if rule.kind == "ignore":
             dropped[id(item)] = Dropped("ignored_by_a_rule")
             break
-        event = _Match(rule, payload, item, source).event()
+        try:
+            event = _Match(rule, payload, item, source).event()
+        except NotUnderstood as error:
+            event = Dropped(str(error), is_refused=True)
         if isinstance(event, Dropped):
             dropped[id(item)] = event
         else:
@@ -147,15 +150,12 @@ class _Match:
     def event(self) -> dict[str, Any] | Dropped:
         """Return the chat event without its event id, or the reason why there is none."""
         rule, of = self._rule, self._source
-        author = self._id("author")
+        author = self._scalar(rule.author, "author")
         agent = None if rule.writers == "system" else of.map.agents.get(author)
         if agent is None and rule.writers == "agents":
             return NOT_AN_AGENT
-        conversation = "/".join([of.name, *(_escaped(self._scalar(path)) for path in rule.conversation)])
-        common: dict[str, Any] = {
-            "occurredAt": format_instant(self._instant()),
-            "conversationId": conversation,
-        }
+        conversation = "/".join([of.name, *(_escaped(self._scalar(paths)) for paths in rule.conversation)])
+        common: dict[str, Any] = {"occurredAt": format_instant(self._instant()), "conversationId": conversation}
         if rule.judged is None:
             common["messageId"] = self._id("message")
         if self._has(rule.sequence):
@@ -210,7 +210,8 @@ class _Match:
 
     def _is_structural(self) -> bool:
         """Return True if the message names another only because the platform marks a thread in this way."""
-        return self._rule.reply_unless is not None and _fits(self._rule.reply_unless, self._payload, self._item)
+        marks = self._rule.reply_unless.items()
+        return any(_fits({path: wanted}, self._payload, self._item) for path, wanted in marks)
 
     def _has(self, path: tuple[str, ...] | None) -> bool:
         return path is not None and _at(path, self._payload, self._item) not in (None, "")
@@ -224,16 +225,18 @@ class _Match:
         return plain(text) if self._source.map.text == "html" else text.replace("\x00", "")[:CONTENT_LIMIT]
 
     def _first(self, paths: Sequence[tuple[str, ...]]) -> Any:
-        """Return the first non-null value at these paths, or None."""
+        """Return the first value at these paths that is neither null nor an empty text, or None."""
         values = (_at(path, self._payload, self._item) for path in paths)
-        return next((value for value in values if value is not None), None)
+        return next((value for value in values if value not in (None, "")), None)
 
     def _attachments(self) -> Iterator[dict[str, Any]]:
         for part in self._rule.attachments:
             value = _at(part.path, self._payload, self._item)
             for item in (value if isinstance(value, list) else [value])[:ATTACHMENTS_LIMIT]:
                 if isinstance(item, dict):
-                    yield _attachment(part, item)
+                    paths = (part.type_at, part.url_at)
+                    kind, url = (None if path is None else _at(path, item, item) for path in paths)
+                    yield attachment(kind, url, part.type)
 
     def _instant(self) -> int:
         moment = moment_of(self._first(self._rule.at), self._rule.time or self._source.map.time)
@@ -248,21 +251,15 @@ class _Match:
         return value
 
     def _id(self, name: str) -> str:
-        return self._scalar(getattr(self._rule, name), name)
+        return self._scalar([getattr(self._rule, name)], name)
 
-    def _scalar(self, path: tuple[str, ...], name: str = "conversation") -> str:
-        value = _at(path, self._payload, self._item)
-        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            raise NotUnderstood(f"{name} is missing")
-        try:
+    def _scalar(self, paths: Sequence[tuple[str, ...]], name: str = "conversation") -> str:
+        value = self._first(paths)
+        if type(value) is int and abs(value) < 10**100:
             return str(value)
-        except ValueError:  # an integer with thousands of digits
-            raise NotUnderstood(f"{name} is not an id") from None
-
-
-def _attachment(part: AttachmentPart, fields: Mapping[str, Any]) -> dict[str, Any]:
-    kind, url = (None if path is None else _at(path, fields, fields) for path in (part.type_at, part.url_at))
-    return attachment(kind, url, part.type)
+        if not isinstance(value, str):
+            raise NotUnderstood(f"{name} is missing")
+        return value
 
 
 def plain(text: str) -> str:

@@ -33,10 +33,7 @@ def read_maps(folder: Path) -> Mapping[str, MappedWebhook]:
     Raises:
         StartError: There is no map file, or one is invalid. The message contains no values from the files.
     """
-    try:
-        paths = sorted(folder.glob("*.toml"))
-    except OSError:
-        paths = []
+    paths = sorted(folder.glob("*.toml"))
     if not paths:
         raise StartError(f"CHAT_BRIDGE_WEBHOOK_MAPS names {folder}, which has no .toml file that can be read.")
     return {path.stem: _read(path) for path in paths}

@@ -131,13 +131,18 @@ class Rule(FileSettings):
         description="`agents`: ignore authors that are not in `[agents]`, such as staff. `system`: the platform wrote "
         "the message, which is neither question nor feedback; the author is the person whom it names.",
     )
-    conversation: Paths = Field(
-        default_factory=list, description="One path or several: parts of the conversation's id after the map's name."
+    conversation: Annotated[list[Paths], BeforeValidator(_as_list)] = Field(
+        default_factory=list,
+        description="The parts of the conversation's id after the map's name: a path for each, or a list of which the "
+        "first value counts.",
     )
     message: Where | None = Field(
         default=None, description="The message's id; for a reaction or judgement, the id of the message it is about."
     )
-    author: Where | None = Field(default=None, description="The id of the author, or of the person who reacted.")
+    author: Paths = Field(
+        default_factory=list,
+        description="The id of the author, or of the person who reacted; of several paths, the first value counts.",
+    )
     judged: Where | None = Field(
         default=None,
         description="For a judgement of a whole conversation, instead of `message`: the id of the judged author, one "
@@ -146,7 +151,7 @@ class Rule(FileSettings):
     at: Paths = Field(
         default_factory=list,
         description="The time of the event: one path or several, such as the time of the edit and that of the message; "
-        "the first non-null time counts.",
+        "the first value counts.",
     )
     time: TimeKind | None = Field(default=None, description="The kind of that time; by default the map's.")
     sequence: Where | None = Field(
@@ -154,7 +159,7 @@ class Rule(FileSettings):
     )
     text: Paths = Field(
         default_factory=list,
-        description="The text of a message, or a judgement's reason: one path or several, the first non-null counts.",
+        description="The text of a message, or a judgement's reason: one path or several, the first value counts.",
     )
     attachments: list[AttachmentPart] = Field(
         default_factory=list,
@@ -163,10 +168,10 @@ class Rule(FileSettings):
     reply_to: Where | None = Field(
         default=None, description="The id of the message that this one answers; makes a person's message a reply."
     )
-    reply_unless: When | None = Field(
-        default=None,
-        description="Conditions under which the message is not a reply despite `reply_to`: the platform's mark of a "
-        "thread or topic.",
+    reply_unless: When = Field(
+        default_factory=dict,
+        description="Conditions of which one suffices: despite `reply_to` the message is not a reply, because the "
+        "platform marks a thread or topic in this way.",
     )
     thread: Where | None = Field(default=None, description="The id of the thread inside the conversation, if any.")
     thread_when: When = Field(default_factory=dict)
