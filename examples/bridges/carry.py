@@ -97,8 +97,8 @@ class Bridge(Rewards):
 
 
 def annotator_of(event: dict[str, Any]) -> str:
-    """Return HUMAN for explicit feedback of a person, CODE for feedback inferred from a message."""
-    return "HUMAN" if event["origin"] == "user" else "CODE"
+    """Return HUMAN for a verdict of a person or a reviewer, CODE for one inferred from a message."""
+    return "CODE" if event["origin"] == "machine" else "HUMAN"
 
 
 def explanation_of(event: dict[str, Any]) -> str | None:
