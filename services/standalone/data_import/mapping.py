@@ -154,7 +154,8 @@ class ImportMapping:
     def _event(self, row: Cells, giver: Giver, now: int) -> FeedbackExplicitReceived | SkippedRow | RejectedRow:
         value = self.value_of(row)
         if value is None:
-            return SkippedRow("no verdict")
+            column = self.columns.get(Fact.verdict)
+            return SkippedRow(f"no verdict in {column}" if column else "no verdict")
         verdict = self.verdicts.of(value)
         if verdict is None:
             return RejectedRow("its value is not mapped: add --verdict VALUE=ok, not_ok, neutral or skip", value)

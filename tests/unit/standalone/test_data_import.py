@@ -217,7 +217,7 @@ def test_a_row_without_a_needed_fact_is_rejected_with_the_reason(changed: dict[s
 def test_a_verdict_is_never_guessed() -> None:
     assert reason(mapped(), ROW | {"thumb": "0.5"}).startswith("its value is not mapped")
     assert reason(mapped(verdicts=verdicts_of([])), ROW).startswith("its value is not mapped")
-    assert reason(mapped(), ROW | {"thumb": ""}) == "no verdict"
+    assert reason(mapped(), ROW | {"thumb": ""}) == "no verdict in thumb"
     assert reason(mapped(verdicts=verdicts_of([("1", "skip")])), ROW) == "a verdict mapped to skip"
 
 
