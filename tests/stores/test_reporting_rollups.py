@@ -40,6 +40,7 @@ FILTERS = (
     Filters(origins=("machine",)),
     Filters(origins=("machine", "reviewer")),
     Filters(reaction="ok"),
+    Filters(feedback_type="verdict"),
 )
 RECOUNT = """
 select * from effective where tenant = 'acme' and project = 'support' and occurred_at >= $1 and occurred_at < $2

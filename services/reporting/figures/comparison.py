@@ -21,12 +21,7 @@ from reporting.figures.comparison_models import (
     SatisfactionDifference,
     ValueComparison,
 )
-from reporting.figures.dimension_votes import (
-    MOST_VALUES,
-    ValueVotes,
-    feedback_holds,
-    value_votes,
-)
+from reporting.figures.dimension_votes import MOST_VALUES, ValueVotes, feedback_holds, value_votes
 from reporting.figures.votes import Votes
 from reporting.model.dimensions import Dimension
 from reporting.model.responses import scope_of

@@ -16,7 +16,7 @@ from reporting.figures.votes import Votes
 from reporting.model.selection import HOUR, Filters, Project, TimeSpan, conditions
 from reporting.sql import SQL
 
-_ROLLED_FILTERS: Final = ("agent_id", "agent_version", "model", "origins")
+_ROLLED_FILTERS: Final = {"agent_id", "agent_version", "model", "origins"}
 LONG: Final = 14 * DAY
 """Minimum length, in microseconds, of a time window whose figures need only the day of each verdict, not its time."""
 _ORIGINS: Final = " and e.origin || '' = any(:origins::text[])"
@@ -110,6 +110,8 @@ def _source(
     starts: Sequence[int] = (),
 ) -> CountSource:
     """Return the subselect for one kind of count."""
+    if filters.feedback_type == "verdict":  # rows and roll-ups contain only verdicts
+        filters = filters.replace(feedback_type=None)
     window, narrowed, values = conditions(project, span, filters)
     view = _VIEWS.get(kind, filters.view)
     first, last = -(-span.start // HOUR) * HOUR, span.end // HOUR * HOUR
@@ -121,8 +123,7 @@ def _source(
     if of_dimension is not None:
         field, dimension, value = of_dimension
         grains = _Grains("dimension hour", grains.days and "dimension day")
-        rest: dict[str, Any] = {field: None}
-        rolled_filter = conditions(project, span, filters.replace(**rest))[1]
+        rolled_filter = conditions(project, span, filters.replace(**{field: None}))[1]
         rolled_filter += " and e.kind = :dimension::text and e.reason = :dimension_value::text"
         values |= {"dimension": dimension, "dimension_value": value}
     values |= {"first": first, "last": last, "broken": broken, "hours": grains.hours}
@@ -179,7 +180,6 @@ async def counted_votes(
 def is_rolled(filters: Filters, kind: _Kind = "votes") -> bool:
     """Return True if roll-ups can count the verdicts that match these filters."""
     if filters.of_dimension is not None and kind == "votes":
-        rest: dict[str, Any] = {filters.of_dimension[0]: None}
-        filters = filters.replace(**rest)
+        filters = filters.replace(**{filters.of_dimension[0]: None})
     fields = {name for name, value in filters.model_dump().items() if value not in (None, False)}
-    return fields <= {*_ROLLED_FILTERS, *(("feedback_type",) if filters.feedback_type == "verdict" else ())}
+    return fields <= _ROLLED_FILTERS
