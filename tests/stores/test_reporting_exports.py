@@ -12,7 +12,8 @@ from contracts.chat import DELETED
 from reporting.exports import cases as reading
 from reporting.exports.cases import cases
 from reporting.exports.files import as_jsonl
-from reporting.model.selection import ALWAYS, Filters, Project
+from reporting.http.exports import ExportQuery
+from reporting.model.selection import ALWAYS, Project
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.store_postgres import PostgresReadModels
 from tests.support.reporting_database import empty_read_models
@@ -27,9 +28,9 @@ async def exported(postgres_url: str) -> AsyncIterator[Export]:
     """Store the events and return their examples in a format."""
     async with empty_read_models(postgres_url) as pool:
 
-        async def of(wanted: Any, *events: Any) -> list[dict[str, Any]]:
+        async def of(wanted: Any, *events: Any, **query: Any) -> list[dict[str, Any]]:
             await ProjectionHandler(PostgresReadModels(pool)).handle(batch(*events))
-            pages = cases(pool, HERE, ALWAYS, Filters(origins=("user",)))
+            pages = cases(pool, HERE, ALWAYS, ExportQuery(**query).filters_for(wanted))
             return [json.loads(line) async for page in as_jsonl(pages, wanted) for line in page.splitlines()]
 
         yield of
@@ -126,3 +127,18 @@ async def test_a_prompt_alternates_between_the_person_and_the_agent(exported: Ex
         ("assistant", "Hello"),
         ("user", "When does it open?"),
     ]
+
+
+async def test_only_events_with_all_records_include_replies(exported: Export) -> None:
+    await exported(
+        "events",
+        message("q1", turn="t1", content="When does it open?", at=0),
+        message("a1", turn="t1", content="At nine.", agent="bot", at=1),
+        judged("a1", "t1"),
+        feedback("r1", kind="implicit", turn="t1", agent_message_id="a1", text="And on Sundays?", at=60),
+    )
+    replies: dict[str, Any] = {"feedback_type": "implicit"}
+    for wanted in ("kto", "sft", "events"):
+        assert [len(await exported(wanted, **query)) for query in ({}, replies, replies | {"words": "on"})] == [1, 0, 0]
+    assert [len(await exported(wanted, **replies, records=True)) for wanted in ("kto", "events")] == [0, 1]
+    assert len(await exported("events", records=True)) == 2

@@ -77,9 +77,9 @@ class FeedbackCase:
 def kto(case: FeedbackCase) -> Iterator[dict[str, Any]]:
     """Yield an example `{prompt, completion, label}`. The label is True for ok and False for not_ok.
 
-    Neutral verdicts yield nothing.
+    Neutral verdicts and replies yield nothing.
     """
-    if case.complete and case.row["reaction"] != "neutral":
+    if case.complete and case.row["reaction"] in ("ok", "not_ok"):
         yield {
             "prompt": case.prompt,
             "completion": _assistant(case.exchange["answer"]),

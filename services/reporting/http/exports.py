@@ -70,9 +70,11 @@ class ExportQuery(FilterBody):
             filters = filters.replace(issue=None, topic=filters.issue)
         if not (self.origin or self.everyone):
             filters = filters.replace(origins=("user", "reviewer"))
-        if filters.feedback_type or (wanted == "events" and self.records):
+        if wanted == "events" and self.records:
             return filters
-        return filters.replace(feedback_type="verdict")
+        if filters.feedback_type == "implicit":
+            return filters.replace(origins=())  # matches nothing
+        return filters.replace(feedback_type=filters.feedback_type or "verdict")
 
 
 @dataclass(frozen=True, slots=True)

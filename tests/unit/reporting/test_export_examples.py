@@ -67,8 +67,9 @@ def test_kto_has_a_label(reaction: str, label: bool) -> None:
     )
 
 
-def test_kto_leaves_neutral_verdicts_out() -> None:
-    assert made("kto", case(reaction="neutral")) == []
+@pytest.mark.parametrize("reaction", ["neutral", None])
+def test_kto_leaves_neutral_verdicts_and_replies_out(reaction: str | None) -> None:
+    assert made("kto", case(reaction=reaction)) == []
 
 
 def test_dpo_pairs_a_correction_and_a_later_answer_with_the_rejected_one() -> None:
