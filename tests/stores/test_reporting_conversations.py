@@ -250,6 +250,17 @@ async def test_a_long_conversation_is_cut_around_the_turn_or_at_its_beginning(
         assert [one["feedback_id"] for one in found.stray] == ([] if is_cut else [feedback_id("none")]), (most, turn)
 
 
+async def test_of_many_feedback_records_a_transcript_has_those_on_its_turns_or_else_the_newest(
+    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await take(*(message(f"a{at}", turn=f"t{at}", agent="bot", at=at) for at in range(1, 5)))
+    await take(*(feedback(f"f{n}", turn="t1", user=f"u{n}", at=n) for n in range(2_001)))
+    await take(feedback("last", turn="t4", at=3_000))
+    for most, turn, shown in ((600, None, [1_999, 0, 0, 1]), (2, None, [0, 1]), (2, "t2", [2_000, 0])):
+        monkeypatch.setattr(queries, "MOST_MESSAGES", most)
+        assert [len(line.reactions) for line in (await read(read_models, turn)).lines] == shown
+
+
 # The list of projects, which every page reads.
 
 EVENTS = (

@@ -163,10 +163,11 @@ async def transcript(connection: Connection, project: ConversationScope, turn_id
     shown_before, more_before = page_of(before, (size_of(row["content"]) for row in before), half)
     shown_after, more_after = page_of(after, (size_of(row["content"]) for row in after), half)
     lines = by_thread([TranscriptMessage(**dict(row)) for row in [*reversed(shown_before), *shown_after]])
-    by_turn: dict[str, list[dict[str, Any]]] = {}
-    for row in await connection.fetch(*SQL.transcript_reactions(**scope)):
-        by_turn.setdefault(row["turn_id"], []).append(dict(row))
     cut = more_before or more_after
+    turns = [line.turn_id for line in lines] if cut else None
+    by_turn: dict[str, list[dict[str, Any]]] = {}
+    for row in reversed(await connection.fetch(*SQL.transcript_reactions(**scope, turn_ids=turns))):
+        by_turn.setdefault(row["turn_id"], []).append(dict(row))
     ended: set[str] = set()
     for line in reversed(lines):
         if line.turn_id is not None and line.sender_type == "agent":

@@ -7,7 +7,7 @@ with judged as (
     select turn_id, min(occurred_at) as occurred_at,
            sum(2 * coalesce(octet_length(text), 0) + {overhead}) as size
     from effective
-    where {is_here} and occurred_at >= :since and (:turn_ids::text[] is null or turn_id = any(:turn_ids::text[]))
+    where {is_of_turns} and occurred_at >= :since
     group by turn_id
 ), spoken as (
     select turn_id, min(occurred_at) as occurred_at, sum(octet_length(content)) as size
@@ -82,8 +82,12 @@ feedback_id, turn_id, user_id, origin, feedback_type, reaction, emoji, confidenc
        tags, correction_type, occurred_at, source, reviews, overruled_by, detector, decided_by, user_type,
        rating, worst_rating, best_rating
 
+-- fragment: is_of_turns
+{is_here} and (:turn_ids::text[] is null or turn_id = any(:turn_ids::text[]))
+
 -- name: transcript_reactions
-select {transcript_reaction} from effective_or_overruled where {is_here}
+-- Newest first: if there are too many, the oldest are omitted.
+select {transcript_reaction} from effective_or_overruled where {is_of_turns}
 union all
-select {transcript_reaction} from feedbacks where {is_here} and feedback_type = 'implicit' and value is not null
-order by occurred_at, feedback_id limit 2000
+select {transcript_reaction} from feedbacks where {is_of_turns} and feedback_type = 'implicit' and value is not null
+order by occurred_at desc, feedback_id desc limit 2000
