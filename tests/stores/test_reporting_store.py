@@ -9,8 +9,12 @@ import asyncpg
 import pytest
 
 from agent_feedback_kit.answers import Label
+from contracts.erasure import Person
 from contracts.feedback import FeedbackErased, FeedbackSessionCreated
+from contracts.instants import DAY
 from reporting.figures.counts import totals
+from reporting.read_models.erasure import ReportingErasures
+from reporting.read_models.generation import Generation
 from reporting.read_models.handlers import ProjectionHandler
 from reporting.read_models.rollups import Rollups
 from reporting.read_models.store_postgres import PostgresReadModels
@@ -148,6 +152,22 @@ async def test_a_late_tombstone_leaves_what_was_said_after_it(
     await projector.handle(batch(later))
     await projector.handle([tombstone(str(later.feedback_id), 8)])
     assert await totals(read_models) == counts(conversations=1, user=1, ok=1)
+
+
+async def test_an_erasure_deletes_the_persons_words_in_overruled_verdicts_during_a_rebuild_too(
+    projector: ProjectionHandler, read_models: Database
+) -> None:
+    overruled: dict[str, Any] = {"kind": "inferred", "reaction": None, "overruled_reaction": "not_ok", "text": "No."}
+    await projector.handle(batch(*(feedback(f"m{user}", user=user, **overruled) for user in ("ann", "bob"))))
+    async with read_models.acquire() as connection:
+        generation = Generation(connection)
+        await generation.begin()
+        await connection.execute("insert into feedbacks_rebuilt select * from feedbacks")
+        assert await ReportingErasures(read_models).erase({Person("acme", "ann"): START + DAY}) == 1
+        assert await connection.fetchval("select string_agg(user_id, '') from feedbacks") == "bob"
+        await connection.execute("insert into erasures values ('acme', 'ann', 'r1', $1)", START + DAY)
+        await generation.switch()
+        assert await connection.fetchval("select string_agg(user_id, '') from feedbacks") == "bob"
 
 
 async def test_a_batch_whose_last_write_fails_keeps_nothing(

@@ -29,7 +29,8 @@ end
 -- name: delete_feedbacks_of_person
 delete from feedbacks where feedback_id in (
     select feedback_id from feedbacks
-    where tenant = :tenant and user_id = :user_id and (reaction is not null or value is not null) and occurred_at <= :until limit :limit)
+    where tenant = :tenant and user_id = :user_id and occurred_at <= :until
+      and (reaction is not null or value is not null or overruled_reaction is not null) limit :limit)
 
 -- name: delete_deliveries_of_person
 delete from deliveries where (receiver, tenant, project, subject) in (

@@ -22,7 +22,7 @@ lock table forgotten, erasures in share mode
 delete from feedbacks_rebuilt r
 where exists (select from forgotten f where f.feedback_id = r.feedback_id and f.revision >= r.revision)
    or exists (select from erasures e where e.tenant = r.tenant and e.user_id = r.user_id
-              and r.value is not null and r.occurred_at <= e.erased_at + {erasure_margin})
+              and (r.value is not null or r.overruled_reaction is not null) and r.occurred_at <= e.erased_at + {erasure_margin})
 
 -- fragment: is_old
 pg_visible_in_snapshot(held.written_by, :begun::text::pg_snapshot)
