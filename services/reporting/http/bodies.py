@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from contracts.base import Id
-from contracts.instants import DAY
+from contracts.instants import DAY, LAST
 from reporting.model.dimensions import DimensionName
 from reporting.model.requests import Moment, Paged, RequestBody
 from reporting.model.selection import ALWAYS, Bucket, FeedbackFilter, Filters, ListFilter, TimeSpan, filters_of
@@ -70,7 +70,7 @@ class WindowQuery(RequestBody):
 
     def span(self, now: int) -> TimeSpan:
         """Return the time window in microseconds since the epoch. It is at least one microsecond long."""
-        end = max(now + 1, (self.start or 0) + 1) if self.end is None else self.end
+        end = min(max(now, self.start or 0) + 1, LAST) if self.end is None else self.end
         start = max(0, end - DEFAULT_DAYS * DAY) if self.start is None else self.start
         return TimeSpan(min(start, max(0, end - 1)), end)
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from contracts.instants import LAST, format_instant
 from reporting.figures.votes import Votes, difference
-from reporting.http.bodies import FilterBody
+from reporting.http.bodies import FilterBody, WindowQuery
 from reporting.model.cursor import TIMED, BadCursor, decode, encode, fingerprint
 from reporting.model.paging import PAGE_BYTES, page_of
 from reporting.model.projection import (
@@ -22,6 +23,7 @@ from reporting.model.projection import (
     message_row,
     newest_feedbacks,
 )
+from reporting.model.responses import Window
 from reporting.model.selection import ALWAYS, Filters
 from servicekit.log.outcome import Outcome
 from tests.support.reporting_events import feedback, message
@@ -146,6 +148,11 @@ SECOND, START, END = 1_000_000, "1970-01-01T00:00:01Z", "1970-01-01T00:00:02Z"
 )
 def test_both_ends_of_the_period_belong_to_it(given: dict[str, str], span: tuple[int, int]) -> None:
     assert FilterBody.model_validate(given).span == span
+
+
+def test_a_window_from_the_last_valid_time_can_be_written() -> None:
+    span = WindowQuery.model_validate({"start": format_instant(LAST)}).span(SECOND)
+    assert (span, Window.of(span).end) == ((LAST - 1, LAST), format_instant(LAST))
 
 
 def test_a_period_that_ends_before_it_starts_is_refused() -> None:
