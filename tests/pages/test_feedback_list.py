@@ -132,6 +132,7 @@ async def test_a_filter_that_is_none_gets_a_page_that_says_so(read_models: async
             "to=9999-12-31",
             "cursor=x",
             "cursor=1-2-x",
+            f"cursor=1-{'9' * 5_000}-x",
             "min_confidence=7",
         ):
             answer = await http.get(f"/dashboard/feedback?{query}")

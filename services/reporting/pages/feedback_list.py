@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, get_args
 
@@ -60,11 +61,10 @@ def _continued(cursor: str | None) -> tuple[TimeSpan, str] | None:
     """
     if cursor is None:
         return None
-    start, _, rest = cursor.partition("-")
-    end, _, after = rest.partition("-")
-    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end) <= ALWAYS.end):
+    parts = re.fullmatch(r"(\d{1,18})-(\d{1,18})-(.*)", cursor)
+    if parts is None or not int(parts[1]) < int(parts[2]) <= ALWAYS.end:
         raise BadCursor
-    return TimeSpan(int(start), int(end)), after
+    return TimeSpan(int(parts[1]), int(parts[2])), parts[3]
 
 
 async def download_csv(sources: PageSources, visit: Visit) -> Response:
