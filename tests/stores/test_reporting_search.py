@@ -70,6 +70,7 @@ FILTERS: list[tuple[dict[str, Any], list[str]]] = [
     ({}, ["m2", "m1", "f3", "f2", "f1"]),
     ({"agent_id": "a"}, ["m1", "f2", "f1"]),
     ({"agent_version": "2"}, ["f2"]),
+    ({"attributes": {}}, ["m2", "m1", "f3", "f2", "f1"]),
     ({"model": "large"}, ["f3"]),
     ({"reaction": "not_ok"}, ["m1", "f2"]),
     ({"origin": "machine"}, ["m2", "m1"]),

@@ -318,7 +318,7 @@ def conditions(project: Project, span: TimeSpan, filters: Filters) -> tuple[str,
     clauses: list[str] = []
     for name, clause in _CLAUSES.items():
         value = getattr(filters, name)
-        if value is not None:
+        if value is not None and value != {}:
             values[name] = json.dumps(value) if name == "attributes" else value
             clauses.append(_CLAUSES_OF_VALUES.get(f"{name}={value}", clause))
     window = "e.tenant = :tenant and e.project = :project and e.occurred_at >= :start and e.occurred_at < :end"
