@@ -108,7 +108,7 @@ def chart_steps(
     for number, begin in enumerate(begins):
         votes = counted.steps.get((origin, number), Votes())
         end = begins[number + 1] if number + 1 < len(begins) else span.end
-        first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, 0), end - 1))
+        first, last = (f"{local(moment, view.zone):%Y-%m-%dT%H:%M}" for moment in (max(begin, span.start), end - 1))
         of_step = {"from": first, "to": last, "origin": origin, "feedback_type": view.feedback_type or "verdict"}
         href = link("/dashboard/feedback", period=None, **of_step)
         steps.append(charts.Step(begin, votes, href))

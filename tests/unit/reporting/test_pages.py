@@ -140,8 +140,10 @@ def test_a_step_of_the_chart_leads_to_its_feedback() -> None:
     ]
     assert {urlsplit(one.href or "").path for one in steps} == {"/dashboard/feedback"}
     assert all((one["origin"], one["feedback_type"]) == (["user"], ["verdict"]) for one in asked)
-    [first, *_] = chart_steps(counted, "machine", begins, span, View(feedback_type="inferred"), link)
-    assert (first.votes.ok, parse_qs(urlsplit(first.href or "").query)["feedback_type"]) == (9, ["inferred"])
+    later = TimeSpan(MONDAY + 90 * MINUTE, span.end)
+    [first, *_] = chart_steps(counted, "machine", begins, later, View(feedback_type="inferred", tz="UTC"), link)
+    led = parse_qs(urlsplit(first.href or "").query)
+    assert (first.votes.ok, led["feedback_type"], led["from"]) == (9, ["inferred"], ["2026-09-21T01:30"])
 
 
 # Time windows, projects and links of a page, from its URL.
