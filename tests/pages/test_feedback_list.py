@@ -11,7 +11,9 @@ import asyncpg
 import httpx
 import pytest
 
+from reporting.feedback.search import following
 from reporting.http.conversations import conversations_router
+from reporting.model.selection import ALWAYS, Filters, Project
 from reporting.pages.routes import pages_router
 from reporting.pages.visits import PageSources
 from reporting.read_models.handlers import ProjectionHandler
@@ -55,6 +57,9 @@ async def test_frequent_words_are_found_by_going_on(
     told = [re.findall(r"No match among the \w+ [\d,]+", page) for page in pages]
     assert told == [["No match among the newest 3"], ["No match among the next 3"], []]
     assert texts(pages[-1]) == ["needle"]
+    asked = (Project("acme", "support"), ALWAYS, Filters(words="needle"), None, ("c1", "t7"))
+    found = [await following(read_models, *asked, newer=newer) for newer in (False, True)]
+    assert [row and row["text"] for row in found] == ["needle", "needle"], "neighbours are found likewise"
 
 
 async def some(take: Take) -> None:

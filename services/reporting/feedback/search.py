@@ -15,12 +15,7 @@ from contracts.instants import format_instant
 from reporting.model.cursor import Moment, decode, encode, fingerprint
 from reporting.model.paging import OVERHEAD, page_of, size_of
 from reporting.model.responses import ResponseModel, Time
-from reporting.model.selection import (
-    Filters,
-    Project,
-    TimeSpan,
-    where,
-)
+from reporting.model.selection import Filters, Project, TimeSpan, where
 from reporting.model.words import patterns
 from reporting.sql import SQL
 
@@ -193,7 +188,7 @@ async def following(
         for row in rows:
             if not row.get("ended_here") and (row["conversation_id"], row["turn_id"]) != turn:
                 return row
-        if len(rows) < _AT_ONCE:
+        if len(rows) < _AT_ONCE and not (rows and rows[-1].get("ended_here")):
             return None
         position = (rows[-1]["occurred_at"], rows[-1]["feedback_id"])
 
