@@ -17,6 +17,7 @@ from contracts.instants import DAY
 from reporting.http.conversations import conversations_router
 from reporting.http.exports import exports_router
 from reporting.http.issues import issues_router
+from reporting.issues.grouping import Groups, grouped
 from reporting.issues.job import IssueJob, is_due
 from reporting.issues.store import merge
 from reporting.model.selection import Project
@@ -144,6 +145,25 @@ async def test_what_people_merge_stays(read_models: asyncpg.Pool, take: Take) ->
     await take(*rejected_turns(15, 3))
     await issue_job(read_models, NOW + DAY).catch_up()
     assert sum(row["turns"] for row in await issues(read_models, f"id = {first}")) >= 11
+
+
+async def test_turns_join_the_issue_into_which_people_merge_theirs_during_a_grouping(
+    read_models: asyncpg.Pool, take: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await take(*rejected_turns(0, 15))
+    await issue_job(read_models).catch_up()
+    first, second, third = await by_topic(read_models)
+    await read_models.execute("update issue_turns set issue_id = null where turn_id in ('t4', 't7')")
+    loop = asyncio.get_running_loop()
+
+    def grouped_and_merged(*given: Any) -> Groups:
+        merged = asyncio.run_coroutine_threadsafe(merge(read_models, AT, second, first, NOW), loop)
+        assert merged.result(PATIENCE_SECONDS)
+        return grouped(*given)
+
+    monkeypatch.setattr("reporting.issues.worker.grouped", grouped_and_merged)
+    await issue_job(read_models, NOW + DAY).catch_up()
+    assert {row["id"]: row["turns"] for row in await issues(read_models)} == {first: 10, third: 5}
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,8 @@ where t.issue_id is null
 order by t.conversation_id, t.turn_id
 
 -- name: place_turns
-update issue_turns t set issue_id = given.issue_id
+-- If people have merged an issue since it was chosen, its turns join the other issue.
+update issue_turns t set issue_id = (select coalesce(i.merged_into, i.id) from issues i where i.id = given.issue_id)
 from unnest(:conversation_id::text[], :turn_id::text[], :issue_id::bigint[]) as given (conversation_id, turn_id, issue_id)
 where t.conversation_id = given.conversation_id and t.turn_id = given.turn_id
   and t.tenant = :tenant and t.project = :project
