@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import AsyncMock
+
 import pytest
 from faststream import AckPolicy
 from faststream.kafka.subscriber.usecase import BatchSubscriber
@@ -41,10 +43,7 @@ def test_every_subscriber_has_exactly_these_settings(group: Consumer) -> None:
     assert (broker.config.graceful_timeout or 0) > DRAIN_SECONDS
 
 
-async def _no_unread(_group: Consumer, _seconds: float) -> None: ...
-
-
-@pytest.mark.parametrize(("unread", "milliseconds"), [(None, 500), (_no_unread, 100)])
+@pytest.mark.parametrize(("unread", "milliseconds"), [(None, 500), (AsyncMock(), 100)])
 def test_only_kafka_holds_a_fetch_for_long(unread: Unread | None, milliseconds: int) -> None:
     """A held fetch of the in-process log does not return when a record arrives."""
     clock = FixedClock(NOW)
