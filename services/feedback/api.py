@@ -50,12 +50,7 @@ def intake_router(intake: ExplicitIntake) -> Routes:
         openapi_extra=BODY,
     )
     async def judge(
-        request: Request,
-        tenant: Name,
-        project: Name,
-        conversation_id: Id,
-        turn_id: Id,
-        caller: RequestCaller,
+        request: Request, tenant: Name, project: Name, conversation_id: Id, turn_id: Id, caller: RequestCaller
     ) -> AcceptedFeedback:
         """Judge a turn with a reaction or a rating, or change or retract an earlier judgement.
 

@@ -55,14 +55,7 @@ def erasure_router(log: Producer, reads: asyncpg.Pool, erasures: TurnErasures, c
     """Return the routes that request the erasure of a person's data, return its progress, and choose about training."""
     router = Routes("erasure")
 
-    @router.at(
-        "DELETE",
-        PERSON,
-        ADMIN,
-        status_code=202,
-        summary="Erase a person",
-        refuses=WRITE_REFUSALS,
-    )
+    @router.at("DELETE", PERSON, ADMIN, status_code=202, summary="Erase a person", refuses=WRITE_REFUSALS)
     async def erase(tenant: Name, user_id: Id, caller: RequestCaller) -> AcceptedErasure:
         """Erase everything that a person has said until now, in all projects of the tenant.
 

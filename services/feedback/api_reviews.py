@@ -84,12 +84,7 @@ def reviews_router(intake: ExplicitIntake, store: Store) -> Routes:
         "POST", REVIEWS, REVIEW, status_code=202, response_model=AcceptedFeedback, refuses=ANSWERS, openapi_extra=BODY
     )
     async def review(
-        request: Request,
-        tenant: Name,
-        project: Name,
-        conversation_id: Id,
-        turn_id: Id,
-        caller: RequestCaller,
+        request: Request, tenant: Name, project: Name, conversation_id: Id, turn_id: Id, caller: RequestCaller
     ) -> AcceptedFeedback | Response:
         """Review a turn: confirm or overrule the machine's verdicts on it, or judge a turn without a verdict.
 

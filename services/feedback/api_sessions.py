@@ -48,11 +48,7 @@ ENDS = {
     415: "The body is not sent as JSON.",
     422: "The label is not positive, negative, skip or null, or the body is invalid otherwise.",
 }
-STATUS = {
-    401: "No valid access token.",
-    422: "The thread id is missing.",
-    503: "The database does not answer.",
-}
+STATUS = {401: "No valid access token.", 422: "The thread id is missing.", 503: "The database does not answer."}
 BODY = {"requestBody": {"required": False, "content": {JSON: {"schema": GivenEnd.model_json_schema()}}}}
 
 
@@ -65,11 +61,7 @@ def sessions_router(sessions: Sessions, default_tenant: str) -> Routes:
     router = Routes("sessions")
 
     @router.at("POST", THREAD_END, "any token", response_model=EndedSession, refuses=ENDS, openapi_extra=BODY)
-    async def end(
-        request: Request,
-        thread_id: Id,
-        caller: RequestCaller,
-    ) -> EndedSession | Response:
+    async def end(request: Request, thread_id: Id, caller: RequestCaller) -> EndedSession | Response:
         """End a session, with or without a rating. The response does not reveal whether the rating was stored.
 
         If all questions in the thread came from other people, the rating is stored only with the scope on_behalf.

@@ -28,10 +28,7 @@ from servicekit.service import Service
 # A stub has the ids and the revision that an erasure leaves. It prevents the revision from decreasing if the
 # record is created again. It is no longer needed when the topics have deleted all records before the erasure,
 # because a revision is at least the log time.
-STUBS: Final = Keeps(
-    *("feedback", "stub_days", "revision", "milliseconds"),
-    only="r.slots is null",
-)
+STUBS: Final = Keeps(*("feedback", "stub_days", "revision", "milliseconds"), only="r.slots is null")
 """Retention of the feedback store, which may be in another database than the other tables."""
 
 

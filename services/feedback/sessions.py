@@ -49,8 +49,7 @@ class GivenEnd(BaseModel):
         default=None, description="The person of the session, if not the caller; needs the scope on_behalf."
     )
     tenant: Name | None = Field(
-        default=None,
-        description="The tenant, for a token of all tenants; by default the token's tenant.",
+        default=None, description="The tenant, for a token of all tenants; by default the token's tenant."
     )
     source: Literal["cli_end", "cli_exit", "api_end"] = Field(
         default="api_end",

@@ -10,15 +10,7 @@ from contracts.chat import words_of
 from contracts.headers import Headers, derived_headers
 from contracts.message_fields import MessageKey
 from contracts.provenance import NO_PROVENANCE, provenance_of
-from contracts.versions import (
-    UNLOGGED,
-    LogPosition,
-    MessageEvent,
-    is_system_line,
-    message_in,
-    position_of,
-    version_of,
-)
+from contracts.versions import UNLOGGED, LogPosition, MessageEvent, is_system_line, message_in, position_of, version_of
 from detector.model import NEIGHBOURHOOD, Message
 from inference.judging import Judging
 from inference.model import ConversationKey, IndexedMessage

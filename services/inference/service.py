@@ -54,9 +54,6 @@ PROGRAM: ServiceDefinition[InferenceParts] = ServiceDefinition(
         "user_reactions": SQL.held_user_reactions,
         "erasures": SQL.held_erasures,
     },
-    leaves={
-        "verdicts": "numbers without text and person",
-        "erasures": "so that a replay restores nothing",
-    },
+    leaves={"verdicts": "numbers without text and person", "erasures": "so that a replay restores nothing"},
 )
 """Definition of the service, which can run in its own process or in one process with the other services."""

@@ -127,9 +127,7 @@ async def test_the_order_of_arrival_does_not_matter(store: ConversationStore) ->
 
 
 @settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(
     stored=st.sets(st.integers(0, 90), min_size=1, max_size=90),

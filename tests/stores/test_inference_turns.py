@@ -82,13 +82,7 @@ def verdict(feedback: Feedback, confidence: float, turn_id: str | None, evaluati
 
 
 def judged(
-    number: int,
-    status: Feedback | None,
-    revision: int,
-    at: int = 60,
-    *,
-    explicit: bool = True,
-    user: str | None = None,
+    number: int, status: Feedback | None, revision: int, at: int = 60, *, explicit: bool = True, user: str | None = None
 ) -> UserReaction:
     tags = ("wrong",) if status == "rejected" else ()
     who = user or f"u{number}"
@@ -470,9 +464,7 @@ async def names(turns: TurnIndex, looked: PersonTurns, text: str) -> list[tuple[
     return sorted((one.key.turn_id, one.turns_back) for one in await turns.nearby(looked, text))
 
 
-async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowhere_else(
-    turns: TurnIndex,
-) -> None:
+async def test_a_persons_turns_come_from_all_their_conversations_and_from_nowhere_else(turns: TurnIndex) -> None:
     await turns.take(
         [
             turn("t1", 10),

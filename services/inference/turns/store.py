@@ -47,12 +47,7 @@ class TurnIndex(TurnSearch):
         rows = [_facts_row(fact, vectors) for fact in sorted(facts, key=lambda fact: fact.key)]
         by_key = {message.key: (message, verdict) for message, verdict in judged}
         verdicts = [_verdict_row(*by_key[key], detector) for key in sorted(by_key)]
-        previous = await Database.call(
-            self._pool,
-            SQL.take_turns,
-            rows,
-            **SQL.take_turns.columns("judged_", verdicts),
-        )
+        previous = await Database.call(self._pool, SQL.take_turns, rows, **SQL.take_turns.columns("judged_", verdicts))
         return {MessageKey(*row[:4]): _previous_verdict(row) for row in previous}
 
     async def take_reactions(

@@ -469,13 +469,7 @@ def test_what_is_not_ours_is_dropped_with_its_reason(event: dict[str, Any], reas
 
 
 @pytest.mark.parametrize(
-    "event",
-    [
-        MESSAGE | {"ts": "now"},
-        MESSAGE | {"channel": 7},
-        REACTION | {"item": None},
-        CHANGED | {"message": "x"},
-    ],
+    "event", [MESSAGE | {"ts": "now"}, MESSAGE | {"channel": 7}, REACTION | {"item": None}, CHANGED | {"message": "x"}]
 )
 def test_what_does_not_read_as_documented_is_refused(event: dict[str, Any]) -> None:
     with pytest.raises(NotUnderstood):

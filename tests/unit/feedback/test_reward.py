@@ -38,11 +38,7 @@ def test_a_reply_that_was_deleted_is_taken_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("emoji", "value", "verdict", "slot"),
-    [
-        ("👍🏽", 0.6, "ok", "👍"),
-        ("-1", -0.6, "not_ok", "👎"),
-    ],
+    ("emoji", "value", "verdict", "slot"), [("👍🏽", 0.6, "ok", "👍"), ("-1", -0.6, "not_ok", "👎")]
 )
 def test_a_reaction_is_rewarded_by_its_emoji(emoji: str, value: float, verdict: str, slot: str) -> None:
     change = said(reaction(emoji))

@@ -167,12 +167,7 @@ async def test_a_message_that_is_indexed_already_is_judged_alike(detector: Detec
 
 @pytest.mark.parametrize(
     ("sender", "names_writer", "feedback"),
-    [
-        ("ann", True, "rejected"),
-        ("ann", False, "rejected"),
-        ("bob", True, "neutral"),
-        ("bob", False, "rejected"),
-    ],
+    [("ann", True, "rejected"), ("ann", False, "rejected"), ("bob", True, "neutral"), ("bob", False, "rejected")],
 )
 async def test_a_program_that_names_no_writer_speaks_for_the_person_of_the_conversation(
     detector: Detector, sender: str, names_writer: bool, feedback: str

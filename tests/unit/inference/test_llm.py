@@ -304,9 +304,7 @@ def detector() -> Detector:
 
 steps = st.lists(
     st.one_of(
-        st.sampled_from(MOODS),
-        st.just("restart"),
-        st.lists(st.sampled_from(EVENTS + EDITS), min_size=1, max_size=4),
+        st.sampled_from(MOODS), st.just("restart"), st.lists(st.sampled_from(EVENTS + EDITS), min_size=1, max_size=4)
     ),
     max_size=12,
 )

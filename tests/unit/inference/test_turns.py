@@ -19,12 +19,7 @@ from inference.model import ConversationKey, IndexedMessage, Scope
 from inference.turns.candidates import Answered, candidates
 from inference.turns.facts import Facts, Question, Reply, joined, looked_up
 from inference.turns.model import SIMILARITY_THRESHOLD
-from inference.turns.rules import (
-    Turn,
-    TurnFeedback,
-    ranked,
-    rejections_in_a_row,
-)
+from inference.turns.rules import Turn, TurnFeedback, ranked, rejections_in_a_row
 from inference.turns.vectors import TurnVectors
 from inference.window import message_ranges
 from tests.support.turn_feedback import reaction

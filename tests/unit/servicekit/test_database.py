@@ -286,12 +286,7 @@ async def ready() -> None:
 
 @pytest.mark.parametrize(
     ("path", "tenant", "seen"),
-    [
-        ("/of/acme", None, "acme"),
-        ("/of/acme", "acme", "acme"),
-        ("/own", "acme", "acme"),
-        ("/own", None, EVERY_TENANT),
-    ],
+    [("/of/acme", None, "acme"), ("/of/acme", "acme", "acme"), ("/own", "acme", "acme"), ("/own", None, EVERY_TENANT)],
 )
 async def test_a_request_sees_the_tenant_of_its_path_or_of_its_token(path: str, tenant: str | None, seen: str) -> None:
     app, routes = application(ready), Routes("tests", token=False)

@@ -559,8 +559,7 @@ WHOLE = {"tenant": "acme", "project": "support", "eventId": "e-1"}
 
 
 @pytest.mark.parametrize(
-    "value",
-    [{}, [], "[" * 5_000, WHOLE | {"tenant": 7}, WHOLE | {"project": "a/b"}, WHOLE | {"tenant": ""}],
+    "value", [{}, [], "[" * 5_000, WHOLE | {"tenant": 7}, WHOLE | {"project": "a/b"}, WHOLE | {"tenant": ""}]
 )
 def test_a_record_without_a_valid_project_has_no_ids(value: object) -> None:
     assert ids_of(value.encode() if isinstance(value, str) else json.dumps(value).encode()) is None

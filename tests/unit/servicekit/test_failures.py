@@ -221,9 +221,7 @@ async def test_an_answer_that_has_begun_may_take_its_time() -> None:
         assert (await http.get("/long")).text == "0\n1\n2\n3\n"
 
 
-async def test_a_failure_of_our_own_leaves_a_trace_without_anybodys_words(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+async def test_a_failure_of_our_own_leaves_a_trace_without_anybodys_words(capsys: pytest.CaptureFixture[str]) -> None:
     routes = public()
 
     @routes.at("GET", "/broken/{name:segment}", "no token")

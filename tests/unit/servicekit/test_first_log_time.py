@@ -23,16 +23,7 @@ def test_an_earlier_time_is_believed_and_changes_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "claim",
-    [
-        None,
-        b"-5",
-        b"\xff",
-        b"9" * 19,
-        b"0" * 18 + b"1",
-        str(OWN).encode(),
-        str(OWN + 1).encode(),
-    ],
+    "claim", [None, b"-5", b"\xff", b"9" * 19, b"0" * 18 + b"1", str(OWN).encode(), str(OWN + 1).encode()]
 )
 def test_any_other_claim_is_passed_over(claim: bytes | None) -> None:
     raw = raw_record(fetched(claim), now=5)

@@ -135,9 +135,7 @@ async def test_the_committed_offset_is_asked_for_once_per_assignment(committed: 
     assert partition.committed_asked == 2
 
 
-async def test_the_lag_is_shown_with_the_log_time_of_the_last_committed_record(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_the_lag_is_shown_with_the_log_time_of_the_last_committed_record(monkeypatch: pytest.MonkeyPatch) -> None:
     partition = Partition(begin=0, end=50, committed=50)
     reading = Reading(partition)
     began = reading.clock.now() / 1_000_000
@@ -185,9 +183,7 @@ async def test_a_group_without_a_connection_has_committed_nothing() -> None:
     assert await subscription.lag() == 0
 
 
-async def test_a_committed_offset_from_before_an_assignment_is_asked_for_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_committed_offset_from_before_an_assignment_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     partition = Partition(begin=0, end=50, committed=20)
     reading = Reading(partition)
     asked = 0

@@ -290,8 +290,7 @@ def test_unusable_settings_stop_the_start(monkeypatch: pytest.MonkeyPatch, varia
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["4 ", "4", "-eyJaaaaaaaa", "a@a.", "DE89 ", "0 ", "-----BEGIN PRIVATE KEY-----", f"{CARD} ", '"sk-', "aa!"],
+    "text", ["4 ", "4", "-eyJaaaaaaaa", "a@a.", "DE89 ", "0 ", "-----BEGIN PRIVATE KEY-----", f"{CARD} ", '"sk-', "aa!"]
 )
 def test_hostile_texts_take_seconds_at_most(text: str) -> None:
     """CPU time: without bounds, 200,000 characters would take minutes."""

@@ -73,11 +73,7 @@ def test_a_projects_table_that_is_not_sound_is_refused(text: str, monkeypatch: p
             {"FEEDBACK_STORE_URL": "mysql://me:secret@host/db"},
             "FEEDBACK_STORE_URL: must begin with postgresql:// or mongodb://.",
         ),
-        (
-            AuthSettings,
-            {"AUTH_CORS_ORIGINS": "*"},
-            "AUTH_CORS_ORIGINS: name the sites: * would admit every web page.",
-        ),
+        (AuthSettings, {"AUTH_CORS_ORIGINS": "*"}, "AUTH_CORS_ORIGINS: name the sites: * would admit every web page."),
         (
             ReportingSettings,
             {"TRACE_URL_TEMPLATE": "secret"},

@@ -292,14 +292,7 @@ def test_the_first_group_of_the_file_gives_role_and_projects(
         assert (caller.tenant, caller.projects, {*caller.scopes}) == ("acme", projects, scopes)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'role = "owner"',
-        'projects = ["acme/a", "globex/b"]',
-        "x = 1",
-    ],
-)
+@pytest.mark.parametrize("line", ['role = "owner"', 'projects = ["acme/a", "globex/b"]', "x = 1"])
 def test_a_group_that_cannot_be_used_does_not_start(tmp_path: Path, line: str) -> None:
     name = line.partition(" ")[0]
     kept = [one for one in ('value = "v"', 'role = "reader"', 'projects = ["a/b"]') if not one.startswith(f"{name} ")]
