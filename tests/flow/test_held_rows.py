@@ -71,6 +71,10 @@ def _turn(person: Person, at: int) -> dict[str, Any]:
     return turn | {"turn_id": name, "user_message_id": name, "user_id": who, "user_text": "said"}
 
 
+def _turn_of_expired_messages(person: Person, at: int) -> dict[str, Any]:
+    return _turn(person, at) | {"turn_id": f"{person.user_id} {at} alone", "user_message_id": "expired", "at": at}
+
+
 def _verdict(person: Person, at: int) -> dict[str, Any]:
     return {name: value for name, value in _place(person, at).items() if name != "sender_id"}
 
@@ -103,6 +107,7 @@ TABLES: Mapping[str, Table] = {
     "feedback.training_choices": Table(named(), stays=True),
     "inference.messages": Table(message(role="human", text="said")),
     "inference.turns": Table(_turn),
+    "inference.turns of expired messages": Table(_turn_of_expired_messages),
     "inference.verdicts": Table(_verdict, stays=True),
     "inference.user_reactions": Table(named(at="at")),
     "reporting.messages": Table(message(sender_type="human", content="said")),

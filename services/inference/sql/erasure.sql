@@ -14,12 +14,13 @@ where (message_id, conversation_id, tenant, project) in (
     where {is_covered} and (text <> '' or sender_id <> :pseudonym) limit :limit)
 
 -- name: blank_questions
+-- A turn is kept longer than its messages.
 update turns set user_id = null, user_text = null, user_vector = null
 where (conversation_id, turn_id, tenant, project) in (
     select t.conversation_id, t.turn_id, t.tenant, t.project
-    from messages m join turns t on t.conversation_id = m.conversation_id and t.tenant = m.tenant
-        and t.project = m.project and t.user_message_id = m.message_id
-    where {is_covered} and t.user_id = :user_id limit :limit)
+    from (select * from turns where assistant_text is null union all select * from turns where assistant_text is not null) t
+    left join messages m on m.message_id = t.user_message_id and {is_in_conversation(t)}
+    where t.tenant = :tenant and t.user_id in (:user_id, :pseudonym) and coalesce(m.said_at, t.at, 0) <= :until limit :limit)
 
 -- name: reactions_of_person
 select feedback_id, revision from user_reactions where user_id = :user_id and tenant = :tenant and at <= :until limit :limit

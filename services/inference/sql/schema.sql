@@ -97,6 +97,7 @@ create index turns_in_order on turns (conversation_id, tenant, project, at) wher
 -- Covers the search through one person's turns, so that it reads only the rows it selects.
 create index turns_of_person on turns (user_id, tenant, project, at) include (assistant_vector)
     where assistant_text is not null;
+create index open_turns_of_person on turns (user_id, tenant) where assistant_text is null;
 create index turns_by_age on turns using brin (stored_at);
 
 -- The verdict of each human message and the turn it is about; turn_id is null without a verdict. Of two verdicts on a
