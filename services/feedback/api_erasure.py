@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.base import Id, Name
 from contracts.erasure import erasure_of
 from contracts.feedback import FeedbackErasureRequested, FeedbackTrainingChosen
+from contracts.log_time import at_log_time
 from contracts.scopes import ADMIN
 from contracts.topics import ERASURE_REQUESTED, TRAINING_CHOSEN
 from feedback.erasure_status import ErasureProgress, progress_of
@@ -69,7 +70,9 @@ def erasure_router(log: Producer, reads: asyncpg.Pool, erasures: TurnErasures, c
         )
         [written] = await log.send([Message.of(ERASURE_REQUESTED, event)])
         # Noted here as well as by the consumer, so that a judgement right after this response is refused, not dropped.
-        await erasures.ledger.note([erasure_of(event, written.log_time or event.occurred_at)])
+        if written.log_time is not None:
+            event = at_log_time(event, written.log_time, written.offset)
+        await erasures.ledger.note([erasure_of(event, event.occurred_at)])
         url = f"/tenants/{tenant}/erasures/{request_id}"
         return AcceptedErasure(request_id=request_id, user_id=user_id, status_url=url)
 

@@ -130,6 +130,8 @@ async def test_no_services_clock_decides(pair: Pair) -> None:
     asked = await pair.ahead.delete("/tenants/acme/users/ann")
     assert asked.status_code == 202
     assert await pair.stored() == {}
+    refused = await pair.behind.post(C1, json={"reaction": "ok"})
+    assert (refused.status_code, int(refused.headers["Retry-After"]) < 66 * 60) == (409, True), "an hour and the margin"
     status = (await pair.behind.get(asked.json()["status_url"])).json()
     assert abs(parse_instant(status["requested_at"]) - clock.now()) < MINUTE
     assert pair.set_aside == []
