@@ -172,6 +172,12 @@ async def test_a_person_beats_the_machine_and_taking_back_falls_back(turns: Turn
     assert await status(turns) == ("rejected", 0.9, "t-m9")
 
 
+async def test_a_reaction_moves_to_the_turn_that_its_answer_gets_later(turns: TurnIndex) -> None:
+    await turns.take_reactions([replace(judged(1, "accepted", 1), turn=key("m2"))])
+    await turns.take_reactions([judged(1, "rejected", 2)])
+    assert [(await status(turns, turn))[0] for turn in ("t1", "m2")] == ["rejected", "neutral"]
+
+
 async def test_revisions_and_verdicts_end_alike_in_any_order(turns: TurnIndex, pool: Any) -> None:
     steps: Sequence[Any] = [
         judged(1, "accepted", 1),

@@ -117,14 +117,15 @@ select tenant, project, conversation_id from user_reactions where feedback_id = 
 -- Deletes erased reactions, writes others, and sets the status of their turns: that of the latest effective reaction of
 -- a person, otherwise that of the effective review. Returns the ids of the written reactions.
 declare
-    deleted user_reactions[];
+    earlier user_reactions[];
 begin
     {lock_conversations(conversations_of_reactions)};
     with erased as (
         delete from user_reactions f using unnest(:erased_id::uuid[], :erased_revision::bigint[]) as e (feedback_id, revision)
         where f.feedback_id = e.feedback_id and f.revision <= e.revision returning f.*
     )
-    select array_agg(erased) into deleted from erased;
+    select array_agg(erased) into earlier from erased;
+    select earlier || array_agg(f) into earlier from user_reactions f where f.feedback_id = any(:feedback_id::uuid[]);
     return query
     insert into user_reactions as f (tenant, project, conversation_id, turn_id, feedback_id, user_id, explicit, reviewer,
         status, said, tags, correction, at, revision)
@@ -135,8 +136,8 @@ begin
         :correction::text[], :at::bigint[], :revision::bigint[])
         r (tenant, project, conversation_id, turn_id, feedback_id, user_id, explicit, reviewer, status, said, tags,
            correction, at, revision)
-    on conflict (feedback_id) do update set status = excluded.status, said = excluded.said, tags = excluded.tags,
-        correction = excluded.correction, at = excluded.at, revision = excluded.revision
+    on conflict (feedback_id) do update set turn_id = excluded.turn_id, status = excluded.status, said = excluded.said,
+        tags = excluded.tags, correction = excluded.correction, at = excluded.at, revision = excluded.revision
     where excluded.revision > f.revision
     returning f.feedback_id;
     insert into turns (tenant, project, conversation_id, turn_id)
@@ -145,7 +146,7 @@ begin
     with changed as (
         select * from unnest(:tenant::text[], :project::text[], :conversation_id::text[], :turn_id::text[])
             g (tenant, project, conversation_id, turn_id)
-        union select d.tenant, d.project, d.conversation_id, d.turn_id from unnest(deleted) d
+        union select e.tenant, e.project, e.conversation_id, e.turn_id from unnest(earlier) e
     ), shown as (
         select changed.*, latest.status, latest.feedback_id
         from changed left join lateral (

@@ -108,6 +108,7 @@ def _verdict_row(judged: IndexedMessage, verdict: Verdict, detector: DetectorVer
 
 
 def _reaction_row(reaction: UserReaction) -> tuple[Any, ...]:
-    person = (reaction.feedback_id, reaction.user_id, reaction.explicit, reaction.reviewer)
+    *conversation, turn_id = reaction.turn
+    person = (reaction.user_id, reaction.explicit, reaction.reviewer)
     content = (reaction.status, reaction.text, json.dumps(reaction.tags), reaction.correction)
-    return (*reaction.turn, *person, *content, reaction.at, reaction.revision)
+    return (*conversation, reaction.feedback_id, turn_id, *person, *content, reaction.at, reaction.revision)
