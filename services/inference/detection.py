@@ -166,10 +166,10 @@ class Detection:
         best = others[0] if others and others[0].target.similarity >= UNRELATED else None
         about = await self._turns.turn(TurnKey(*best.conversation, best.target.turn_id)) if best else None
         [verdict] = self._detector.judge([Neighbourhood(_exchange(about) if about else (), message)])
-        verdict = replace(verdict, target=None)
+        untargeted = replace(verdict, target=None)
         if about is None or not _is_feedback(verdict):
-            return Detected(verdict, None)
-        return Detected(verdict, Advice(_judged(about, message, verdict), 0), others)
+            return Detected(untargeted, None)
+        return Detected(untargeted, Advice(_judged(about, message, verdict), 0), others)
 
     async def _candidates(self, where: ConversationKey, message: Message) -> tuple[Candidate, ...]:
         wanted = PersonTurns(where.tenant, where.project, message.sender_id, message.at - MAX_AGE_US, message.at)
@@ -204,7 +204,9 @@ def _is_feedback(verdict: Verdict) -> bool:
 
 
 def _judged(turn: Turn, message: Message, verdict: Verdict) -> Turn:
-    """Return the turn with the verdict on it. A rejection outweighs earlier praise."""
+    """Return the turn with the verdict on it. A rejection outweighs earlier praise and unannounced verdicts."""
+    if turn.machine and turn.machine.status == "rejected" and not verdict.emitted:
+        return turn
     status, words, user = verdict.status, verdict.user_said, turn.user
     if user and status == "rejected" != user.status and (user.detected_at or 0) <= message.at:
         user = None

@@ -145,6 +145,13 @@ async def test_consecutive_rejections_count_the_judged_turn_and_those_before_it(
         assert advice is not None and advice.rejections == rejections
 
 
+async def test_a_verdict_that_is_not_announced_leaves_an_announced_rejection(detector: Detector) -> None:
+    result = await detected(detector, Index(Turn(FIRST, at=ANSWERED, machine=RULED)), "Really?")
+    assert (result.verdict.status, result.verdict.emitted) == ("accepted", False)
+    assert result.advice is not None
+    assert (result.advice.turn.status, result.advice.rejections) == ("rejected", 1)
+
+
 async def test_without_a_verdict_advice_is_about_the_latest_turn(detector: Detector) -> None:
     turns = Index(Turn(FIRST._replace(turn_id="t0"), at=ASKED, machine=RULED))
     for text in ("Where is it?", "🙂"):
