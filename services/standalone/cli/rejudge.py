@@ -32,7 +32,7 @@ def rejudge(
     from standalone.operations.rejudge import rejudge_database
 
     async def work() -> tuple[str, int]:
-        own = running(state) if (state / "run.json").exists() else None
+        own = running(state) if broker is None and (state / "run.json").exists() else None
         address = database or (str(own["database"]) if own else None)
         settings = read_settings(InferenceSettings, **({"database_url": address} if address else {}))
         is_configured = broker is None and own is None

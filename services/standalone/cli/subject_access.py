@@ -36,7 +36,7 @@ def subject_access(
     from standalone.operations.subject_access import archive_of
 
     async def work() -> dict[str, Any]:
-        own = running_database(state)
+        own = running_database(state) if broker is None else None
         return await archive_of(Person(tenant, user), target_of(broker, state, store), database or own, SystemClock())
 
     if out.exists():

@@ -7,6 +7,7 @@ import os
 import stat
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -48,6 +49,18 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
     assert ended.facts["rows"] == {
         "reporting.messages": 1, "feedback store": 2, "log: chat.message.ingested": 1, "object store": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("broker", "database"), [((), "postgresql://up"), (("--broker", "kafka:9092"), None)])
+def test_a_local_run_is_not_read_beside_another_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broker: tuple[str, ...], database: str | None
+) -> None:
+    (tmp_path / "run.json").write_text('{"database": "postgresql://up"}')
+    archive_of = AsyncMock(return_value=ARCHIVE)
+    monkeypatch.setattr(subject_access, "archive_of", archive_of)
+    of = ("subject-access", "--tenant", "acme", "--user", "ann", "-o", tmp_path / "ann.json", "--state", tmp_path)
+    assert agent_feedback_here(*of, *broker).code == 0
+    assert archive_of.await_args is not None and archive_of.await_args.args[2] == database
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "link to nothing"])
