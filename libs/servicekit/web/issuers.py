@@ -88,7 +88,8 @@ class Issuer(FileSettings):
 
         Groups are never combined: a reader of one project who administers another would administer both.
         """
-        values = _strings(claims.get(self.group_claim))
+        claim = claims.get(self.group_claim)
+        values = [claim] if isinstance(claim, str) else _strings(claim)  # an address or a group may have spaces
         group = next((group for group in self.group if group.value in values), None)
         name = claims.get(self.name_claim)
         if group is None or not isinstance(name, str):

@@ -270,6 +270,7 @@ ANN = {"email": "Ann@Example.org", "email_verified": True}
         ({"groups": ["staff", "leads"]}, ["sales", "support"], {"read", "review"}),
         ({"groups": ["leads"], "tenant": "globex", "scope": "admin"}, ["sales", "support"], {"read", "review"}),
         ({"groups": ["lead"]}, None, None),
+        ({"groups": "staff leads"}, None, None),
         ({"groups": []}, None, None),
         ({"groups": {"leads": 1}}, None, None),
         ({"groups": [["leads"]]}, None, None),
