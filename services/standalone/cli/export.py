@@ -7,7 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,8 +80,7 @@ def export(options: _Options) -> None:
     path = f"/conversations/{source['tenant']}/{source['project']}/exports/{source['format']}"
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
         received = _downloaded(http, path, source["filters"], options.out, rows, quiet=options.as_json)
-        counted = http.get(f"{path}/counts", params=source["filters"]) if rows is None else None
-    left_out = counted.json()["left_out"] if counted is not None and counted.is_success else {}
+        left_out = _left_out(http, f"{path}/counts", source["filters"]) if rows is None else {}
     written = _write_manifest(options.out, source | received | {"left_out": left_out})
     if options.as_json:
         print_json({name: value for name, value in written.items() if name != "rows"})
@@ -114,7 +113,20 @@ def _missing_in_words(rows: Counter[str], written: int) -> str:
     return f"{rows.total() - written:,} of the {rows.total():,} earlier rows were erased or changed since."
 
 
-def _left_out_in_words(left_out: Mapping[str, int]) -> str:
+def _left_out(http: httpx.Client, path: str, query: dict[str, Any]) -> dict[str, int] | None:
+    """Return the number of verdicts left out by reason, or None if the server has not counted them in time."""
+    import httpx
+
+    with suppress(httpx.HTTPError):
+        answer = http.get(path, params=query)
+        if answer.is_success:
+            return dict(answer.json()["left_out"])
+    return None
+
+
+def _left_out_in_words(left_out: Mapping[str, int] | None) -> str:
+    if left_out is None:
+        return "The server could not count the verdicts that were left out."
     if not left_out:
         return "No other verdict matches."
     reasons = ", ".join(f"{number:,} {reason.replace('_', ' ')}" for reason, number in left_out.items())

@@ -417,9 +417,7 @@ def test_a_topic_of_telegram_is_a_thread_and_its_opening_is_not_replied_to(sourc
     assert comment["topic"] == "chat.message.ingested", "a comment under a channel's post is no reply"
 
 
-def test_the_copy_of_an_answer_of_telegram_does_not_replace_what_the_bot_passed_on(
-    sources: dict[str, MappedWebhook],
-) -> None:
+def test_what_the_bot_passed_on_stays_after_a_copy_of_telegram(sources: dict[str, MappedWebhook]) -> None:
     answer = {"message_id": 8, "date": 1_700_000_000, "from": {"id": 7000000001}, "text": "At nine."}
     result = answer | {"chat": {"id": -9}, "reply_to_message": {"message_id": 1}}
     [told] = sound({"ok": True, "result": result}, sources["telegram"])
