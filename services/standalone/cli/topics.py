@@ -36,6 +36,8 @@ def topics(
         raise typer.BadParameter("--create needs --broker: the brokers to create the topics on.")
     if partitions is not None and not create:
         raise typer.BadParameter("--partitions needs --create.")
+    if replication is not None and not create:
+        raise typer.BadParameter("--replication needs --create.")
     if broker is not None:
         from contracts.topics import KAFKA_PARTITIONS
         from servicekit.log.cluster import cluster_at
@@ -54,7 +56,7 @@ def topics(
             await within(ANSWER_SECONDS, work, servers)
 
         run_work(ensure(broker))
-        say(f"The topics on {broker} are configured as required.")
+        say(f"All topics exist on {broker}, and Kafka keeps the last record of each key where it must.")
     if as_json:
         print_json(topic_rows())
     else:
