@@ -94,10 +94,8 @@ def inference_router(
         where = ConversationKey(tenant, project, conversation_id)
         previous = body.previous
         unseen = previous is None and wait_for_index is not None and not await wait_for_index(body.wait_seconds)
-        message, position = await _new_message(detection, where, body, caller.subject, clock.now())
-        detected = await detection.detect(
-            where, message, position, body.look_back, previous, names_writer=body.user_id is not None
-        )
+        message, position, names_writer = await _new_message(detection, where, body, caller.subject, clock.now())
+        detected = await detection.detect(where, message, position, body.look_back, previous, names_writer=names_writer)
         agent = body.agent_id or (previous.agent_id if previous else None)
         worked = await detection.strategies_that_worked(
             where, body.text, detected, limit=body.strategies, intent=body.intent, agent_id=agent
@@ -133,19 +131,20 @@ def _add_turn_routes(router: Routes, turns: TurnSearch) -> None:
 
 async def _new_message(
     detection: Detection, where: ConversationKey, body: NewMessage, caller: str, now: int
-) -> tuple[Message, bytes | None]:
-    """Return the message of a request, and its position if the message was published already.
+) -> tuple[Message, bytes | None, bool]:
+    """Return the message of a request, its position if it was published already, and whether its writer is known.
 
-    The thread and time in the request take precedence over those of the published message.
+    What the request says takes precedence over the published message.
     """
-    published, thread = None, body.thread_id
-    if body.message_id is not None and thread is None:
-        published = await detection.find(MessageKey(*where, body.message_id))
-        thread = published.message.thread_id if published else None
-    elif thread == body.message_id:
-        thread = None
+    published = None if body.message_id is None else await detection.find(MessageKey(*where, body.message_id))
+    known = published.message if published else None
+    thread = known.thread_id if known and body.thread_id is None else body.thread_id
+    thread = None if body.thread_id == body.message_id else thread
     name = body.message_id or body.turn_id or UNNAMED
-    sent_at = body.ts if body.ts is not None else published.message.at if published else now
-    author, turn_id = body.user_id or caller, body.turn_id or name
-    message = Message(name, turn_id, author, "human", None, body.text, sent_at, body.reply_to_message_id, thread)
-    return message, published.position if published and published.message.at == sent_at else None
+    sent_at = body.ts if body.ts is not None else known.at if known else now
+    writer = body.user_id or (known.sender_id if known and known.role == "human" else None)
+    reply_to = body.reply_to_message_id or (known.reply_to if known else None)
+    turn_id = body.turn_id or name
+    message = Message(name, turn_id, writer or caller, "human", None, body.text, sent_at, reply_to, thread)
+    position = published.position if published and published.message.at == sent_at else None
+    return message, position, writer is not None

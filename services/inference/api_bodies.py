@@ -25,8 +25,8 @@ class NewMessage(Body):
     )
     message_id: Id | None = Field(
         default=None,
-        description="The message's id, if the chat has already assigned one. If the message was published, its thread "
-        "and its time are known.",
+        description="The message's id, if the chat has already assigned one. If the message was published, its thread, "
+        "its time, its writer and the message that it replies to are known.",
     )
     turn_id: Id | None = Field(
         default=None, description="The turn that the message opens; by default the message's id."
@@ -37,8 +37,8 @@ class NewMessage(Body):
     )
     user_id: Id | None = Field(
         default=None,
-        description="The person who wrote the message. By default the caller, if the caller has written in the "
-        "conversation, otherwise the last person who did.",
+        description="The person who wrote the message. By default the writer of the published message; if it was not "
+        "published, the caller if the caller has written in the conversation, otherwise the last person who did.",
     )
     reply_to_message_id: Id | None = Field(default=None, description="The id of the message that it replies to.")
     thread_id: Id | None = Field(default=None, description="The thread that contains the message, if any.")

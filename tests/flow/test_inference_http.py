@@ -241,6 +241,23 @@ async def test_a_published_message_is_judged_in_its_thread(stack: RunningStack) 
     assert answer["target"] == named["target"]
 
 
+async def test_a_published_message_is_judged_as_the_reply_of_its_writer(stack: RunningStack) -> None:
+    """The request has only the message's id and text."""
+    await stack.publish(
+        said("r-q1", "c-replies", 0, "When does the museum open?", turn="r1"),
+        said("r-a1", "c-replies", 1, "The museum opens at nine.", turn="r1", agent="bot"),
+        said("r-q2", "c-replies", 2, "Where is the tram stop?", turn="r2"),
+        said("r-a2", "c-replies", 3, "The tram stops at the library.", turn="r2", agent="bot"),
+        said("r-no", "c-replies", 4, "That's wrong.", turn="r3", replyToMessageId="r-a1"),
+        said("r-bob", "c-replies", 5, "Where exactly is the tram stop?", turn="r4", senderId="bob"),
+    )
+    await stack.quiet()
+    reply = (await post(stack, "c-replies/detect", {"text": "That's wrong.", "message_id": "r-no"})).json()
+    assert reply["target"]["message_id"] == "r-a1"
+    other = {"text": "Where exactly is the tram stop?", "message_id": "r-bob"}
+    assert (await post(stack, "c-replies/detect", other)).json()["feedback"]["feedback_type"] == "neutral"
+
+
 # Detection directly after an answer: only the route itself waits.
 
 PLACE: Any = {"token": "runtime", "tenant": "acme", "project": "support"}

@@ -1682,13 +1682,13 @@ export interface Operations {
       text: string;
       /** The time of the message, RFC 3339 with an offset; by default now. */
       ts?: string | null;
-      /** The message's id, if the chat has already assigned one. If the message was published, its thread and its time are known. */
+      /** The message's id, if the chat has already assigned one. If the message was published, its thread, its time, its writer and the message that it replies to are known. */
       message_id?: string | null;
       /** The turn that the message opens; by default the message's id. */
       turn_id?: string | null;
       /** `user`: search all of the person's turns for candidates. `conversation`: only the conversation. */
       look_back?: "conversation" | "user";
-      /** The person who wrote the message. By default the caller, if the caller has written in the conversation, otherwise the last person who did. */
+      /** The person who wrote the message. By default the writer of the published message; if it was not published, the caller if the caller has written in the conversation, otherwise the last person who did. */
       user_id?: string | null;
       /** The id of the message that it replies to. */
       reply_to_message_id?: string | null;
