@@ -16,6 +16,7 @@ import inference.service
 import inference.turns.search
 from contracts.chat import ChatMessageIngested
 from contracts.detectors import DetectorVersion
+from contracts.erasure import ERASURE_MARGIN
 from contracts.feedback import FeedbackCreated, FeedbackErased
 from contracts.message_fields import TurnKey
 from detector.detector import Detector
@@ -139,6 +140,16 @@ async def test_halves_of_a_turn_join_in_any_order(turns: TurnIndex, pool: Any) -
     assert turn == Turn(
         key("t1"), "ann", "When exactly?", "bot", "a", "At ten.", 10, strategy="repair", quality_score=0.9
     )
+
+
+async def test_a_question_that_was_read_before_its_writers_erasure_is_not_stored(turns: TurnIndex, pool: Any) -> None:
+    await pool.execute("insert into erasures values ($1, 'ann', 'r', 15)", HERE.tenant)
+    late = 16 + ERASURE_MARGIN
+    asked = [message(name, at, "When?", turn=name) for name, at in (("q1", 10), ("q2", late))]
+    await turns.take([facts_of(question) for question in asked], [], DETECTOR)
+    await pool.execute("truncate erasures")
+    stored = await pool.fetch("select user_id, user_text, user_vector is null from turns order by turn_id")
+    assert [tuple(row) for row in stored] == [(None, None, True), ("ann", "When?", False)]
 
 
 async def test_a_verdict_stands_until_a_later_look_says_otherwise(turns: TurnIndex) -> None:

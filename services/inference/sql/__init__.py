@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from contracts.erasure import ERASURE_MARGIN
 from contracts.message_fields import MESSAGE_FIELDS, MESSAGE_KEY, Fields
 from servicekit.db.statements import Statements
 
@@ -61,4 +62,5 @@ SQL: Final = Statements(
         "emission": _EMISSION,
         "previous": _PREVIOUS,
     },
+    erasure_margin=ERASURE_MARGIN,
 )

@@ -43,6 +43,7 @@ declare
     item record;
 begin
     {nobody_erased};
+    lock table erasures in share mode;  -- a concurrent erasure waits, and then finds the rows
     {lock_conversations(conversations_judged)};
     insert into turns as t (tenant, project, conversation_id, turn_id, at, {question_columns}, {answer_columns})
     select k.tenant, k.project, k.conversation_id, k.turn_id, k.at, {question_of(k)}, {answer_of(k)} from {facts_given}
@@ -51,6 +52,14 @@ begin
         {question_set_if(has_question, t)},
         {answer_set_if(has_answer, t)}
     where {has_question} or {has_answer} or excluded.at < t.at or (t.at is null and excluded.at is not null);
+    -- An earlier message may have been read before the erasure of its writer, whom nothing guards.
+    for item in select k.*, e.erased_at from {facts_given} join erasures e using (tenant, user_id) loop
+        update turns t set user_id = null, user_text = null, user_vector = null
+        where t.turn_id = item.turn_id and t.user_id = item.user_id
+            and (t.tenant, t.project, t.conversation_id) = (item.tenant, item.project, item.conversation_id)
+            and item.erased_at + {erasure_margin} >= coalesce((select m.said_at from messages m
+                where m.message_id = t.user_message_id and {is_in_conversation(t)}), t.at, 0);
+    end loop;
     for item in select k.* from {facts_given} where '' in (k.user_text, k.assistant_text) loop
         update turns t set user_text = '', user_vector = null, user_version = greatest(t.user_version, item.user_version)
         where {shows_deleted(user_message_id, user_text)};
