@@ -123,6 +123,11 @@ async def test_an_unknown_payload_is_answered_and_counted(stack: RunningStack, n
     assert counted(name, "ignored") - before == 3
 
 
+async def test_a_payload_of_which_nothing_is_understood_is_refused(stack: RunningStack) -> None:
+    rated = {"type": "satisfaction", "rating": "bad", "ticket": "1", "requester": "2", "assignee": "8447388090494"}
+    assert (await send(stack, "zendesk", rated | {"time": "soon"})).json() == {"outcome": "refused"}
+
+
 async def feedback_of(stack: RunningStack, conversation: str) -> tuple[str, list[tuple[str, str, str | None]]]:
     """Return the agent's answer and the feedback (user, type, reaction) of the one turn with feedback."""
     await stack.quiet()

@@ -210,8 +210,7 @@ class _Match:
 
     def _is_structural(self) -> bool:
         """Return True if the message names another only because the platform marks a thread in this way."""
-        marks = self._rule.reply_unless.items()
-        return any(_fits({path: wanted}, self._payload, self._item) for path, wanted in marks)
+        return any(_fits(dict([mark]), self._payload, self._item) for mark in self._rule.reply_unless.items())
 
     def _has(self, path: tuple[str, ...] | None) -> bool:
         return path is not None and _at(path, self._payload, self._item) not in (None, "")

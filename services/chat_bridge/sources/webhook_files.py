@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -33,7 +34,7 @@ def read_maps(folder: Path) -> Mapping[str, MappedWebhook]:
     Raises:
         StartError: There is no map file, or one is invalid. The message contains no values from the files.
     """
-    paths = sorted(folder.glob("*.toml"))
+    paths = sorted(folder.glob("*.toml")) if os.access(folder, os.R_OK | os.X_OK) else []
     if not paths:
         raise StartError(f"CHAT_BRIDGE_WEBHOOK_MAPS names {folder}, which has no .toml file that can be read.")
     return {path.stem: _read(path) for path in paths}
