@@ -183,14 +183,15 @@ async def following(
     """
     filters = await looked_up(pool, project, filters)
     span = await narrowed(pool, project, span, filters)
-    while True:
+    for _ in range(100):  # a search for frequent words may read on for long without a match
         rows = await pool.fetch(*_statement(project, span, filters, _AT_ONCE, position, newer=newer))
         for row in rows:
             if not row.get("ended_here") and (row["conversation_id"], row["turn_id"]) != turn:
                 return row
         if len(rows) < _AT_ONCE and not (rows and rows[-1].get("ended_here")):
-            return None
+            break
         position = (rows[-1]["occurred_at"], rows[-1]["feedback_id"])
+    return None
 
 
 async def with_answers(pool: asyncpg.Pool, project: Project, rows: Sequence[asyncpg.Record]) -> list[dict[str, Any]]:
