@@ -32,7 +32,7 @@ LARGE = 200
 """Number of records from which the next batch does not wait for further records."""
 HELD_MS = 500
 """Maximum time for which Kafka holds a fetch without records, in milliseconds. A fetch of an idle group takes 3 ms of
-processor time."""
+processor time (docs/decisions/log-and-delivery.md)."""
 ONE_FETCH_SECONDS = 0.1
 """Time for which a fetch from a log that announces its records waits for them, in seconds."""
 IDLE_SECONDS = 2.0

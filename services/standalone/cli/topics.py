@@ -18,7 +18,7 @@ def topics(
     ] = None,
     create: Annotated[bool, typer.Option("--create", help="Create the missing topics.")] = False,
     replication: Annotated[
-        int | None, typer.Option(min=1, help="Replicas per partition; default: 3, or fewer if there are fewer brokers.")
+        int | None, typer.Option(min=1, help="With --create: replicas per partition; default: 3, or one per broker.")
     ] = None,
     partitions: Annotated[
         int | None,
